@@ -2,15 +2,16 @@
 import { expect } from 'chai';
 import { compileValidators, contractOperations } from '../../contract/contract.ts';
 import { contractDocument } from '../../contract/document.ts';
-import { dereference, isObject, type JsonObject, type ResponseObject } from '../../contract/openapi.ts';
+import { dereference, isObject, methods, type JsonObject, type ResponseObject } from '../../contract/openapi.ts';
 
 const { paths, webhooks, components } = contractDocument;
 const { schemas } = components;
 const operations = contractOperations();
 const objects = Object.entries(paths).flatMap(([path, item]) =>
-  Object.values(item)
-    .filter(isObject)
-    .map((operation) => ({ path, operation })),
+  methods.flatMap((method) => {
+    const operation = item[method];
+    return operation ? [{ path, operation }] : [];
+  }),
 );
 
 interface Place {
@@ -38,13 +39,13 @@ function placesIn(part: unknown, at: string, met = new Set<string>()): Place[] {
 
 const answers = [
   ...placesIn(
-    objects.map(({ operation }) => operation['responses']),
+    objects.map(({ operation }) => operation.responses),
     'responses',
   ),
   ...placesIn(webhooks, 'webhooks'),
 ];
 const requests = placesIn(
-  objects.map(({ operation }) => [operation['parameters'], operation['requestBody']]),
+  objects.map(({ operation }) => [operation.parameters, operation.requestBody]),
   'requests',
 );
 
@@ -115,9 +116,7 @@ describe('the published contract', () => {
       ),
     );
     const parameters = objects.flatMap(({ path, operation }) =>
-      Array.isArray(operation['parameters'])
-        ? operation['parameters'].filter((parameter) => !described(parameter)).map(() => path)
-        : [],
+      (operation.parameters ?? []).filter((parameter) => !described(parameter)).map(() => path),
     );
     expect({ bare, properties, parameters }).to.deep.equal({ bare: [], properties: [], parameters: [] });
   });

@@ -115,6 +115,12 @@ export function readConfig(env: Environment = process.env) {
       privateBucket: read.text('S3_PRIVATE_BUCKET', 'club-private'),
       /** Bucket of files that everyone may read. */
       publicBucket: read.text('S3_PUBLIC_BUCKET', 'club-public'),
+      /** Where browsers and mail programs find the files of the public bucket: the bucket itself, or what stands before it. */
+      publicFilesUrl: read.url(
+        'PUBLIC_FILES_URL',
+        `${env['S3_ENDPOINT'] || 'http://127.0.0.1'}/${env['S3_PUBLIC_BUCKET'] || 'club-public'}`,
+        ['http:', 'https:'],
+      ),
     },
     stripe: {
       /** Secret of the payment processor's notices; without it they answer 501. */

@@ -2,8 +2,6 @@
 import { contextsInLockOrder } from '../domain/contexts.ts';
 import type { MediaDeps } from '../domain/media/media.ts';
 
-export type RetentionActivities = ReturnType<typeof retentionActivities>;
-
 /** What one batch of each kind came to, in rows. */
 export type RetentionRound = { more: boolean } & Readonly<Record<string, number | boolean>>;
 

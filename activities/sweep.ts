@@ -3,8 +3,6 @@ import { deleteEndedAnswerLogs } from '../domain/agents/answers/answer-logs.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
 import { removeExpired, rescueOverdue } from '../platform/engine/sweeper.ts';
 
-export type SweepActivities = ReturnType<typeof sweepActivities>;
-
 export function sweepActivities(db: Database, onRescued: (count: number) => void) {
   return {
     /** @param now the workflow's time in Unix milliseconds @returns how many workflows were woken */

@@ -1,8 +1,8 @@
 /** One round of the sweeper: wakes overdue rows and removes expired ones (ENG-5). Run by a Schedule. */
 import { proxyActivities } from '@temporalio/workflow';
-import type { SweepActivities } from '../activities/sweep.ts';
+import type { Activities } from '../activities/index.ts';
 
-const { rescueOverdue, removeExpired } = proxyActivities<SweepActivities>({
+const { rescueOverdue, removeExpired } = proxyActivities<Activities['sweep']>({
   startToCloseTimeout: '1m', // each takes a bounded batch: a few hundred rows
   retry: { maximumAttempts: 3 }, // the next round comes within the minute
 });

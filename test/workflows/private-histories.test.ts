@@ -2,7 +2,7 @@
 import { NativeConnection } from '@temporalio/worker';
 import { expect } from 'chai';
 import { agentAnswerActivities } from '../../activities/agent-answer.ts';
-import { studentImportActivities } from '../../activities/student-import.ts';
+import { activities as all } from '../../activities/index.ts';
 import { readConfig } from '../../config.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { workflowIdOf, type WorkflowType } from '../../platform/engine/workflow-types.ts';
@@ -91,7 +91,7 @@ describe('private words stay out of Temporal', function () {
   it('of an import: no name, no address and no key of the file, also when a step fails', async () => {
     const [name, email, refused] = ['Rosalind Quenby', 'rosalind.quenby@example.com', 'tarquin at example.com'];
     const failpoint = failingOnce('batch_recorded', [name, email]);
-    await startWorker('imports', studentImportActivities(await importDeps(() => ({ failpoint }))));
+    await startWorker('imports', all.studentImport(await importDeps(() => ({ failpoint }))));
     const club = await buildClub();
     const file = `email,name\n${email},${name}\n${refused},Tarquin Vale\n`;
     const importId: string = (await upload(club, file, 'invite=true')).body.data.id;

@@ -1,4 +1,4 @@
-import { salesActivities } from '../../activities/sales.ts';
+import { activities as all } from '../../activities/index.ts';
 import { changeEnd, restoreAccess, revokeAccess } from '../../domain/access/enrollments/enrollments.ts';
 import { Transaction } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -41,7 +41,10 @@ describe('sales, with time skipped', function () {
         throw new Error('a fault of ours');
       },
     });
-    const activities = relay.carryingAfterEach(salesActivities(deps));
+    const activities = relay.carryingAfterEach({
+      ...all.salesNotice({ notices: deps }),
+      ...all.subscriptionEnd(deps),
+    });
     workers.push(await runWorkerHere(nativeConnection, { taskQueue: 'sales', activities }));
   });
   beforeEach(() => {

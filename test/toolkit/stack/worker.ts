@@ -2,13 +2,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker';
 import { Client, Connection } from '@temporalio/client';
 import { register } from 'prom-client';
 import { readConfig } from '../../../config.ts';
 import { startChild, type Child, type Exit } from '../../../dev/children.ts';
 import { freePorts } from '../../../dev/ports.ts';
+import { scriptArguments } from '../../../dev/project.ts';
 import { untilOk } from '../../../dev/readiness.ts';
 import type { TaskQueue } from '../../../platform/engine/workflow-types.ts';
 import { createLogger } from '../../../platform/infra/process.ts';
@@ -107,7 +107,7 @@ export function useWorkerProcesses(
     const child = startChild({
       name: 'The worker',
       command: process.execPath,
-      args: ['--import', 'tsx', fileURLToPath(new URL('../../../worker/main.ts', import.meta.url))],
+      args: scriptArguments('worker/main.ts'),
       env: {
         ...process.env,
         LOG_LEVEL: 'warn',

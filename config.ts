@@ -80,6 +80,11 @@ export function readConfig(env: Environment = process.env) {
       taskQueues: read
         .list('WORKER_TASK_QUEUES', isTaskQueue, `one of ${taskQueues.join(', ')}`)
         .filter((name) => isTaskQueue(name)),
+      /**
+       * Runs of bulk, such as the mails of an import, that this worker starts a second for one club; for all clubs together four
+       * times as many. The rest waits in Postgres, where urgent work overtakes it.
+       */
+      bulkStartsPerSecond: read.integer('BULK_STARTS_PER_SECOND', 24, 1, 1_000),
       /** File of the bundled workflows (worker/workflow-bundle.ts). Without it the worker bundles them at its start. */
       workflowBundleFile: env['WORKFLOW_BUNDLE_FILE'] || undefined,
     },

@@ -64,7 +64,7 @@ export function readConfig(env: Environment = process.env) {
       bodyLimitBytes: read.integer('BODY_LIMIT_BYTES', 1_048_576, 1_024, 16_777_216),
       streams: {
         /** Answers that one student may follow at a time in one API process. */
-        perStudent: read.integer('STREAMS_PER_STUDENT', 10, 1, 1_000),
+        perStudent: read.integer('STREAMS_PER_STUDENT', 50, 1, 1_000),
         /** Answers that one API process streams at a time, to everybody. */
         inAll: read.integer('STREAMS_PER_PROCESS', 2_000, 1, 100_000),
       },

@@ -127,11 +127,9 @@ export function readConfig(env: Environment = process.env) {
       /** Bucket of files that everyone may read. */
       publicBucket: read.text('S3_PUBLIC_BUCKET', 'club-public'),
       /** Where browsers and mail programs find the files of the public bucket: the bucket itself, or what stands before it. */
-      publicFilesUrl: read.url(
-        'PUBLIC_FILES_URL',
-        `${env['S3_ENDPOINT'] || 'http://127.0.0.1'}/${env['S3_PUBLIC_BUCKET'] || 'club-public'}`,
-        ['http:', 'https:'],
-      ),
+      publicFilesUrl: env['PUBLIC_FILES_URL']
+        ? read.url('PUBLIC_FILES_URL', undefined, ['http:', 'https:'])
+        : `${env['S3_ENDPOINT']}/${env['S3_PUBLIC_BUCKET'] || 'club-public'}`,
     },
     stripe: {
       /** Secret of the payment processor's notices; without it they answer 501. */

@@ -1,6 +1,7 @@
 /** Facts: writes the outbox of events, in the transaction that makes them true (ENG-4). */
 import type { FactDetails, Priority } from '../../entities/facts/values.ts';
 import type { Transaction } from '../infra/postgres/database.ts';
+import { sql } from '../infra/postgres/sql.ts';
 import { newId, type Id } from '../core/ids.ts';
 import type { EventType } from '../core/event-types.ts';
 
@@ -40,12 +41,11 @@ export async function recordFact(tx: Transaction, fact: NewFact): Promise<Id> {
 export async function recordFacts(tx: Transaction, facts: readonly NewFact[]): Promise<Id[]> {
   if (facts.length === 0) return [];
   const rows = facts.map((fact) => ({ ...fact, id: newId() }));
-  await tx.query(
-    `INSERT INTO facts (id, club_id, type, student_id, subject_id, details, occurred_at, priority)
+  await tx.run(
+    sql`INSERT INTO facts (id, club_id, type, student_id, subject_id, details, occurred_at, priority)
      SELECT (one->>'id')::uuid, (one->>'clubId')::uuid, one->>'type', (one->>'studentId')::uuid, (one->>'subjectId')::uuid,
             one->'details', (one->>'occurredAt')::timestamptz, coalesce((one->>'priority')::smallint, 1)
-       FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS given (one, place) ORDER BY place`,
-    [JSON.stringify(rows)],
+       FROM jsonb_array_elements(${JSON.stringify(rows)}::jsonb) WITH ORDINALITY AS given (one, place) ORDER BY place`,
   );
   tx.notifyRelay();
   return rows.map(({ id }) => id);

@@ -2,6 +2,7 @@
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { runOf, type Run } from '../../../platform/engine/workflow-types.ts';
 import type { FactToTell } from '../../../platform/engine/facts.ts';
 import { assembleBody, type SubjectStudent } from './bodies.ts';
@@ -101,11 +102,10 @@ const lockStudentAndEndpoints = prepared<SubjectStudent & { endpointId: Id; heal
 );
 
 /** For a fact that is fanned out again: what is still on its way of what the first time inserted. */
-async function pendingOf(tx: Transaction, eventId: Id): Promise<NewDelivery[]> {
-  return tx.query<NewDelivery[]>(
-    `SELECT delivery.id, delivery.endpoint_id AS "endpointId", endpoint.consecutive_failures = 0 AS healthy
+function pendingOf(tx: Transaction, eventId: Id): Promise<NewDelivery[]> {
+  return tx.rows(
+    sql`SELECT delivery.id, delivery.endpoint_id AS "endpointId", endpoint.consecutive_failures = 0 AS healthy
        FROM webhook_deliveries delivery JOIN webhook_endpoints endpoint ON endpoint.id = delivery.endpoint_id
-      WHERE delivery.event_id = $1 AND delivery.status = 'pending'`,
-    [eventId],
+      WHERE delivery.event_id = ${eventId} AND delivery.status = 'pending'`,
   );
 }

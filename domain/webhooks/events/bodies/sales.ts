@@ -6,15 +6,15 @@ import {
   type PurchaseRow,
   type SubscriptionRow,
 } from '../../../sales/purchases/listing.ts';
+import { raw, sql } from '../../../../platform/infra/postgres/sql.ts';
 import { oneRow, type DataReader } from './reading.ts';
 import { studentRecord } from './student.ts';
 
 const purchaseData: DataReader<EventBodyOf<'purchase.paid'>['data']> = async (tx, fact, student) => {
   const row = oneRow(
-    await tx.query<PurchaseRow[]>(
-      `SELECT ${purchaseColumns} FROM purchases sale JOIN products product ON product.id = sale.product_id
-        WHERE sale.id = $1 AND sale.club_id = $2 AND sale.student_id = $3`,
-      [fact.subjectId, fact.clubId, fact.studentId],
+    await tx.rows<PurchaseRow>(
+      sql`SELECT ${raw(purchaseColumns)} FROM purchases sale JOIN products product ON product.id = sale.product_id
+        WHERE sale.id = ${fact.subjectId} AND sale.club_id = ${fact.clubId} AND sale.student_id = ${fact.studentId}`,
     ),
     fact,
   );
@@ -37,10 +37,9 @@ const purchaseData: DataReader<EventBodyOf<'purchase.paid'>['data']> = async (tx
 
 const subscriptionData: DataReader<EventBodyOf<'subscription.canceled'>['data']> = async (tx, fact, student) => {
   const row = oneRow(
-    await tx.query<SubscriptionRow[]>(
-      `SELECT ${subscriptionColumns} FROM subscriptions sale JOIN products product ON product.id = sale.product_id
-        WHERE sale.id = $1 AND sale.club_id = $2 AND sale.student_id = $3`,
-      [fact.subjectId, fact.clubId, fact.studentId],
+    await tx.rows<SubscriptionRow>(
+      sql`SELECT ${raw(subscriptionColumns)} FROM subscriptions sale JOIN products product ON product.id = sale.product_id
+        WHERE sale.id = ${fact.subjectId} AND sale.club_id = ${fact.clubId} AND sale.student_id = ${fact.studentId}`,
     ),
     fact,
   );

@@ -48,7 +48,7 @@ export const activities = {
   transactionalMail: ({ mails }: Given<'mails'>) => ({ sendMail: activityOf(sendTransactionalMail, mails) }),
   salesNotice: ({ notices }: Given<'notices'>) => ({ processNotice: activityOf(processNotice, notices) }),
   subscriptionEnd: ({ db }: Given<'db'>) => ({
-    lookAtSubscriptionEnd: activityOf(lookAtSubscriptionEnd, db.source),
+    lookAtSubscriptionEnd: activityOf(lookAtSubscriptionEnd, db),
   }),
   studentImport: (deps: Given<'db' | 'vault' | 'storage' | 'failpoint'>) => ({
     importRows: (id: Id, now: number) => heartbeating(() => stepImport(deps, id, timeOfStep(now))),

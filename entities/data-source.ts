@@ -36,9 +36,11 @@ import { StudentImport } from './access/student-import.ts';
 import { Club } from './clubs/club.ts';
 import { Invitation } from './clubs/invitation.ts';
 import { Membership } from './clubs/membership.ts';
+import { FailingStep } from './facts/failing-step.ts';
 import { Fact } from './facts/fact.ts';
 import { ListTally } from './facts/list-tally.ts';
 import { ListTallyChange } from './facts/list-tally-change.ts';
+import { UpkeepRound } from './facts/upkeep-round.ts';
 import { Wake } from './facts/wake.ts';
 import { AdministratorSession } from './identity/administrator-session.ts';
 import { Administrator } from './identity/administrator.ts';
@@ -88,6 +90,7 @@ import { FailingRows1763772000000 } from './migrations/1763772000000-failing-row
 import { Priorities1763773000000 } from './migrations/1763773000000-priorities.ts';
 import { SessionsAndAddresses1795351000000 } from './migrations/1795351000000-sessions-and-addresses.ts';
 import { RecordedFacts1795352520000 } from './migrations/1795352520000-recorded-facts.ts';
+import { FailingSteps1795353600000 } from './migrations/1795353600000-failing-steps.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -152,6 +155,7 @@ const entities = [
   AccessDelivery,
   Enrollment,
   Fact,
+  FailingStep,
   Invitation,
   Lesson,
   LessonComment,
@@ -186,6 +190,7 @@ const entities = [
   Subscription,
   SubscriptionMark,
   TransactionalMail,
+  UpkeepRound,
   Wake,
   WebhookAttempt,
   WebhookDelivery,
@@ -224,6 +229,7 @@ const migrations = [
   Priorities1763773000000,
   SessionsAndAddresses1795351000000,
   RecordedFacts1795352520000,
+  FailingSteps1795353600000,
 ];
 
 export interface DatabaseSettings {

@@ -1,7 +1,14 @@
 /** The worker process: the relay, and a Temporal worker for each task queue, on one connection. */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { NativeConnection, Runtime, Worker, type Logger as TemporalLogger } from '@temporalio/worker';
+import { Client } from '@temporalio/client';
+import {
+  NativeConnection,
+  Runtime,
+  Worker,
+  type ActivityInterceptorsFactory,
+  type Logger as TemporalLogger,
+} from '@temporalio/worker';
 import { collectDefaultMetrics, register } from 'prom-client';
 import type { Logger } from 'pino';
 import type { ActivityDeps } from '../activities/index.ts';
@@ -24,8 +31,10 @@ import { failpointFrom } from './failpoints.ts';
 import { createAttemptPlaces, noLocalAttempts } from './attempt-places.ts';
 import { mails, notices, registerBacklogGauges, rescued, sources } from './metrics.ts';
 import { startRelay } from './relay.ts';
-import { ensureSchedules } from './schedules.ts';
+import { ensureSchedules, keepSchedules } from './schedules.ts';
 import { createSmtpSender, type SmtpSender } from '../platform/infra/smtp.ts';
+import { faultsAsAnswers } from './step-faults.ts';
+import { watchSweeps } from './sweep-watch.ts';
 import { cachedWorkflows, slots } from './task-queues.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 import { createWorkflowClient } from './workflow-client.ts';
@@ -106,8 +115,13 @@ export async function startWorker(
   const served = config.worker.taskQueues.length > 0 ? config.worker.taskQueues : taskQueues;
   const bulkDeps: ActivityDeps = { ...deps, mails: mailsThrough(bulkSmtp) };
   const activitiesFor = (queue: TaskQueue) => activitiesOn(queue, queue === 'bulk-mail' ? bulkDeps : deps);
-  const workers = await createWorkers(connection, config, served, activitiesFor, log);
-  await ensureSchedules(connection, config.temporal.namespace);
+  const interceptors = [errorsAsCodes(log), faultsAsAnswers(db, log)];
+  const workers = await createWorkers(connection, config, served, { activitiesFor, interceptors }, log);
+  const { schedule: scheduleClient } = new Client({ connection, namespace: config.temporal.namespace });
+  await ensureSchedules(scheduleClient);
+  const stopKeepingSchedules = keepSchedules(scheduleClient, (error) =>
+    log.warn({ error: describeError(error) }, 'the schedules could not be looked at; it is tried again'),
+  );
   const running = Promise.all(workers.map((worker) => worker.run()));
   running.catch((error: unknown) => {
     log.fatal({ error: describeError(error) }, 'a Temporal worker failed');
@@ -121,12 +135,14 @@ export async function startWorker(
     log,
     failpoint,
   });
-  const unregisterGauges = registerBacklogGauges(source);
+  const sweeps = watchSweeps(db);
+  const unregisterGauges = registerBacklogGauges(source, sweeps);
 
   let accepting = true;
+  const isSweptInTime = () => !served.includes('upkeep') || sweeps.isInTime();
   const health = await serveHealth(
     config,
-    () => accepting && relay.isAlive() && workers.every((worker) => worker.getState() === 'RUNNING'),
+    () => accepting && relay.isAlive() && isSweptInTime() && workers.every((worker) => worker.getState() === 'RUNNING'),
   );
   log.info({ port: health.port }, 'the worker is running');
 
@@ -134,6 +150,8 @@ export async function startWorker(
     port: health.port,
     async stop() {
       accepting = false;
+      stopKeepingSchedules();
+      sweeps.stop();
       unregisterGauges();
       await relay.stop();
       for (const worker of workers) worker.shutdown();
@@ -174,12 +192,17 @@ async function connectTemporal(address: string): Promise<NativeConnection> {
   }
 }
 
+interface Served {
+  activitiesFor: (queue: TaskQueue) => object;
+  interceptors: ActivityInterceptorsFactory[];
+}
+
 /** A worker for each task queue that is served; all of them load the same bundle of workflows. */
 async function createWorkers(
   connection: NativeConnection,
   { temporal: { namespace }, worker: { workflowBundleFile } }: Config,
   served: readonly TaskQueue[],
-  activitiesFor: (queue: TaskQueue) => object,
+  { activitiesFor, interceptors }: Served,
   log: Logger,
 ): Promise<Worker[]> {
   const bundle = await workflowBundle(workflowBundleFile, temporalLogger(log));
@@ -191,7 +214,7 @@ async function createWorkers(
         taskQueue,
         workflowBundle: bundle,
         activities: activitiesFor(taskQueue),
-        interceptors: { activity: [errorsAsCodes(log)] },
+        interceptors: { activity: interceptors },
         shutdownGraceTime: shutdownGraceMs,
         maxCachedWorkflows: cachedWorkflows,
         maxHeartbeatThrottleInterval: heartbeatsEveryMs,

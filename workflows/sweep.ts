@@ -9,7 +9,11 @@ const { rescueOverdue, removeExpired } = proxyActivities<Activities['sweep']>({
 
 /** @returns how many workflows had to be signaled: 0 in normal life */
 export async function sweep(): Promise<{ rescued: number }> {
-  const rescued = await rescueOverdue(Date.now());
-  await removeExpired(Date.now());
+  let rescued = 0;
+  try {
+    rescued = await rescueOverdue(Date.now());
+  } finally {
+    await removeExpired(Date.now()); // also where some kind of row could not be looked at
+  }
   return { rescued };
 }

@@ -52,13 +52,13 @@ const lease = defineLease(TransactionalMail, { open: { status: 'pending' }, due:
 /** @param now Unix milliseconds */
 export function sendTransactionalMail(deps: MailDeps, id: Id, now: number): Promise<MailStep> {
   return runStep({
-    claim: () => lease.claim<ClaimedMail>(deps.db.source, id, now, withRecipient),
+    claim: () => lease.claim<ClaimedMail>(deps.db, id, now, withRecipient(new Date(now))),
     act: (claimed) => send(deps, claimed, now),
     state: () => readState(deps.db, id, now),
   });
 }
 
-const withRecipient = `
+const withRecipient = (now: Date) => sql`
      SELECT claimed.id, claimed.fence, claimed.attempt_count AS "attemptCount", claimed.template, token.id AS "tokenId",
             coalesce(student.email, administrator.email, invitation.email) AS email,
             claimed.sealed_address AS "sealedAddress",
@@ -66,7 +66,7 @@ const withRecipient = `
                  THEN coalesce(student.name, administrator.name) END AS name, club.name AS "clubName", club.slug AS "clubSlug",
             endpoint.id AS "endpointId", endpoint.url AS "endpointUrl"
        FROM claimed
-       LEFT JOIN one_time_tokens token ON token.id = claimed.token_id AND token.expires_at > $2
+       LEFT JOIN one_time_tokens token ON token.id = claimed.token_id AND token.expires_at > ${now}
        LEFT JOIN students student ON student.id = claimed.student_id
        LEFT JOIN administrators administrator ON administrator.id = claimed.administrator_id
        LEFT JOIN invitations invitation ON invitation.id = claimed.invitation_id

@@ -29,12 +29,12 @@ const lease = defineLease(AgentSource, {
 });
 
 /** @param now Unix milliseconds @returns undefined where it is not due, or claimed by a worker that lives */
-export function claimSource({ source }: Database, sourceId: Id, now: number): Promise<Claim | undefined> {
+export function claimSource(db: Database, sourceId: Id, now: number): Promise<Claim | undefined> {
   return lease.claim<Claim>(
-    source,
+    db,
     sourceId,
     now,
-    `SELECT id AS "sourceId", club_id AS "clubId", kind, fence, wanted_version AS version, attempts AS attempt FROM claimed`,
+    sql`SELECT id AS "sourceId", club_id AS "clubId", kind, fence, wanted_version AS version, attempts AS attempt FROM claimed`,
   );
 }
 

@@ -14,6 +14,8 @@ import type { TaskQueue } from '../../../platform/engine/workflow-types.ts';
 import { createLogger } from '../../../platform/infra/process.ts';
 import { errorsAsCodes } from '../../../worker/activity-errors.ts';
 import { startWorker, type RunningWorker } from '../../../worker/main.ts';
+import { faultsAsAnswers } from '../../../worker/step-faults.ts';
+import { testDeps } from './database.ts';
 import { testStack, workflowBundleFile } from './stack.ts';
 import { quietRuntime } from './time-skipping.ts';
 
@@ -30,11 +32,12 @@ export async function runWorkerHere(
   connection: NativeConnection,
   options: Pick<WorkerOptions, 'taskQueue' | 'namespace' | 'activities' | 'maxCachedWorkflows' | 'identity'>,
 ): Promise<{ stop(): Promise<void> }> {
+  const log = createLogger('test', 'silent');
   const worker = await Worker.create({
     ...options,
     connection,
     workflowBundle: await workflowBundle(),
-    interceptors: { activity: [errorsAsCodes(createLogger('test', 'silent'))] },
+    interceptors: { activity: [errorsAsCodes(log), faultsAsAnswers((await testDeps()).db, log)] },
   });
   const running = worker.run();
   running.catch(() => {});

@@ -1,4 +1,5 @@
 /** What `purchase.*` and `subscription.*` say: the sale as it is when the body is assembled. Never a tax document. */
+import { sql } from '../../../../platform/infra/postgres/sql.ts';
 import type { EventBodyOf } from '../../../../contract/contract.ts';
 import {
   purchaseColumns,
@@ -6,15 +7,14 @@ import {
   type PurchaseRow,
   type SubscriptionRow,
 } from '../../../sales/purchases/listing.ts';
-import { raw, sql } from '../../../../platform/infra/postgres/sql.ts';
 import { oneRow, type DataReader } from './reading.ts';
 import { studentRecord } from './student.ts';
 
 const purchaseData: DataReader<EventBodyOf<'purchase.paid'>['data']> = async (tx, fact, student) => {
   const row = oneRow(
     await tx.rows<PurchaseRow>(
-      sql`SELECT ${raw(purchaseColumns)} FROM purchases sale JOIN products product ON product.id = sale.product_id
-        WHERE sale.id = ${fact.subjectId} AND sale.club_id = ${fact.clubId} AND sale.student_id = ${fact.studentId}`,
+      sql`SELECT ${purchaseColumns} FROM purchases sale JOIN products product ON product.id = sale.product_id
+           WHERE sale.id = ${fact.subjectId} AND sale.club_id = ${fact.clubId} AND sale.student_id = ${fact.studentId}`,
     ),
     fact,
   );
@@ -38,8 +38,8 @@ const purchaseData: DataReader<EventBodyOf<'purchase.paid'>['data']> = async (tx
 const subscriptionData: DataReader<EventBodyOf<'subscription.canceled'>['data']> = async (tx, fact, student) => {
   const row = oneRow(
     await tx.rows<SubscriptionRow>(
-      sql`SELECT ${raw(subscriptionColumns)} FROM subscriptions sale JOIN products product ON product.id = sale.product_id
-        WHERE sale.id = ${fact.subjectId} AND sale.club_id = ${fact.clubId} AND sale.student_id = ${fact.studentId}`,
+      sql`SELECT ${subscriptionColumns} FROM subscriptions sale JOIN products product ON product.id = sale.product_id
+           WHERE sale.id = ${fact.subjectId} AND sale.club_id = ${fact.clubId} AND sale.student_id = ${fact.studentId}`,
     ),
     fact,
   );

@@ -8,7 +8,7 @@ import {
   selection,
   type DeliverySelection,
 } from '../../../../domain/webhooks/deliveries/tallies.ts';
-import { sql, type Sql } from '../../../../platform/infra/postgres/sql.ts';
+import { list, sql } from '../../../../platform/infra/postgres/sql.ts';
 import { migrate } from '../../../../entities/migrate.ts';
 import { WebhookHistory1763730000000 } from '../../../../entities/migrations/1763730000000-webhook-history.ts';
 import { buildClub } from '../../../toolkit/builders/clubs.ts';
@@ -37,12 +37,11 @@ const instants = [
 
 const plainly = (selected: DeliverySelection) =>
   sql`(SELECT count(*)::int FROM (${selection(sql`id`, selected)}) AS found)`;
-const listed = (parts: readonly Sql[]) => parts.reduce((left, right) => sql`${left}, ${right}`);
 
 /** The totals of all these selections by tallies, and by counting. */
 async function compare(selections: readonly DeliverySelection[]): Promise<{ tallied: number[]; counted: number[] }[]> {
-  const byTallies = listed(selections.map(counting));
-  const byCounting = listed(selections.map(plainly));
+  const byTallies = list(selections.map(counting));
+  const byCounting = list(selections.map(plainly));
   const { db } = await testDeps();
   return db.rows(sql`SELECT ARRAY [${byTallies}] AS tallied, ARRAY [${byCounting}] AS counted`);
 }

@@ -14,7 +14,7 @@ import { migrate } from '../entities/migrate.ts';
 import { newId, type Id } from '../platform/core/ids.ts';
 import { wake } from '../platform/engine/wakes.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
-import { createNotifier } from '../platform/infra/postgres/notifier.ts';
+import { createNotifier } from '../platform/infra/postgres/notifications.ts';
 import { createVault, type Vault } from '../platform/infra/vault.ts';
 import { onFreshStack, progress, quantile, report, waitUntil } from './support.ts';
 import { steadily, times } from './webhooks/pace.ts';

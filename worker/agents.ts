@@ -7,7 +7,7 @@ import { answersChannel } from '../domain/agents/answers/answers-channel.ts';
 import { createDeltaLog } from '../domain/agents/answers/delta-log.ts';
 import { createModel } from '../platform/infra/model/model.ts';
 import { retrieve } from '../domain/knowledge/retrieval.ts';
-import { createNotifier } from '../platform/infra/postgres/notifier.ts';
+import { createNotifier } from '../platform/infra/postgres/notifications.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import type { ObjectStore } from '../platform/infra/object-store.ts';

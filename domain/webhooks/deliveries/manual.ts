@@ -8,7 +8,7 @@ import { all, sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { VaultDeps } from '../../deps.ts';
-import { assembleTestBody } from '../events/bodies.ts';
+import { assembleTestBody } from '../events/fan-out.ts';
 import { readDelivery } from './deliveries.ts';
 import { lockEnabledEndpoint } from '../endpoints/endpoint-states.ts';
 import { requireEndpoint } from '../endpoints/endpoints.ts';

@@ -64,8 +64,8 @@ export class Columns<Row> extends Sql {
 }
 
 /** A column list that no entity has, such as the `*` of a subselect. */
-export function selection<Row>(list: Sql): Columns<Row> {
-  return new Columns<Row>(['', ''], [list]);
+export function selection<Row>(selected: Sql): Columns<Row> {
+  return new Columns<Row>(['', ''], [selected]);
 }
 
 /** The row that a column list selects. */

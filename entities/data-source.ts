@@ -91,6 +91,7 @@ import { Priorities1763773000000 } from './migrations/1763773000000-priorities.t
 import { SessionsAndAddresses1795351000000 } from './migrations/1795351000000-sessions-and-addresses.ts';
 import { RecordedFacts1795352520000 } from './migrations/1795352520000-recorded-facts.ts';
 import { FailingSteps1795353600000 } from './migrations/1795353600000-failing-steps.ts';
+import { MediaInspection1795354367000 } from './migrations/1795354367000-media-inspection.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -230,6 +231,7 @@ const migrations = [
   SessionsAndAddresses1795351000000,
   RecordedFacts1795352520000,
   FailingSteps1795353600000,
+  MediaInspection1795354367000,
 ];
 
 export interface DatabaseSettings {

@@ -143,6 +143,12 @@ describe('rate limits', function () {
       '400 malformed_request',
       () => ofStudent((clubId) => `/v1/clubs/${clubId}/classroom/assignment-files`),
     ],
+    [
+      'A student’s write on a path of the club: 30 per minute per student (DEC-53)',
+      30,
+      '404 not_found',
+      () => ofStudent((clubId) => `/v1/clubs/${clubId}/media/${randomUUID()}/complete`),
+    ],
     ['Agent question: 20 per minute per student', 20, '400 malformed_request', () => ofStudent(questionsOf)],
     [
       'A classroom write of no operation and nobody known: 60 per minute per IP',
@@ -200,6 +206,19 @@ describe('rate limits', function () {
     const other = await buildStudent(first.id);
     expect(await times(1, post(questionsOf(first.id), { token: other.token }))).to.deep.equal({
       '400 malformed_request': 1,
+    });
+  });
+
+  it('125 calls of a student for unknown files leave the club’s 60 writes to its administrators (DEC-53)', async () => {
+    const club = await buildClub();
+    const { token } = await buildStudent(club.id);
+    const complete = () => post(`/v1/clubs/${club.id}/media/${randomUUID()}/complete`, { token });
+    const counts = await Promise.all(Array.from({ length: 125 }, () => times(1, complete())));
+    const outcomes = counts.flatMap((count) => Object.keys(count));
+    expect(outcomes.filter((outcome) => outcome === '404 not_found')).to.have.length(30);
+    expect(outcomes.filter((outcome) => outcome === '429 rate_limited')).to.have.length(95);
+    expect(await times(60, post(endpointsOf(club.id), { token: club.owner.token }))).to.deep.equal({
+      '400 malformed_request': 60,
     });
   });
 
@@ -290,35 +309,36 @@ describe('rate limits', function () {
     });
   });
 
-  describe('when the counters are down', () => {
-    let blind: RunningApi;
-    before(async () => {
-      blind = await start({ RATE_LIMIT_URL: `postgres://127.0.0.1:${await freePort()}/nothing` });
-    });
-    after(() => blind.stop());
+  for (const store of ['postgres', 'redis'] as const)
+    describe(`when the counters are down, in ${store}`, () => {
+      let blind: RunningApi;
+      before(async () => {
+        blind = await start({ RATE_LIMIT_URL: `${store}://127.0.0.1:${await freePort()}/0` });
+      });
+      after(() => blind.stop());
 
-    it('classroom credential routes answer 503 rate_limit_unavailable', async () => {
-      const paths = ['/v1/auth/sign-in', '/v1/auth/verify-email', '/v1/auth/code/exchange', signUpOf(randomUUID())];
-      for (const path of paths) {
-        expect(await times(3, post(path), blind), path).to.deep.equal({ '503 rate_limit_unavailable': 3 });
-      }
-    });
+      it('classroom credential routes answer 503 rate_limit_unavailable', async () => {
+        const paths = ['/v1/auth/sign-in', '/v1/auth/verify-email', '/v1/auth/code/exchange', signUpOf(randomUUID())];
+        for (const path of paths) {
+          expect(await times(3, post(path), blind), path).to.deep.equal({ '503 rate_limit_unavailable': 3 });
+        }
+      });
 
-    it('other writes and administrators’ credential routes pass', async () => {
-      const club = await buildClub();
-      const ip = someAddress();
-      const passing: readonly [Sent, string][] = [
-        [post(endpointsOf(club.id), { token: club.owner.token }), '400 malformed_request'],
-        [post(endpointsOf(club.id), { ip }), '401 unauthenticated'],
-        [post('/v1/auth/admin/sign-in', { ip }), '400 malformed_request'],
-        [{ method: 'DELETE', path: '/v1/auth/session', ip }, '401 unauthenticated'],
-        [post('/webhooks/platform1/token1', { ip }), '404 not_found'],
-      ];
-      for (const [sent, outcome] of passing) {
-        expect(await times(70, sent, blind), sent.path).to.deep.equal({ [outcome]: 70 });
-      }
+      it('other writes and administrators’ credential routes pass', async () => {
+        const club = await buildClub();
+        const ip = someAddress();
+        const passing: readonly [Sent, string][] = [
+          [post(endpointsOf(club.id), { token: club.owner.token }), '400 malformed_request'],
+          [post(endpointsOf(club.id), { ip }), '401 unauthenticated'],
+          [post('/v1/auth/admin/sign-in', { ip }), '400 malformed_request'],
+          [{ method: 'DELETE', path: '/v1/auth/session', ip }, '401 unauthenticated'],
+          [post('/webhooks/platform1/token1', { ip }), '404 not_found'],
+        ];
+        for (const [sent, outcome] of passing) {
+          expect(await times(70, sent, blind), sent.path).to.deep.equal({ [outcome]: 70 });
+        }
+      });
     });
-  });
 
   it('counters in Redis, by configuration: the same answers', async () => {
     const redis = await startRedis();
@@ -332,6 +352,15 @@ describe('rate limits', function () {
 });
 
 describe('the contract and the rate table', () => {
+  it('one operation of students is limited per club: its handler charges the club for changes (DEC-53)', () => {
+    const perClub = contractOperations().filter(
+      ({ method, path, auth }) =>
+        auth.includes('student') &&
+        ruleFor({ method, path: path.replaceAll(/\{\w+\}/g, randomUUID()) })?.scope === 'club',
+    );
+    expect(perClub.map(({ operationId }) => operationId)).to.deep.equal(['completeMedia']);
+  });
+
   it('exactly the operations that write are limited, and declare the answers of limits', () => {
     for (const { operationId, method, path, errorCodes } of contractOperations()) {
       const rule = ruleFor({ method, path: path.replaceAll(/\{\w+\}/g, randomUUID()) });

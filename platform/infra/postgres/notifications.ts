@@ -15,11 +15,7 @@ export const relayChannel = 'relay';
  * because every listener polls as well.
  * @param onError told of a NOTIFY that failed
  */
-export function createNotifier(
-  source: DataSource,
-  onError: (error: unknown) => void,
-  channel = relayChannel,
-): Notifier {
+export function createNotifier(source: DataSource, onError: (error: unknown) => void): Notifier {
   let sending = false;
   let again = false;
 
@@ -28,7 +24,7 @@ export function createNotifier(
     do {
       again = false;
       try {
-        await source.query(`NOTIFY ${channel}`);
+        await source.query(`NOTIFY ${relayChannel}`);
       } catch (error) {
         onError(error);
       }
@@ -54,8 +50,11 @@ export interface Listening {
   /** Of the connection, as Postgres lists it. */
   name: string;
   channel: string;
-  /** Called for each NOTIFY, and after each connection: what was missed meanwhile is to be read then. */
-  onNotify: () => void;
+  /**
+   * Called for each NOTIFY with its payload, which may be empty; and with an empty one after each connection: what was missed
+   * meanwhile is to be read then.
+   */
+  onNotify: (payload: string) => void;
   onFailure: (error: unknown) => void;
 }
 
@@ -82,13 +81,13 @@ export function listen({ databaseUrl, name, channel, onNotify, onFailure }: List
       retried = true;
       setTimeout(() => void connect(), reconnectMs);
     };
-    fresh.on('notification', onNotify);
+    fresh.on('notification', ({ payload = '' }) => onNotify(payload));
     fresh.on('error', retry);
     fresh.on('end', retry);
     try {
       await fresh.connect();
       await fresh.query(`LISTEN ${channel}`);
-      onNotify();
+      onNotify('');
       // Something is said now and then, so that silence means that nobody is there.
       const alive = setInterval(() => void fresh.query('SELECT 1').catch(() => {}), heartbeatMs);
       fresh.once('end', () => clearInterval(alive));

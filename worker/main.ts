@@ -15,7 +15,7 @@ import type { ActivityDeps } from '../activities/index.ts';
 import { readConfig, type Config } from '../config.ts';
 import { createPaymentProcessor } from '../platform/infra/payments.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
-import { createNotifier } from '../platform/infra/postgres/notifier.ts';
+import { createNotifier } from '../platform/infra/postgres/notifications.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import { createObjectStore } from '../platform/infra/object-store.ts';
 import { StartProblem } from '../platform/core/start-problem.ts';

@@ -4,6 +4,9 @@ import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import { defineLease, runStep, type Claim } from '../../platform/engine/lease.ts';
+import { Club } from '../../entities/clubs/club.ts';
+import { OneTimeToken } from '../../entities/identity/one-time-token.ts';
+import { WebhookEndpoint } from '../../entities/webhooks/webhook-endpoint.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { tokenText } from './one-time-tokens.ts';
 import { waitAfterMailAttempt } from './schedule.policy.ts';
@@ -52,21 +55,28 @@ const lease = defineLease(TransactionalMail, { open: { status: 'pending' }, due:
 /** @param now Unix milliseconds */
 export function sendTransactionalMail(deps: MailDeps, id: Id, now: number): Promise<MailStep> {
   return runStep({
-    claim: () => lease.claim<ClaimedMail>(deps.db.source, id, now, withRecipient),
+    claim: () => lease.claim<ClaimedMail>(deps.db, id, now, withRecipient(new Date(now))),
     act: (claimed) => send(deps, claimed, now),
     state: () => readState(deps.db, id, now),
   });
 }
 
-const withRecipient = `
-     SELECT claimed.id, claimed.fence, claimed.attempt_count AS "attemptCount", claimed.template, token.id AS "tokenId",
+const claimedColumns = columns(
+  TransactionalMail,
+  ['id', 'fence', 'attemptCount', 'template', 'sealedAddress'],
+  'claimed',
+)
+  .and(columns(OneTimeToken, { tokenId: 'id' }, 'token'))
+  .and(columns(Club, { clubName: 'name', clubSlug: 'slug' }, 'club'))
+  .and(columns(WebhookEndpoint, { endpointId: 'id', endpointUrl: 'url' }, 'endpoint'));
+
+const withRecipient = (now: Date) => sql`
+     SELECT ${claimedColumns},
             coalesce(student.email, administrator.email, invitation.email) AS email,
-            claimed.sealed_address AS "sealedAddress",
             CASE WHEN coalesce(student.verified_at, administrator.verified_at) IS NOT NULL
-                 THEN coalesce(student.name, administrator.name) END AS name, club.name AS "clubName", club.slug AS "clubSlug",
-            endpoint.id AS "endpointId", endpoint.url AS "endpointUrl"
+                 THEN coalesce(student.name, administrator.name) END AS name
        FROM claimed
-       LEFT JOIN one_time_tokens token ON token.id = claimed.token_id AND token.expires_at > $2
+       LEFT JOIN one_time_tokens token ON token.id = claimed.token_id AND token.expires_at > ${now}
        LEFT JOIN students student ON student.id = claimed.student_id
        LEFT JOIN administrators administrator ON administrator.id = claimed.administrator_id
        LEFT JOIN invitations invitation ON invitation.id = claimed.invitation_id

@@ -10,7 +10,7 @@ import { eventTypes } from '../../platform/core/event-types.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { addressKeyOf } from '../../platform/infra/address-keys.ts';
 import { Database } from '../../platform/infra/postgres/database.ts';
-import { createNotifier } from '../../platform/infra/postgres/notifier.ts';
+import { createNotifier } from '../../platform/infra/postgres/notifications.ts';
 import { emptyTables, keptOfClub, needlesIn, tracesInTables, type Needles } from '../toolkit/assert/traces.ts';
 import { buildOpenCourse } from '../toolkit/builders/access.ts';
 import { buildMaterial, buildOpenAgent } from '../toolkit/builders/agents.ts';

@@ -19,7 +19,8 @@ import type { HandedMessage, HandOver } from '../../../platform/infra/smtp-hand-
 import { buildClub, buildStudent, type TestClub, type TestStudent } from '../../toolkit/builders/clubs.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
 import { testObjectStore } from '../../toolkit/stack/storage.ts';
-import { buildCampaign, sendingDeps } from '../../toolkit/drive/campaigns.ts';
+import { buildCampaign } from '../../toolkit/builders/campaigns.ts';
+import { sendingDeps } from '../../toolkit/drive/campaigns.ts';
 import { updateCampaign } from '../../../domain/campaigns/drafts.ts';
 import { Media } from '../../../entities/media/media.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';

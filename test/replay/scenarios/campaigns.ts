@@ -2,7 +2,7 @@
 import { pauseCampaign, resumeCampaign, scheduleCampaign } from '../../../domain/campaigns/states.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { buildStudent } from '../../toolkit/builders/clubs.ts';
-import { buildCampaign } from '../../toolkit/drive/campaigns.ts';
+import { buildCampaign } from '../../toolkit/builders/campaigns.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
 import { testStack } from '../../toolkit/stack/stack.ts';
 import type { Recorder, Scenarios } from '../recorder.ts';

@@ -4,7 +4,7 @@ import { constants, crc32, deflateRawSync } from 'node:zlib';
 const megabyte = 1_024 * 1_024;
 
 /** A text that ends in so many megabytes of spaces, and then in `end`. */
-export interface Bomb {
+interface Bomb {
   begin: string;
   megabytes: number;
   end: string;

@@ -62,6 +62,12 @@ export function readConfig(env: Environment = process.env) {
       trustedProxies: read.list('TRUSTED_PROXIES', isCidr, 'a network such as 10.0.0.0/8'),
       /** Largest JSON body, in bytes. */
       bodyLimitBytes: read.integer('BODY_LIMIT_BYTES', 1_048_576, 1_024, 16_777_216),
+      streams: {
+        /** Answers that one student may follow at a time in one API process. */
+        perStudent: read.integer('STREAMS_PER_STUDENT', 50, 1, 1_000),
+        /** Answers that one API process streams at a time, to everybody. */
+        inAll: read.integer('STREAMS_PER_PROCESS', 2_000, 1, 100_000),
+      },
     },
     worker: {
       /** Address that the worker listens on. */
@@ -74,6 +80,11 @@ export function readConfig(env: Environment = process.env) {
       taskQueues: read
         .list('WORKER_TASK_QUEUES', isTaskQueue, `one of ${taskQueues.join(', ')}`)
         .filter((name) => isTaskQueue(name)),
+      /**
+       * Runs of bulk, such as the mails of an import, that this worker starts a second for one club; for all clubs together four
+       * times as many. The rest waits in Postgres, where urgent work overtakes it.
+       */
+      bulkStartsPerSecond: read.integer('BULK_STARTS_PER_SECOND', 24, 1, 1_000),
       /** File of the bundled workflows (worker/workflow-bundle.ts). Without it the worker bundles them at its start. */
       workflowBundleFile: env['WORKFLOW_BUNDLE_FILE'] || undefined,
     },
@@ -115,6 +126,10 @@ export function readConfig(env: Environment = process.env) {
       privateBucket: read.text('S3_PRIVATE_BUCKET', 'club-private'),
       /** Bucket of files that everyone may read. */
       publicBucket: read.text('S3_PUBLIC_BUCKET', 'club-public'),
+      /** Where browsers and mail programs find the files of the public bucket: the bucket itself, or what stands before it. */
+      publicFilesUrl: env['PUBLIC_FILES_URL']
+        ? read.url('PUBLIC_FILES_URL', undefined, ['http:', 'https:'])
+        : `${env['S3_ENDPOINT']}/${env['S3_PUBLIC_BUCKET'] || 'club-public'}`,
     },
     stripe: {
       /** Secret of the payment processor's notices; without it they answer 501. */

@@ -67,13 +67,9 @@ export async function updateStudent(
     const moved = email !== before.email;
     if (moved && !mayChangeAddresses.has(by))
       throw new DomainError('role_not_permitted', 'Only an owner or an admin may change the address of a student.');
-    await tx
-      .query(
-        `UPDATE students SET name = $2, email = $3, verified_at = CASE WHEN $4 THEN NULL ELSE verified_at END,
-                password_hash = CASE WHEN $4 THEN NULL ELSE password_hash END
-          WHERE id = $1`,
-        [studentId, name, email, moved],
-      )
+    const unconfirmed = { verifiedAt: null, passwordHash: null };
+    await tx.manager
+      .update(Student, { id: studentId }, { name, email, ...(moved && unconfirmed) })
       .catch((error: unknown) => {
         throw violates(error, 'students_club_email') ? emailTaken() : error;
       });

@@ -58,6 +58,7 @@ import { StudentLevel } from './learning/student-level.ts';
 import { StudentTag } from './learning/student-tag.ts';
 import { Tag } from './learning/tag.ts';
 import { RateLimitCounter } from './limits/rate-limit-counter.ts';
+import { CodeFailureCount } from './mail/code-failure-count.ts';
 import { TransactionalMail } from './mail/transactional-mail.ts';
 import { Media } from './media/media.ts';
 import { FirstSlice1763700000000 } from './migrations/1763700000000-first-slice.ts';
@@ -86,6 +87,7 @@ import { WakeNumbers1763770000000 } from './migrations/1763770000000-wake-number
 import { LeasedRows1763771000000 } from './migrations/1763771000000-leased-rows.ts';
 import { FailingRows1763772000000 } from './migrations/1763772000000-failing-rows.ts';
 import { Priorities1763773000000 } from './migrations/1763773000000-priorities.ts';
+import { CodeFailures1795353000000 } from './migrations/1795353000000-code-failures.ts';
 import { SessionsAndAddresses1795351000000 } from './migrations/1795351000000-sessions-and-addresses.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
@@ -185,6 +187,7 @@ const entities = [
   Subscription,
   SubscriptionMark,
   TransactionalMail,
+  CodeFailureCount,
   Wake,
   WebhookAttempt,
   WebhookDelivery,
@@ -222,6 +225,7 @@ const migrations = [
   FailingRows1763772000000,
   Priorities1763773000000,
   SessionsAndAddresses1795351000000,
+  CodeFailures1795353000000,
 ];
 
 export interface DatabaseSettings {

@@ -25,7 +25,7 @@ export const confirmStudentPasswordReset: Operation<'confirmStudentPasswordReset
   data(await accounts.confirmStudentPasswordReset(deps, body, now));
 
 export const requestStudentCode: Operation<'requestStudentCode'> = async ({ body, deps, now }) =>
-  accepted(await accounts.requestStudentCode(deps, body, now));
+  data(await accounts.requestStudentCode(deps, body, now));
 
 export const exchangeStudentCode: Operation<'exchangeStudentCode'> = async ({ body, deps, now }) =>
   data(await accounts.exchangeStudentCode(deps, body, now));

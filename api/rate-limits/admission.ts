@@ -1,6 +1,6 @@
 /** Decides which counter a call is charged to, and refuses the call when that counter is spent (LIM-15, ERR-18). */
 import { DomainError } from '../../platform/core/errors.ts';
-import { addressCounted } from './client-ip.policy.ts';
+import { addressesCounted } from './client-ip.policy.ts';
 import { CountersUnavailable, type Limiter, type Verdict } from './limiter.ts';
 import { clubWrites, refusedCalls, ruleFor, type Rule } from './rules.policy.ts';
 
@@ -30,14 +30,17 @@ export interface Call {
  *
  * @param now Unix milliseconds
  * @throws DomainError `rate_limited` with the seconds to wait; `rate_limit_unavailable` when the counters are down and
- *   the route is a classroom credential route. Every other call passes while they are down
+ *   the route is a classroom credential route. While they are down, administrators' credential routes have a small limit of
+ *   each process (DEC-29), and every other call passes
  */
-export async function admit(limiter: Pick<Limiter, 'charge'>, call: Call, now: number): Promise<void> {
+export async function admit(limiter: Pick<Limiter, 'charge' | 'chargeHere'>, call: Call, now: number): Promise<void> {
   const rule = ruleFor(call);
   if (rule === undefined) return;
-  const charged = chargeOf(rule, call);
-  const verdict = await verdictOf(limiter, charged, now);
-  if (!verdict.allowed) throw tooMany(charged.rule, verdict.retryAfterSeconds);
+  // One after another: calls that a spent network is refused do not spend the wider one of its neighbours.
+  for (const charge of chargesOf(rule, call)) {
+    const verdict = await verdictOf(limiter, charge, now);
+    if (!verdict.allowed) throw tooMany(charge.rule, verdict.retryAfterSeconds);
+  }
 }
 
 interface Charge {
@@ -45,20 +48,28 @@ interface Charge {
   readonly subject: string;
 }
 
-function chargeOf(rule: Rule, { ip, caller, clubId, refused }: Call): Charge {
-  if (rule.scope === 'ip') return { rule, subject: addressCounted(ip) };
-  if (refused || caller === undefined || clubId === undefined)
-    return { rule: refusedCalls, subject: addressCounted(ip) };
-  if (rule.scope === 'student' && caller.kind === 'student') return { rule, subject: caller.id };
-  return { rule: clubWrites, subject: clubId.toLowerCase() }; // a uuid has two spellings, but the club one counter
+function chargesOf(rule: Rule, { ip, caller, clubId, refused }: Call): readonly Charge[] {
+  if (rule.scope === 'ip') return ofAddress(rule, ip);
+  if (refused || caller === undefined || clubId === undefined) return ofAddress(refusedCalls, ip);
+  if (rule.scope === 'student' && caller.kind === 'student') return [{ rule, subject: caller.id }];
+  return [{ rule: clubWrites, subject: clubId.toLowerCase() }]; // a uuid has two spellings, but the club one counter
 }
 
-async function verdictOf(limiter: Pick<Limiter, 'charge'>, { rule, subject }: Charge, now: number): Promise<Verdict> {
+function ofAddress(rule: Rule, ip: string): readonly Charge[] {
+  return addressesCounted(ip).map(({ subject, times }) => ({ rule: { ...rule, limit: rule.limit * times }, subject }));
+}
+
+async function verdictOf(
+  limiter: Pick<Limiter, 'charge' | 'chargeHere'>,
+  { rule, subject }: Charge,
+  now: number,
+): Promise<Verdict> {
   try {
     return await limiter.charge(rule, subject, now);
   } catch (error) {
     if (!(error instanceof CountersUnavailable)) throw error;
     if (rule.whenDown === 'pass') return { allowed: true };
+    if (rule.whenDown === 'local') return limiter.chargeHere(subject, now);
     throw new DomainError(
       'rate_limit_unavailable',
       'The rate limit cannot be checked at the moment; try again shortly.',

@@ -174,7 +174,7 @@ export interface paths {
         put?: never;
         /**
          * Ask for a one-time code
-         * @description Sends six digits that are good for 10 minutes and 5 tries if the e-mail belongs to a student of the club. The answer is the same whether or not it does.
+         * @description Sends six digits that are good for 10 minutes and 5 tries if the e-mail belongs to a student of the club. The answer is the same whether or not it does, and names the code of this request: only with its `code_id` can the code be tried, so no other request can void it. After 20 wrong codes for an address in a day (UTC) each further code has one try.
          *
          *     Codes of its own:
          *
@@ -200,7 +200,7 @@ export interface paths {
         put?: never;
         /**
          * Exchange a one-time code for a session
-         * @description Spends the code, confirms the e-mail and opens a session. A wrong, a used and an expired code, and an unknown e-mail or club, answer identically with `410`.
+         * @description Spends the code, confirms the e-mail and opens a session. A wrong, a used and an expired code, a `code_id` of another request, and an unknown e-mail or club, answer identically with `410`.
          *
          *     Codes of its own:
          *
@@ -4491,9 +4491,30 @@ export interface components {
             password: components["schemas"]["NewPassword"];
         };
         /**
+         * @description The request for a code was accepted.
+         * @example {
+         *       "data": {
+         *         "accepted": true,
+         *         "code_id": "01938f2e-5a77-7c44-9d3b-6a5b2c1d0e9f"
+         *       }
+         *     }
+         */
+        CodeRequested: {
+            data: {
+                /** @constant */
+                accepted: true;
+                /**
+                 * Format: uuid
+                 * @description Names the code of this request. Keep it where the person types the digits: the exchange takes both. It is answered whether or not a code was sent.
+                 */
+                code_id: string;
+            };
+        };
+        /**
          * @example {
          *       "club_id": "5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11",
          *       "email": "ada@example.com",
+         *       "code_id": "01938f2e-5a77-7c44-9d3b-6a5b2c1d0e9f",
          *       "code": "402913"
          *     }
          */
@@ -4501,6 +4522,11 @@ export interface components {
             /** Format: uuid */
             club_id: string;
             email: components["schemas"]["EmailInput"];
+            /**
+             * Format: uuid
+             * @description What the request for the code was answered with.
+             */
+            code_id: string;
             /** @description The six digits out of the e-mail. */
             code: string;
         };
@@ -10122,7 +10148,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Accepted"];
+                    "application/json": components["schemas"]["CodeRequested"];
                 };
             };
             400: components["responses"]["MalformedRequest"];

@@ -2,14 +2,15 @@
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
-import type { Id } from '../../platform/core/ids.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
 import type { VaultDeps } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text.policy.ts';
 import { requestMail, requestNoMail } from '../mail/requests.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
 import { confirmAddress } from './confirmation.ts';
 import { emailNotVerified, invalidCredentials } from './credentials.ts';
-import { spendToken, tokenGone, tryCode, withdrawTokensOf } from '../mail/one-time-tokens.ts';
+import { spendCode, tryCode } from '../mail/codes.ts';
+import { spendToken, tokenGone, withdrawTokensOf } from '../mail/one-time-tokens.ts';
 import { hashPassword, passwordMatches } from './passwords.ts';
 import { endSessionsOf, openSession } from './sessions.ts';
 import { presentStudent } from './student-identity.ts';
@@ -69,8 +70,17 @@ export async function requestStudentPasswordReset(deps: VaultDeps, who: EmailInC
   await mailIfKnown(deps, 'student_reset_password', who, now);
 }
 
-export async function requestStudentCode(deps: VaultDeps, who: EmailInClub, now: Date): Promise<void> {
-  await mailIfKnown(deps, 'student_code', who, now);
+/**
+ * Mails a code.
+ * @returns the id by which this request's code is tried; of a code that is nobody's where none was mailed
+ */
+export async function requestStudentCode(
+  deps: VaultDeps,
+  who: EmailInClub,
+  now: Date,
+): Promise<RecordOf<'CodeRequested'>['data']> {
+  const codeId = await mailIfKnown(deps, 'student_code', who, now);
+  return { accepted: true, code_id: codeId ?? newId() };
 }
 
 /** Sets a new password; every other session and every mailed token ends. @throws DomainError token_gone */
@@ -93,21 +103,30 @@ export async function confirmStudentPasswordReset(
   });
 }
 
-/** @throws DomainError token_gone for a wrong, used, expired or unknown code and for an unknown e-mail alike */
+/**
+ * Exchanges a code for a session. Trying comes first and is committed by itself, so that no two guesses share a try.
+ * @throws DomainError token_gone for a wrong, used, expired or unknown code, one of another request, and an unknown e-mail alike
+ */
 export async function exchangeStudentCode(
   { db, vault }: VaultDeps,
-  { club_id: clubId, email, code }: EmailInClub & { code: string },
+  input: EmailInClub & { code_id: Id; code: string },
   now: Date,
 ): Promise<StudentSession> {
-  // A wrong guess costs a try, so it is committed; the 410 comes after.
-  const session = await db.transaction(async (tx) => {
-    const student = await findStudentByEmail(tx, clubId, foldEmail(email));
-    if (!student || !(await tryCode(tx, vault, student.id, code, now))) return undefined;
-    await confirmAddress(tx, 'student', student.id, 'other', now);
-    return openStudentSession(tx, student.id, now);
+  const email = foldEmail(input.email);
+  const tried = { clubId: input.club_id, email, codeId: input.code_id, code: input.code };
+  const studentId = await db.transaction((tx) => tryCode(tx, vault, tried, now));
+  if (studentId === undefined) throw tokenGone();
+  return db.transaction(async (tx) => {
+    await lockStudentForCode(tx, studentId);
+    if (!(await spendCode(tx, vault, tried))) throw tokenGone();
+    await confirmAddress(tx, 'student', studentId, 'other', now);
+    return openStudentSession(tx, studentId, now);
   });
-  if (!session) throw tokenGone();
-  return session;
+}
+
+/** Students come before their tokens in the order of locks (ENG-6). A code of somebody who was removed is gone, too. */
+async function lockStudentForCode(tx: Transaction, studentId: Id): Promise<void> {
+  await tx.run(sql`SELECT FROM students WHERE id = ${studentId} FOR NO KEY UPDATE`);
 }
 
 export interface EmailInClub {
@@ -133,25 +152,23 @@ export async function findStudentByEmail(
   return student;
 }
 
+/** @returns the id of the token that was mailed, if one was */
 async function mailIfKnown(
   { db, vault }: VaultDeps,
   template: MailTemplate,
   { club_id: clubId, email }: EmailInClub,
   now: Date,
   wanted: (student: KnownStudent) => boolean = () => true,
-): Promise<void> {
-  await db.transaction(async (tx) => {
-    const student = await findStudentByEmail(tx, clubId, foldEmail(email));
+): Promise<Id | null> {
+  return db.transaction(async (tx) => {
+    const address = foldEmail(email);
+    const student = await findStudentByEmail(tx, clubId, address);
     if (student && wanted(student)) {
-      await requestMail(
-        tx,
-        vault,
-        { template, clubId, recipient: { studentId: student.id }, email: foldEmail(email) },
-        now,
-      );
-    } else {
-      await requestNoMail(tx, vault, { template, clubId, email: foldEmail(email) }, now);
+      const recipient = { studentId: student.id };
+      return requestMail(tx, vault, { template, clubId, recipient, email: address }, now);
     }
+    await requestNoMail(tx, vault, { template, clubId, email: address }, now);
+    return null;
   });
 }
 

@@ -6,6 +6,7 @@ import { findDelivery } from '../access/deliveries/deliveries.ts';
 import { grantAccess } from '../access/enrollments/enrollments.ts';
 import { noteAddressLeft } from '../access/imports/removals.ts';
 import { violates } from '../../platform/infra/postgres/errors.ts';
+import { addressKeyOf } from '../../platform/infra/address-keys.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { contextsInLockOrder } from '../contexts.ts';
@@ -106,7 +107,8 @@ export async function removeStudent({ db, vault }: VaultDeps, clubId: Id, studen
       { id: studentId },
       { name: 'Removed student', email: null, passwordHash: null, avatarUrl: null, verifiedAt: null, removedAt: now },
     );
-    for (const { eraseStudent } of contextsInLockOrder) await eraseStudent?.(tx, { clubId, studentId, email }, now);
+    const removed = { clubId, studentId, email, addressKey: addressKeyOf(vault, email) };
+    for (const { eraseStudent } of contextsInLockOrder) await eraseStudent?.(tx, removed, now);
     await recordFact(tx, { clubId, type: 'student.removed', studentId, occurredAt: now });
   });
 }

@@ -16,7 +16,7 @@ export function sweepActivities(db: Database, onRescued: (count: number) => void
     /** Removes expired rows and the logs of answers that have ended. @param now as above */
     async removeExpired(now: number): Promise<void> {
       await removeExpired(db.source, new Date(now));
-      await deleteEndedAnswerLogs(db.source, new Date(now));
+      await deleteEndedAnswerLogs(db, new Date(now));
     },
   };
 }

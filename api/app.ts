@@ -107,7 +107,7 @@ function corsByList(origins: readonly string[]): Koa.Middleware {
     },
     allowMethods: 'GET,POST,PUT,PATCH,DELETE',
     allowHeaders: 'Authorization,Content-Type,X-Request-Id',
-    exposeHeaders: 'Retry-After,X-Request-Id',
+    exposeHeaders: 'Location,Retry-After,X-Request-Id',
     maxAge: 600,
     keepHeadersOnError: false, // errors are answered further in, where these headers are set already
   });

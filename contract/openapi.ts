@@ -46,6 +46,8 @@ export interface OperationObject {
   'x-error-codes'?: readonly string[];
   /** The body is kept as it came, whatever is in its texts. */
   readonly 'x-any-text'?: boolean;
+  /** Query parameters that are not named here are ignored. */
+  readonly 'x-any-query'?: boolean;
 }
 
 export type PathItem = { readonly [method in Method]?: OperationObject } & {

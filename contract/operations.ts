@@ -43,10 +43,14 @@ export interface ContractOperation {
   /** Roles that may call; absent: every member of the club, or the operation has nothing to do with roles. */
   readonly roles?: readonly string[];
   readonly hasBody: boolean;
+  /** A request without the body that the operation takes is malformed. */
+  readonly requiresBody: boolean;
   /** The body is no JSON but a file, taken as it arrives. */
   readonly fileBody?: FileBody;
   /** Texts of the body may hold what cannot be stored as text: `x-any-text`. */
   readonly takesAnyText: boolean;
+  /** Query parameters that the contract does not name are ignored: `x-any-query`. */
+  readonly takesAnyQuery: boolean;
   readonly successStatus: number;
   /** Media types of the successful response; none where there is nothing to return. */
   readonly contentTypes: readonly string[];
@@ -83,8 +87,10 @@ function describeOperation(path: string, item: openapi.PathItem, method: Method)
     auth: openapi.callerKinds.filter((kind) => operation.security.some((scheme) => scheme[kind])),
     ...(roles && { roles }),
     hasBody: operation.requestBody !== undefined,
+    requiresBody: operation.requestBody?.required === true,
     ...fileBodyOf(operation),
     takesAnyText: operation['x-any-text'] === true,
+    takesAnyQuery: operation['x-any-query'] === true,
     successStatus: Number(successStatus),
     contentTypes: Object.keys(responseOf(operation, successStatus).content ?? {}),
     errorCodes: isMissing ? [...own, 'not_implemented'] : own,

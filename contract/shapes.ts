@@ -13,12 +13,10 @@ export type ParamsOf<Id extends OperationId> = PresentOrEmpty<operations[Id]['pa
 /** The checked query of an operation: parameters that have a default are always present. */
 export type QueryOf<Id extends OperationId> = WithDefaults<PresentOrEmpty<operations[Id]['parameters']['query']>>;
 
-/** The checked JSON body of an operation; undefined where it takes none. */
-export type BodyOf<Id extends OperationId> = operations[Id] extends {
-  requestBody: { content: { 'application/json': infer Body } };
-}
-  ? Body
-  : undefined;
+/** The checked JSON body of an operation; undefined where it takes none, or where it may be left out and was. */
+export type BodyOf<Id extends OperationId> = operations[Id] extends { requestBody: infer Request }
+  ? JsonOf<Request>
+  : JsonOf<Exclude<operations[Id]['requestBody'], undefined>> | undefined;
 
 /** What the successful response brings: its JSON body, bytes where it is a file, events where it is a stream; undefined where there is nothing. */
 export type ResponseOf<Id extends OperationId> = ContentOf<SuccessOf<operations[Id]['responses']>>;
@@ -27,6 +25,12 @@ export type EventType = keyof webhooks;
 
 /** The body that is posted to endpoints for an event type. */
 export type EventBodyOf<Type extends EventType> = webhooks[Type]['post']['requestBody']['content']['application/json'];
+
+type JsonOf<Request> = [Request] extends [never]
+  ? undefined
+  : Request extends { content: { 'application/json': infer Body } }
+    ? Body
+    : undefined;
 
 type PresentOrEmpty<T> = [Exclude<T, undefined>] extends [never] ? Record<string, never> : Exclude<T, undefined>;
 

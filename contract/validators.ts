@@ -87,7 +87,7 @@ export function compileValidators(operation: ContractOperation): Validators {
   const inQuery = operation.parameters.filter((parameter) => parameter.in === 'query').map(checkOf);
   return {
     params: (raw) => checkParams(inPath, raw),
-    query: (raw) => checkQuery(inQuery, raw),
+    query: (raw) => checkQuery(inQuery, raw, operation.takesAnyQuery),
     body: operation.hasBody && !operation.fileBody ? bodyCheck(operation) : (raw) => ({ value: raw }),
     response: (status, body, type = json) => responseFaults(operation, status, body, type),
   };
@@ -114,9 +114,13 @@ function checkParams(
   return { value };
 }
 
-function checkQuery(checks: readonly ParameterCheck[], raw: RawQuery): Checked<Record<string, unknown>> {
+function checkQuery(
+  checks: readonly ParameterCheck[],
+  raw: RawQuery,
+  takesAny: boolean,
+): Checked<Record<string, unknown>> {
   const unknown = Object.keys(raw).find((name) => !checks.some((check) => check.name === name));
-  if (unknown !== undefined) return malformed(`${printableName(unknown)} is not a known parameter`);
+  if (unknown !== undefined && !takesAny) return malformed(`${printableName(unknown)} is not a known parameter`);
   const value: Record<string, unknown> = {};
   let invalid: Problem | undefined;
   for (const check of checks) {
@@ -158,7 +162,7 @@ function bodyCheck(operation: ContractOperation): Validators['body'] {
   const hasShape = compiled(shapeCheck, pointer);
   const isValid = compiled(fullCheck, pointer);
   return (raw) => {
-    if (raw === undefined) return malformed('the body is missing');
+    if (raw === undefined) return operation.requiresBody ? malformed('the body is missing') : { value: undefined };
     const text = findTextFault(raw);
     if (text?.fault === 'too-deep') return malformed(`${text.path} is nested deeper than ${deepestNesting} levels`);
     // A kind that is none chooses no shape; what is wrong with it is its value, which the other check names.

@@ -89,6 +89,7 @@ import { FailingRows1763772000000 } from './migrations/1763772000000-failing-row
 import { Priorities1763773000000 } from './migrations/1763773000000-priorities.ts';
 import { CodeFailures1795353000000 } from './migrations/1795353000000-code-failures.ts';
 import { SessionsAndAddresses1795351000000 } from './migrations/1795351000000-sessions-and-addresses.ts';
+import { RecordedFacts1795352520000 } from './migrations/1795352520000-recorded-facts.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -225,6 +226,7 @@ const migrations = [
   FailingRows1763772000000,
   Priorities1763773000000,
   SessionsAndAddresses1795351000000,
+  RecordedFacts1795352520000,
   CodeFailures1795353000000,
 ];
 

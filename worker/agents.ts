@@ -8,7 +8,7 @@ import { createDeltaLog } from '../domain/agents/answers/delta-log.ts';
 import { createModel } from '../platform/infra/model/model.ts';
 import { retrieve } from '../domain/knowledge/retrieval.ts';
 import { createNotifier } from '../platform/infra/postgres/notifier.ts';
-import { type Database, Queries } from '../platform/infra/postgres/database.ts';
+import type { Database } from '../platform/infra/postgres/database.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import type { ObjectStore } from '../platform/infra/object-store.ts';
 import { readImages } from '../domain/media/agent-images.ts';
@@ -31,9 +31,9 @@ export function createAnswerDeps(
   return {
     db,
     prompt: {
-      source,
+      db,
       retrieve,
-      readImages: (questionId) => readImages(storage, new Queries(source.manager), questionId),
+      readImages: (questionId) => readImages(storage, db, questionId),
     },
     askModel: createModel(config.model, answerRules),
     log: createDeltaLog({

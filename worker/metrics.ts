@@ -92,7 +92,7 @@ export function registerBacklogGauges(source: DataSource): () => void {
     {
       name: 'facts_lag_seconds',
       help: 'Age of the oldest fact not yet fanned out.',
-      sql: `SELECT coalesce(extract(epoch FROM clock_timestamp() - min(occurred_at)), 0)::float AS value FROM facts`,
+      sql: `SELECT coalesce(extract(epoch FROM clock_timestamp() - min(recorded_at)), 0)::float AS value FROM facts`,
     },
     { name: 'wakes_waiting', help: 'Wakes not yet sent.', sql: `SELECT count(*)::int AS value FROM wakes` },
     {
@@ -107,7 +107,7 @@ export function registerBacklogGauges(source: DataSource): () => void {
       help: 'Age of the oldest fact and the oldest wake that have failed, by kind.',
       labelNames: ['kind'],
       sql: `SELECT kind AS label, coalesce(extract(epoch FROM clock_timestamp() - oldest), 0)::float AS value
-              FROM (SELECT 'fact', min(occurred_at) FROM facts WHERE attempt_count > 0
+              FROM (SELECT 'fact', min(recorded_at) FROM facts WHERE attempt_count > 0
                     UNION ALL SELECT 'wake', min(recorded_at) FROM wakes WHERE attempt_count > 0) failing (kind, oldest)`,
     },
     {

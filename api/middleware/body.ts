@@ -36,7 +36,7 @@ export function readJsonBody({ settings }: ApiDeps): Middleware {
       clearTimeout(cutOff);
       const request = context.request as unknown as { body: unknown };
       context.state.rawBody = Buffer.from(String(request.body), 'latin1');
-      request.body = parse(context.state.rawBody);
+      request.body = context.state.rawBody.length === 0 ? undefined : parse(context.state.rawBody);
       return next();
     }).finally(() => clearTimeout(cutOff));
   };

@@ -14,11 +14,12 @@ export function errorEnvelope({ log }: Pick<ApiDeps, 'log'>): Middleware {
   };
 }
 
-function answerWith(context: Context, { status, code, message, retryAfterSeconds }: DomainError): void {
+function answerWith(context: Context, { status, code, message, headers }: DomainError): void {
   context.status = status;
   context.body = { error: { code, message } };
   if (status === 401) context.set('WWW-Authenticate', 'Bearer');
-  if (retryAfterSeconds !== undefined) context.set('Retry-After', String(retryAfterSeconds));
+  if (headers.retryAfterSeconds !== undefined) context.set('Retry-After', String(headers.retryAfterSeconds));
+  if (headers.location !== undefined) context.set('Location', headers.location);
 }
 
 /** Logged by kind and place; the caller learns the request's id, which finds the log line. */

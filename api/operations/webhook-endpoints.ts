@@ -1,4 +1,5 @@
 /** The club's webhook endpoints, the history of each, and what is asked for by hand. */
+import { instantOf } from '../../platform/core/instants.ts';
 import * as deliveries from '../../domain/webhooks/deliveries/deliveries.ts';
 import * as manual from '../../domain/webhooks/deliveries/manual.ts';
 import * as states from '../../domain/webhooks/endpoints/endpoint-states.ts';
@@ -43,7 +44,7 @@ export const resendWebhookDelivery: Operation<'resendWebhookDelivery'> = async (
   data(await manual.resendDelivery(deps, params.clubId, params.endpointId, params.deliveryId, now));
 
 export const recoverWebhookDeliveries: Operation<'recoverWebhookDeliveries'> = async ({ params, body, deps, now }) =>
-  data(await manual.recoverDeliveries(deps, params.clubId, params.endpointId, new Date(body.since), now));
+  data(await manual.recoverDeliveries(deps, params.clubId, params.endpointId, instantOf(body.since, 'since'), now));
 
 export const listWebhookDeliveries: Operation<'listWebhookDeliveries'> = async ({ params, query, db }) =>
   page(await deliveries.listDeliveries(db, params.clubId, params.endpointId, query));

@@ -81,9 +81,7 @@ const countedFor = { club: 'club', student: 'student', ip: 'IP address' } as con
 
 function tooMany({ name, limit, windowSeconds, scope }: Rule, retryAfterSeconds: number): DomainError {
   const allowance = `${limit} in ${windowSeconds} seconds for each ${countedFor[scope]}`;
-  return new DomainError(
-    'rate_limited',
-    `${name}: ${allowance}. Retry after ${retryAfterSeconds} seconds.`,
+  return new DomainError('rate_limited', `${name}: ${allowance}. Retry after ${retryAfterSeconds} seconds.`, {
     retryAfterSeconds,
-  );
+  });
 }

@@ -2207,7 +2207,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate the secret
-         * @description The new `secret` is returned only in this response. The previous one keeps signing for 24 hours: each delivery carries both signatures. A second rotation in that time answers `409 rotation_in_progress`, unless `expire_previous` is `true`.
+         * @description The new `secret` is returned only in this response. The previous one keeps signing for 24 hours: each delivery carries both signatures. A second rotation in that time answers `409 rotation_in_progress`, unless `expire_previous` is `true`. Without a body the defaults count.
          *
          *     Roles: `owner`, `admin`.
          *
@@ -2295,7 +2295,7 @@ export interface paths {
         put?: never;
         /**
          * Recover failed deliveries
-         * @description Sets deliveries that failed, or were canceled because the endpoint was disabled, since the given date back to `pending`, for one attempt each. The date is at most 30 days back: else `422`. The endpoint must be enabled: `409 endpoint_not_enabled`.
+         * @description Sets deliveries that failed, or were canceled because the endpoint was disabled, since the given date back to `pending`, for one attempt each. A date more than 30 days back counts as 30 days back, because older bodies are gone. A date in the future answers `422`. The endpoint must be enabled: `409 endpoint_not_enabled`.
          *
          *     Roles: `owner`, `admin`.
          *
@@ -2686,7 +2686,7 @@ export interface paths {
         put?: never;
         /**
          * Ask an agent
-         * @description Without `conversation_id` a new conversation opens, titled with the first line of the question that is not blank (at most 120 characters of it). The `id` is chosen by the client; sending it again answers `409 message_exists` instead of asking and charging twice. Everything that can fail before generation answers in plain JSON; otherwise the response is a stream: `accepted`, then `delta` per chunk of text, then `done` or `error`; comments keep the connection alive meanwhile. Generation does not depend on the connection: the stream of an answer can be taken up again.
+         * @description Without `conversation_id` a new conversation opens, titled with the first line of the question that is not blank (at most 120 characters of it). The `id` is chosen by the client; sending it again answers `409 message_exists` instead of asking and charging twice, with the path of its conversation in `Location` as long as the student has it. Everything that can fail before generation answers in plain JSON; otherwise the response is a stream: `accepted`, then `delta` per chunk of text, then `done` or `error`; comments keep the connection alive meanwhile. Generation does not depend on the connection: the stream of an answer can be taken up again.
          *
          *     Codes of its own:
          *
@@ -3832,7 +3832,7 @@ export interface paths {
         put?: never;
         /**
          * Sales notice
-         * @description Receives a notice of a sales platform, keeps it as it came and answers; it is processed afterwards. The token in the path names the connection that the club has set up: an unknown token, one that was rotated away and the name of another platform get the same `404`. docs/reference/sales-notices.md describes the format of the platform `generic`. Once a sale: `student.created` for an unknown buyer, `purchase.paid`, `purchase.refunded`, `subscription.past_due`, `subscription.canceled`, and the facts about access that follow. Any JSON object is kept: a NUL byte or half of a surrogate pair in a text is no `422` here (`x-any-text`); where such a text is needed, the notice fails as `bad_shape`.
+         * @description Receives a notice of a sales platform, keeps it as it came and answers; it is processed afterwards. The token in the path names the connection that the club has set up: an unknown token, one that was rotated away and the name of another platform get the same `404`. docs/reference/sales-notices.md describes the format of the platform `generic`. Once a sale: `student.created` for an unknown buyer, `purchase.paid`, `purchase.refunded`, `subscription.past_due`, `subscription.canceled`, and the facts about access that follow. Any JSON object is kept: a NUL byte or half of a surrogate pair in a text is no `422` here (`x-any-text`); where such a text is needed, the notice fails as `bad_shape`. Query parameters that are not named here are ignored (`x-any-query`), because a platform may add one.
          *
          *     Codes of its own:
          *
@@ -4000,7 +4000,7 @@ export interface webhooks {
         put?: never;
         /**
          * Access granted
-         * @description The student gained access to a delivery (purchase, subscription, grant, invite, import, registration link, free delivery).
+         * @description The student gained access to a delivery (purchase, subscription, grant, invite, import, registration link, free delivery). One event for each enrollment: `data.has_access` says whether the student has access now.
          */
         post: operations["access.granted"];
         delete?: never;
@@ -4020,7 +4020,7 @@ export interface webhooks {
         put?: never;
         /**
          * Access revoked
-         * @description The student lost access (refund, cancellation without grace, revocation, removal of the enrollment). `data.enrollment.status` is already `revoked`.
+         * @description An enrollment of the student was revoked (refund, cancellation without grace, revocation, removal of the enrollment). `data.enrollment.status` is already `revoked`. The student can still have access by another enrollment of the same delivery: `data.has_access` says so.
          */
         post: operations["access.revoked"];
         delete?: never;
@@ -5644,9 +5644,9 @@ export interface components {
         CohortName: string;
         /**
          * Format: date-time
-         * @description ISO 8601 date-time in UTC.
+         * @description ISO 8601 date-time with its offset from UTC, from the year 1970 to 2999. A leap second is refused.
          */
-        DateTime: string;
+        DateTimeInput: string;
         /**
          * @example {
          *       "name": "Spring",
@@ -5656,10 +5656,10 @@ export interface components {
          */
         CohortCreation: {
             name: components["schemas"]["CohortName"];
-            starts_at?: components["schemas"]["DateTime"];
-            ends_at?: components["schemas"]["DateTime"];
+            starts_at?: components["schemas"]["DateTimeInput"];
+            ends_at?: components["schemas"]["DateTimeInput"];
         };
-        /** @description ISO 8601 date-time in UTC; the empty text takes it away. */
+        /** @description ISO 8601 date-time with its offset from UTC, from the year 1970 to 2999; the empty text removes the value. */
         DateTimeOrNone: string;
         /**
          * @description At least one of them.
@@ -5761,8 +5761,8 @@ export interface components {
              * @description A cohort of the course; absent for the delivery's own.
              */
             cohort_id?: string;
-            starts_at?: components["schemas"]["DateTime"];
-            ends_at?: components["schemas"]["DateTime"];
+            starts_at?: components["schemas"]["DateTimeInput"];
+            ends_at?: components["schemas"]["DateTimeInput"];
         };
         /**
          * @example {
@@ -5779,11 +5779,8 @@ export interface components {
          *     }
          */
         EnrollmentEnd: {
-            /**
-             * Format: date-time
-             * @description Absent for an access without an end.
-             */
-            ends_at?: string;
+            /** @description Absent for an access without an end. */
+            ends_at?: components["schemas"]["DateTimeInput"];
         };
         /**
          * @description What a student has or had access to. Every field but `cohort_id`, `ends_at`, `revoked_at` and `revoked_reason` is always present.
@@ -6246,11 +6243,7 @@ export interface components {
          *     }
          */
         WebhookRecoveryRequest: {
-            /**
-             * Format: date-time
-             * @description At most 30 days back.
-             */
-            since: string;
+            since: components["schemas"]["DateTimeInput"];
         };
         /**
          * @example {
@@ -6260,7 +6253,7 @@ export interface components {
         WebhookRecovery: {
             recovered: number;
         };
-        /** @description Year and month, as `2026-03`. */
+        /** @description Year and month, as `2026-03`, from the year 1970 to 2999. */
         Month: string;
         /**
          * @description The budget of a month by the club's time zone. A question reserves the most that its answer can cost; the answer then takes what it did cost, in the month of its question.
@@ -7861,7 +7854,7 @@ export interface components {
             delivery_ids: components["schemas"]["RegistrationLinkDeliveries"];
             /** Format: int32 */
             max_uses?: number;
-            expires_at?: components["schemas"]["DateTime"];
+            expires_at?: components["schemas"]["DateTimeInput"];
         };
         /**
          * @description At least one of them.
@@ -8226,7 +8219,8 @@ export interface components {
          *       "amount": 4900,
          *       "currency": "EUR",
          *       "paid_at": "2026-03-02T09:14:40.000Z",
-         *       "created_at": "2026-03-02T09:15:00.000Z"
+         *       "created_at": "2026-03-02T09:15:00.000Z",
+         *       "updated_at": "2026-03-02T09:15:00.000Z"
          *     }
          */
         Purchase: {
@@ -8260,6 +8254,11 @@ export interface components {
              * @description When the first notice of it was processed.
              */
             created_at: string;
+            /**
+             * Format: date-time
+             * @description When the last notice of it was processed.
+             */
+            updated_at: string;
         };
         /** @enum {string} */
         SubscriptionStatus: "active" | "past_due" | "canceled";
@@ -8276,7 +8275,8 @@ export interface components {
          *       "external_id": "I9OT62C3",
          *       "status": "active",
          *       "current_period_end": "2026-04-02T09:14:40.000Z",
-         *       "created_at": "2026-03-02T09:15:00.000Z"
+         *       "created_at": "2026-03-02T09:15:00.000Z",
+         *       "updated_at": "2026-03-02T09:15:00.000Z"
          *     }
          */
         Subscription: {
@@ -8311,6 +8311,11 @@ export interface components {
              * @description When the first notice of it was processed.
              */
             created_at: string;
+            /**
+             * Format: date-time
+             * @description When the last notice of it was processed.
+             */
+            updated_at: string;
         };
         /** @enum {string} */
         PlanName: "starter" | "professional" | "business";
@@ -8344,6 +8349,11 @@ export interface components {
              */
             overage: "billed" | "refused";
         };
+        /**
+         * Format: date-time
+         * @description ISO 8601 date-time in UTC.
+         */
+        DateTime: string;
         /**
          * @description What a club has subscribed to. A new club is on `professional` until billing says otherwise. `past_due` keeps the plan while the charge is tried again; a canceled subscription leaves the club on `starter`.
          * @example {
@@ -8767,17 +8777,27 @@ export interface components {
              * @description Which of them it is.
              * @enum {string}
              */
-            kind: "course" | "agent";
+            kind: "course" | "agent" | "repository" | "space";
             /**
              * Format: uuid
-             * @description The course's id; absent where it opens none.
+             * @description The course's id; only for the kind `course`.
              */
             course_id?: string;
             /**
              * Format: uuid
-             * @description The AI agent's id; absent where it opens none.
+             * @description The AI agent's id; only for the kind `agent`.
              */
             agent_id?: string;
+            /**
+             * Format: uuid
+             * @description The repository's id; only for the kind `repository`.
+             */
+            repository_id?: string;
+            /**
+             * Format: uuid
+             * @description The community space's id; only for the kind `space`.
+             */
+            space_id?: string;
         };
         /**
          * @description What was sold or granted: it opens a course in a cohort, a repository, a space or an agent.
@@ -8800,6 +8820,8 @@ export interface components {
             name: string;
             opens: components["schemas"]["EventOpening"];
         };
+        /** @description Whether the student has access to the delivery when the body is assembled, by this or by another enrollment. Decide by it whether to open or to close: the event is about one enrollment, and a student can have several of one delivery. */
+        HasAccess: boolean;
         /**
          * @description The student gained access to a delivery (purchase, subscription, grant, invite, import, registration link, free delivery).
          * @example {
@@ -8822,6 +8844,7 @@ export interface components {
          *             "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
          *           }
          *         },
+         *         "has_access": true,
          *         "student": {
          *           "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
          *           "name": "Ada Example",
@@ -8838,11 +8861,12 @@ export interface components {
             data: {
                 enrollment: components["schemas"]["EventEnrollment"];
                 delivery: components["schemas"]["EventDelivery"];
+                has_access: components["schemas"]["HasAccess"];
                 student: components["schemas"]["EventStudent"];
             };
         } & WithRequired<components["schemas"]["WebhookEnvelope"], "type" | "data">;
         /**
-         * @description The student lost access (refund, cancellation without grace, revocation, removal of the enrollment).
+         * @description An enrollment of the student was revoked; `data.has_access` says whether the student still has access.
          * @example {
          *       "id": "c2a4b6d8-0e1f-4a2b-8c3d-4e5f6a7b8c9d",
          *       "type": "access.revoked",
@@ -8865,6 +8889,7 @@ export interface components {
          *             "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
          *           }
          *         },
+         *         "has_access": false,
          *         "student": {
          *           "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
          *           "name": "Ada Example",
@@ -8881,6 +8906,7 @@ export interface components {
             data: {
                 enrollment: components["schemas"]["EventEnrollment"];
                 delivery: components["schemas"]["EventDelivery"];
+                has_access: components["schemas"]["HasAccess"];
                 student: components["schemas"]["EventStudent"];
             };
         } & WithRequired<components["schemas"]["WebhookEnvelope"], "type" | "data">;
@@ -8907,6 +8933,7 @@ export interface components {
          *             "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
          *           }
          *         },
+         *         "has_access": true,
          *         "student": {
          *           "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
          *           "name": "Ada Example",
@@ -8924,6 +8951,7 @@ export interface components {
             data: {
                 enrollment: components["schemas"]["EventEnrollment"];
                 delivery: components["schemas"]["EventDelivery"];
+                has_access: components["schemas"]["HasAccess"];
                 student: components["schemas"]["EventStudent"];
                 /**
                  * Format: date-time
@@ -8955,6 +8983,7 @@ export interface components {
          *             "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
          *           }
          *         },
+         *         "has_access": true,
          *         "student": {
          *           "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
          *           "name": "Ada Example",
@@ -8972,6 +9001,7 @@ export interface components {
             data: {
                 enrollment: components["schemas"]["EventEnrollment"];
                 delivery: components["schemas"]["EventDelivery"];
+                has_access: components["schemas"]["HasAccess"];
                 student: components["schemas"]["EventStudent"];
                 /**
                  * Format: date-time
@@ -9002,6 +9032,7 @@ export interface components {
          *             "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
          *           }
          *         },
+         *         "has_access": true,
          *         "student": {
          *           "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
          *           "name": "Ada Example",
@@ -9018,6 +9049,7 @@ export interface components {
             data: {
                 enrollment: components["schemas"]["EventEnrollment"];
                 delivery: components["schemas"]["EventDelivery"];
+                has_access: components["schemas"]["HasAccess"];
                 student: components["schemas"]["EventStudent"];
             };
         } & WithRequired<components["schemas"]["WebhookEnvelope"], "type" | "data">;
@@ -9044,6 +9076,7 @@ export interface components {
          *             "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
          *           }
          *         },
+         *         "has_access": true,
          *         "student": {
          *           "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
          *           "name": "Ada Example",
@@ -9061,6 +9094,7 @@ export interface components {
             data: {
                 enrollment: components["schemas"]["EventEnrollment"];
                 delivery: components["schemas"]["EventDelivery"];
+                has_access: components["schemas"]["HasAccess"];
                 student: components["schemas"]["EventStudent"];
                 /**
                  * Format: uuid
@@ -9092,7 +9126,8 @@ export interface components {
          *       },
          *       "amount": 4900,
          *       "currency": "EUR",
-         *       "paid_at": "2026-03-02T09:14:40.000Z"
+         *       "paid_at": "2026-03-02T09:14:40.000Z",
+         *       "updated_at": "2026-03-02T09:15:00.000Z"
          *     }
          */
         EventPurchase: {
@@ -9125,13 +9160,18 @@ export interface components {
              * @description When it was refunded or charged back; absent where it was not.
              */
             refunded_at?: string;
+            /**
+             * Format: date-time
+             * @description When the service processed the last notice of the sale. `occurred_at` is the platform's time; of two messages about one sale the one with the later `updated_at` is the newer.
+             */
+            updated_at: string;
         };
         /**
          * @description A purchase of a mapped product was approved.
          * @example {
          *       "id": "c2a4b6d8-0e1f-4a2b-8c3d-4e5f6a7b8c9d",
          *       "type": "purchase.paid",
-         *       "occurred_at": "2026-03-02T09:15:00.000Z",
+         *       "occurred_at": "2026-03-02T09:14:40.000Z",
          *       "club_id": "5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11",
          *       "data": {
          *         "purchase": {
@@ -9145,7 +9185,8 @@ export interface components {
          *           },
          *           "amount": 4900,
          *           "currency": "EUR",
-         *           "paid_at": "2026-03-02T09:14:40.000Z"
+         *           "paid_at": "2026-03-02T09:14:40.000Z",
+         *           "updated_at": "2026-03-02T09:15:00.000Z"
          *         },
          *         "student": {
          *           "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
@@ -9170,7 +9211,7 @@ export interface components {
          * @example {
          *       "id": "c2a4b6d8-0e1f-4a2b-8c3d-4e5f6a7b8c9d",
          *       "type": "purchase.refunded",
-         *       "occurred_at": "2026-03-02T09:15:00.000Z",
+         *       "occurred_at": "2026-03-05T10:00:00.000Z",
          *       "club_id": "5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11",
          *       "data": {
          *         "purchase": {
@@ -9185,7 +9226,8 @@ export interface components {
          *           "amount": 4900,
          *           "currency": "EUR",
          *           "paid_at": "2026-03-02T09:14:40.000Z",
-         *           "refunded_at": "2026-03-05T10:00:00.000Z"
+         *           "refunded_at": "2026-03-05T10:00:00.000Z",
+         *           "updated_at": "2026-03-05T10:00:05.000Z"
          *         },
          *         "student": {
          *           "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
@@ -9217,7 +9259,8 @@ export interface components {
          *         "name": "Knots for Beginners"
          *       },
          *       "current_period_end": "2026-03-02T00:00:00.000Z",
-         *       "past_due_since": "2026-03-02T09:15:00.000Z"
+         *       "past_due_since": "2026-03-02T09:15:00.000Z",
+         *       "updated_at": "2026-03-02T09:15:00.000Z"
          *     }
          */
         EventSubscription: {
@@ -9251,6 +9294,11 @@ export interface components {
              * @description When it was canceled; absent where it was not.
              */
             canceled_at?: string;
+            /**
+             * Format: date-time
+             * @description When the service processed the last notice of the sale. `occurred_at` is the platform's time; of two messages about one sale the one with the later `updated_at` is the newer.
+             */
+            updated_at: string;
         };
         /**
          * @description A charge of the subscription is late.
@@ -9270,7 +9318,8 @@ export interface components {
          *             "name": "Knots for Beginners"
          *           },
          *           "current_period_end": "2026-03-02T00:00:00.000Z",
-         *           "past_due_since": "2026-03-02T09:15:00.000Z"
+         *           "past_due_since": "2026-03-02T09:15:00.000Z",
+         *           "updated_at": "2026-03-02T09:15:05.000Z"
          *         },
          *         "student": {
          *           "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
@@ -9308,7 +9357,8 @@ export interface components {
          *             "name": "Knots for Beginners"
          *           },
          *           "current_period_end": "2026-04-02T00:00:00.000Z",
-         *           "canceled_at": "2026-03-02T09:15:00.000Z"
+         *           "canceled_at": "2026-03-02T09:15:00.000Z",
+         *           "updated_at": "2026-03-02T09:15:05.000Z"
          *         },
          *         "student": {
          *           "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
@@ -14949,12 +14999,12 @@ export interface operations {
                  * @description Only deliveries that were created at this time or later.
                  * @example 2026-03-01T00:00:00Z
                  */
-                since?: string;
+                since?: components["schemas"]["DateTimeInput"];
                 /**
                  * @description Only deliveries that were created before this time, which must not be before `since`.
                  * @example 2026-03-02T00:00:00Z
                  */
-                until?: string;
+                until?: components["schemas"]["DateTimeInput"];
                 /** @description Number of the page, from 1. */
                 page?: components["parameters"]["Page"];
                 /** @description Records a page. */
@@ -15278,7 +15328,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["WebhookSecretRotation"];
             };
@@ -16503,9 +16553,14 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The request conflicts with the current state; `code` says how. */
+            /** @description The question was asked already, or the conversation is answering; `code` says which. */
             409: {
                 headers: {
+                    /**
+                     * @description Path of the conversation that holds the question (with `message_exists`); absent where the question is not in a conversation of this student.
+                     * @example /v1/clubs/5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11/classroom/conversations/6e0c4a1e-3f5b-4e83-9a77-51c2d5b0a9f4
+                     */
+                    Location?: string;
                     [name: string]: unknown;
                 };
                 content: {

@@ -1,5 +1,6 @@
 /** From a question to the stems of the club's material that it may mean: by its own stems, without accents, by likeness. */
 import type { Queries } from '../../platform/infra/postgres/database.ts';
+import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { rankingRules, type Term } from './retrieval.policy.ts';
 
@@ -9,25 +10,25 @@ import { rankingRules, type Term } from './retrieval.policy.ts';
  * @param question any text: nothing of it is an operator
  */
 export async function termsOf(db: Queries, clubId: Id, question: string): Promise<Term[]> {
-  return db.query<Term[]>(statement, [clubId, question.replaceAll('\0', ' ')]); // Postgres takes no NUL
+  return db.rows<Term>(terms(clubId, question.replaceAll('\0', ' '))); // Postgres takes no NUL
 }
 
 const stem = (stems: string, word: string) =>
-  `(SELECT one FROM unnest(tsvector_to_array(${stems}(language, ${word}))) AS one LIMIT 1)`;
+  raw(`(SELECT one FROM unnest(tsvector_to_array(${stems}(language, ${word}))) AS one LIMIT 1)`);
 
-const statement = `
+const terms = (clubId: Id, question: string) => sql`
   WITH asked AS MATERIALIZED (
     SELECT (row_number() OVER (ORDER BY min(place)))::int - 1 AS word, spelled, unaccent(spelled) AS plain,
            ${stem('agent_stems', 'spelled')} AS lexeme, ${stem('agent_plain_stems', 'spelled')} AS stem
-      FROM (SELECT * FROM string_to_table(agent_text($2), ' ') WITH ORDINALITY AS token (spelled, place)
+      FROM (SELECT * FROM string_to_table(agent_text(${question}), ' ') WITH ORDINALITY AS token (spelled, place)
              WHERE length(spelled) <= 64 LIMIT ${rankingRules.words}) AS token
-     CROSS JOIN (SELECT language FROM clubs WHERE id = $1) AS club
+     CROSS JOIN (SELECT language FROM clubs WHERE id = ${clubId}) AS club
      GROUP BY spelled, language),
   meant AS MATERIALIZED (
     SELECT asked.word, same.lexeme, sum(same.passages)::int AS passages
       FROM asked CROSS JOIN LATERAL (
-        SELECT seq, lexeme, passages FROM agent_words WHERE club_id = $1 AND lexeme = asked.lexeme
-         UNION SELECT seq, lexeme, passages FROM agent_words WHERE club_id = $1 AND stem = asked.stem) AS same
+        SELECT seq, lexeme, passages FROM agent_words WHERE club_id = ${clubId} AND lexeme = asked.lexeme
+         UNION SELECT seq, lexeme, passages FROM agent_words WHERE club_id = ${clubId} AND stem = asked.stem) AS same
      WHERE asked.lexeme IS NOT NULL AND asked.stem IS NOT NULL
      GROUP BY 1, 2 HAVING sum(same.passages) > 0),
   unknown AS (
@@ -39,7 +40,7 @@ const statement = `
     SELECT unknown.word, near.lexeme, near.passages, near.likeness
       FROM unknown CROSS JOIN LATERAL (
         SELECT lexeme, sum(passages)::int AS passages, max(similarity(word, unknown.plain)) AS likeness FROM agent_words
-         WHERE club_id = $1 AND initial = left(unknown.plain, 1) AND size BETWEEN length(unknown.plain) - 2 AND length(unknown.plain) + 2
+         WHERE club_id = ${clubId} AND initial = left(unknown.plain, 1) AND size BETWEEN length(unknown.plain) - 2 AND length(unknown.plain) + 2
            AND similarity(word, unknown.plain) >= 0.3
          GROUP BY lexeme HAVING sum(passages) > 0 ORDER BY likeness DESC, passages DESC LIMIT 3) AS near)
   SELECT word, lexeme, passages, 1 AS likeness FROM meant

@@ -1,10 +1,12 @@
 /** Finding the passages of an agent's material that a question is about (docs/adr/0014-retrieval.md). */
 import type { Queries } from '../../platform/infra/postgres/database.ts';
-import { sql } from '../../platform/infra/postgres/sql.ts';
+import { columns, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
+import { AgentPassage } from '../../entities/agents/agent-passage.ts';
+import { AgentSource } from '../../entities/agents/agent-source.ts';
 import type { SourceKind } from '../../entities/agents/values.ts';
 import { termsOf } from './question-terms.ts';
-import { rankingRules, weigh } from './retrieval.policy.ts';
+import { rankingRules, weigh, type WeighedTerm } from './retrieval.policy.ts';
 
 export interface Retrieved {
   passageId: Id;
@@ -44,17 +46,17 @@ export async function retrieve(db: Queries, request: RetrievalRequest): Promise<
   const [first, ...others] = terms;
   const next = others.find(({ word }) => word !== first?.word);
   const search = (choosing: readonly string[]) =>
-    db.query<Retrieved[]>(statement, [
-      clubId,
-      agentId,
-      inIndex(choosing),
-      // Where even the rarest word is common, passages that have the two rarest come first.
-      first && next && first.passages > rankingRules.candidates ? inIndex([first.lexeme, next.lexeme]) : null,
-      lexemes,
-      terms.map(({ word }) => word),
-      terms.map(({ weight }) => weight),
-      limit,
-    ]);
+    db.rows<Retrieved>(
+      ranking({
+        clubId,
+        agentId,
+        choosing: inIndex(choosing),
+        // Where even the rarest word is common, passages that have the two rarest come first.
+        rarest: first && next && first.passages > rankingRules.candidates ? inIndex([first.lexeme, next.lexeme]) : null,
+        terms,
+        limit,
+      }),
+    );
   const choosing = lexemes.filter((_, place) => terms[place]?.chooses);
   const found = await search(choosing);
   // The words that choose are the club's rarest: this agent's material may have others of the question alone.
@@ -69,33 +71,55 @@ async function passagesOf(db: Queries, clubId: Id): Promise<number> {
 }
 
 const { fields, fusion, candidates, neighbours, ofOnePage, withoutPages } = rankingRules;
+/** Of the text's fields D to A, as ts_rank takes them. */
+const weights = [fields.text, 0, fields.headings, fields.title];
+
+const passageColumns = columns(
+  AgentPassage,
+  { passageId: 'id', position: 'position', page: 'page', headings: 'headings', blocks: 'blocks' },
+  'passage',
+);
+
+/** Of the statement's `material`. */
+const sourceColumns = columns(AgentSource, { sourceId: 'id', sourceKind: 'kind', sourceTitle: 'title' }, 'material');
 
 /**
  * Of the agent's material, by the club's index; `&&` has any of the lexemes, `@>` all. OFFSET 0: Postgres would rather go through
  * the material, source by source, and read the index for each.
  */
-const chosenBy = (condition: string) => `
+const chosenBy = (condition: Sql) => sql`
     SELECT * FROM (
       SELECT id, source_id, position, page, search FROM agent_passages WHERE agent_lexemes(club_id, search) ${condition} OFFSET 0) AS indexed
      WHERE source_id IN (SELECT id FROM material) LIMIT ${candidates}`;
 
-const statement = `
+interface Ranking {
+  clubId: Id;
+  agentId: Id;
+  /** Of the index: a passage with any of them is ranked. */
+  choosing: readonly string[];
+  /** Of the index: passages with all of them come first. */
+  rarest: readonly string[] | null;
+  terms: readonly WeighedTerm[];
+  limit: number;
+}
+
+const ranking = ({ clubId, agentId, choosing, rarest, terms, limit }: Ranking) => sql`
   WITH material AS MATERIALIZED (
     SELECT source.id, source.kind, source.title FROM agent_sources source
       LEFT JOIN lessons lesson ON lesson.id = source.lesson_id
-     WHERE source.club_id = $1 AND EXISTS (
+     WHERE source.club_id = ${clubId} AND EXISTS (
        SELECT FROM agent_materials material
-        WHERE material.agent_id = $2 AND (material.media_id = source.media_id OR material.lesson_id = source.lesson_id OR material.course_id = lesson.course_id))),
+        WHERE material.agent_id = ${agentId} AND (material.media_id = source.media_id OR material.lesson_id = source.lesson_id OR material.course_id = lesson.course_id))),
   term AS MATERIALIZED (
     SELECT quote_literal(lexeme)::tsquery AS query, word, weight
-      FROM unnest($5::text[], $6::int[], $7::float8[]) AS term (lexeme, word, weight)),
+      FROM unnest(${terms.map(({ lexeme }) => lexeme)}::text[], ${terms.map(({ word }) => word)}::int[], ${terms.map(({ weight }) => weight)}::float8[]) AS term (lexeme, word, weight)),
   chosen AS (
-    SELECT DISTINCT ON (id) * FROM ((${chosenBy('@> $4::text[]')}) UNION ALL (${chosenBy('&& $3::text[]')})) AS either),
+    SELECT DISTINCT ON (id) * FROM ((${chosenBy(sql`@> ${rarest}::text[]`)}) UNION ALL (${chosenBy(sql`&& ${choosing}::text[]`)})) AS either),
   scored AS MATERIALIZED (
     SELECT id, source_id, position, page, word.weight AS score
       FROM chosen CROSS JOIN LATERAL (
         SELECT sum(weight) AS weight FROM (
-          SELECT max(weight * ts_rank('{${fields.text}, 0, ${fields.headings}, ${fields.title}}', search, query)) AS weight
+          SELECT max(weight * ts_rank(${weights}::real[], search, query)) AS weight
             FROM term WHERE search @@ query GROUP BY word) AS best) AS word),
   near AS (
     SELECT *, score + ${neighbours} * (sum(score) OVER beside - score) AS with_neighbours
@@ -108,8 +132,8 @@ const statement = `
              PARTITION BY source_id, coalesce(page, - 1 - position / ${withoutPages}) ORDER BY value DESC, score DESC, id) > ${ofOnePage} AS waits
       FROM fused),
   best AS (
-    SELECT * FROM placed ORDER BY waits, value DESC, score DESC, id LIMIT $8)
-  SELECT passage.id AS "passageId", material.id AS "sourceId", material.kind AS "sourceKind", material.title AS "sourceTitle",
-         passage.position, passage.page, passage.headings, passage.blocks, best.value::float8 AS score
+    SELECT * FROM placed ORDER BY waits, value DESC, score DESC, id LIMIT ${limit})
+  SELECT ${passageColumns}, ${sourceColumns},
+         best.value::float8 AS score
     FROM best JOIN agent_passages passage ON passage.id = best.id JOIN material ON material.id = best.source_id
    ORDER BY best.waits, best.value DESC, best.score DESC, best.id`;

@@ -3,7 +3,7 @@
  * while it is visible, and none for any other. Whoever changes what decides that calls `syncSources` in the same transaction.
  */
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
-import { sql } from '../../platform/infra/postgres/sql.ts';
+import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 import type { SourceKind } from '../../entities/agents/values.ts';
@@ -51,53 +51,64 @@ export async function wakeSources(tx: Transaction, clubId: Id, sourceIds: readon
     await wake(tx, 'sourceIndex', sources.slice(from, from + wakesAStatement), now);
 }
 
-/** What sets a source back to its beginning; its passages serve until others take their place. `$1` is the time. */
-export const wantedAnew = `wanted_version = wanted_version + 1, status = 'pending', error_code = NULL, attempts = 0,
-  looks_at = $1, updated_at = $1`;
+/** What sets a source back to its beginning; its passages serve until others take their place. */
+export const wantedAnew = (now: Date): Sql => sql`wanted_version = wanted_version + 1, status = 'pending',
+  error_code = NULL, attempts = 0, looks_at = ${now}, updated_at = ${now}`;
 
 /** Of `agent_materials material`. */
-const ofLivingAgent = `EXISTS (SELECT FROM agents agent WHERE agent.id = material.agent_id AND agent.status <> 'archived')`;
+const ofLivingAgent = sql`EXISTS (SELECT FROM agents agent WHERE agent.id = material.agent_id AND agent.status <> 'archived')`;
 
-/** The lessons or files that a scope comes to. `$1` is the club, `$2` agents, `$3` whether it is the whole club, `$4` courses. */
-const scopeOf: Record<SourceKind, string> = {
-  lesson: `
-    SELECT id FROM lessons WHERE course_id = ANY ($4::uuid[])
+interface Wide {
+  clubId: Id;
+  agentIds: readonly Id[];
+  courseIds: readonly Id[];
+  wholeClub: boolean;
+}
+
+/** The lessons or files that a scope comes to. */
+const scopeOf: Record<SourceKind, (scope: Wide) => Sql> = {
+  lesson: ({ clubId, agentIds, courseIds, wholeClub }) => sql`
+    SELECT id FROM lessons WHERE course_id = ANY (${courseIds}::uuid[])
      UNION SELECT material.lesson_id FROM agents agent JOIN agent_materials material ON material.agent_id = agent.id
-            WHERE agent.club_id = $1 AND ($3::boolean OR agent.id = ANY ($2::uuid[])) AND material.lesson_id IS NOT NULL
+            WHERE agent.club_id = ${clubId} AND (${wholeClub}::boolean OR agent.id = ANY (${agentIds}::uuid[]))
+              AND material.lesson_id IS NOT NULL
      UNION SELECT lesson.id FROM agents agent JOIN agent_materials material ON material.agent_id = agent.id
              JOIN lessons lesson ON lesson.course_id = material.course_id
-            WHERE agent.club_id = $1 AND ($3 OR agent.id = ANY ($2))
-     UNION SELECT lesson_id FROM agent_sources WHERE $3 AND club_id = $1 AND lesson_id IS NOT NULL`,
-  media: `
+            WHERE agent.club_id = ${clubId} AND (${wholeClub}::boolean OR agent.id = ANY (${agentIds}::uuid[]))
+     UNION SELECT lesson_id FROM agent_sources
+            WHERE ${wholeClub}::boolean AND club_id = ${clubId} AND lesson_id IS NOT NULL`,
+  media: ({ clubId, agentIds, wholeClub }) => sql`
     SELECT material.media_id AS id FROM agents agent JOIN agent_materials material ON material.agent_id = agent.id
-     WHERE agent.club_id = $1 AND ($3::boolean OR agent.id = ANY ($2::uuid[])) AND material.media_id IS NOT NULL
-     UNION SELECT media_id FROM agent_sources WHERE $3 AND club_id = $1 AND media_id IS NOT NULL`,
+     WHERE agent.club_id = ${clubId} AND (${wholeClub}::boolean OR agent.id = ANY (${agentIds}::uuid[]))
+       AND material.media_id IS NOT NULL
+     UNION SELECT media_id FROM agent_sources
+            WHERE ${wholeClub}::boolean AND club_id = ${clubId} AND media_id IS NOT NULL`,
 };
 
 /** @returns the ids of the lessons or files, as a list: what is then asked of them is planned by how many they are */
 async function itemsIn(tx: Transaction, kind: SourceKind, clubId: Id, scope: SourceScope): Promise<Id[]> {
   const { lessonIds = [], courseIds = [], mediaIds = [], agentIds = [], wholeClub = false } = scope;
   const named = kind === 'lesson' ? lessonIds : mediaIds;
-  const courses = kind === 'lesson' ? [courseIds] : [];
-  if (!wholeClub && agentIds.length === 0 && courses.flat().length === 0) return [...named];
-  const rows = await tx.query<{ id: Id }[]>(scopeOf[kind], [clubId, agentIds, wholeClub, ...courses]);
+  const courses = kind === 'lesson' ? courseIds : [];
+  if (!wholeClub && agentIds.length === 0 && courses.length === 0) return [...named];
+  const rows = await tx.rows<{ id: Id }>(scopeOf[kind]({ clubId, agentIds, courseIds: courses, wholeClub }));
   return [...named, ...rows.map(({ id }) => id)];
 }
 
-/** Of lessons, `$3`, and files, `$4`, of the club `$2`: id, title, and whether each is `wanted`. A removed lesson is not published either. */
-const itemsOf = `
+/** The ids and titles of these lessons and files of the club, and whether each is `wanted`. A removed lesson is not published either. */
+const itemsOf = (clubId: Id, lessonIds: readonly Id[], mediaIds: readonly Id[]) => sql`
     SELECT lesson.id AS lesson_id, NULL::uuid AS media_id, lesson.title,
            lesson.published_at IS NOT NULL AND course.status = 'published' AND (
              EXISTS (SELECT FROM agent_materials material WHERE material.lesson_id = lesson.id AND ${ofLivingAgent})
              OR EXISTS (SELECT FROM agent_materials material WHERE material.course_id = course.id AND ${ofLivingAgent})) AS wanted
       FROM lessons lesson JOIN courses course ON course.id = lesson.course_id
-     WHERE lesson.id = ANY ($3::uuid[]) AND lesson.club_id = $2
+     WHERE lesson.id = ANY (${lessonIds}::uuid[]) AND lesson.club_id = ${clubId}
      UNION ALL
     SELECT NULL, file.id, file.title,
            file.purpose = 'library' AND file.status = 'ready' AND NOT file.archived AND file.removed_at IS NULL AND
              EXISTS (SELECT FROM agent_materials material WHERE material.media_id = file.id AND ${ofLivingAgent}) AS wanted
       FROM media file
-     WHERE file.id = ANY ($4::uuid[]) AND file.club_id = $2`;
+     WHERE file.id = ANY (${mediaIds}::uuid[]) AND file.club_id = ${clubId}`;
 
 /** @returns the sources that have something to be read now */
 async function syncItems(
@@ -107,32 +118,31 @@ async function syncItems(
   contentChanged: boolean,
   now: Date,
 ): Promise<Id[]> {
-  const rows = await tx.query<{ raised: Id | null; lessonId: Id | null; mediaId: Id | null; title: string }[]>(
-    `WITH item AS MATERIALIZED (${itemsOf}),
+  const rows = await tx.rows<{ raised: Id | null; lesson: Id | null; media: Id | null; title: string }>(
+    sql`WITH item AS MATERIALIZED (${itemsOf(clubId, lessonIds, mediaIds)}),
      -- In the order of their ids, lessons and files together, like everybody who holds several.
      concerned AS MATERIALIZED (
        SELECT source.id, item.title, item.wanted
          FROM agent_sources source JOIN item ON coalesce(item.lesson_id, item.media_id) = coalesce(source.lesson_id, source.media_id)
-        WHERE (source.lesson_id = ANY ($3) OR source.media_id = ANY ($4))
-          AND (NOT item.wanted OR $5::boolean OR source.title <> item.title)
+        WHERE (source.lesson_id = ANY (${lessonIds}) OR source.media_id = ANY (${mediaIds}))
+          AND (NOT item.wanted OR ${contentChanged}::boolean OR source.title <> item.title)
         ORDER BY source.id FOR UPDATE OF source),
      gone AS (
        DELETE FROM agent_sources source USING concerned WHERE source.id = concerned.id AND NOT concerned.wanted),
      raised AS (
-       UPDATE agent_sources source SET title = concerned.title, ${wantedAnew}
+       UPDATE agent_sources source SET title = concerned.title, ${wantedAnew(now)}
          FROM concerned WHERE source.id = concerned.id AND concerned.wanted RETURNING source.id)
-     SELECT id AS raised, NULL::uuid AS "lessonId", NULL::uuid AS "mediaId", '' AS title FROM raised
+     SELECT id AS raised, NULL::uuid AS lesson, NULL::uuid AS media, '' AS title FROM raised
       UNION ALL
      SELECT NULL, lesson_id, media_id, title FROM item
       WHERE wanted AND NOT EXISTS (SELECT FROM agent_sources source WHERE source.lesson_id = item.lesson_id)
         AND NOT EXISTS (SELECT FROM agent_sources source WHERE source.media_id = item.media_id)`,
-    [now, clubId, lessonIds, mediaIds, contentChanged],
   );
   const missing = rows.flatMap((row) => (row.raised === null ? [{ ...row, id: newId() }] : []));
   if (missing.length > 0)
     await tx.run(sql`INSERT INTO agent_sources (id, club_id, kind, lesson_id, media_id, title, looks_at, created_at, updated_at)
        SELECT source.id, ${clubId}, CASE WHEN source.media_id IS NULL THEN 'lesson' ELSE 'media' END, source.lesson_id, source.media_id,
               source.title, ${now}, ${now}, ${now}
-         FROM unnest(${missing.map(({ id }) => id)}::uuid[], ${missing.map(({ lessonId }) => lessonId)}::uuid[], ${missing.map(({ mediaId }) => mediaId)}::uuid[], ${missing.map(({ title }) => title)}::text[]) AS source (id, lesson_id, media_id, title)`);
+         FROM unnest(${missing.map(({ id }) => id)}::uuid[], ${missing.map(({ lesson }) => lesson)}::uuid[], ${missing.map(({ media }) => media)}::uuid[], ${missing.map(({ title }) => title)}::text[]) AS source (id, lesson_id, media_id, title)`);
   return [...rows.flatMap(({ raised }) => (raised === null ? [] : [raised])), ...missing.map(({ id }) => id)];
 }

@@ -6,7 +6,7 @@ import type { EventType } from '../../platform/core/event-types.ts';
 @Entity('facts')
 @Index('facts_turn', ['clubId', 'priority', 'dueAt', 'seq'])
 @Index('facts_leased', ['clubId', 'leaseUntil'], { where: `lease_until IS NOT NULL` })
-@Index('facts_failing', ['occurredAt'], { where: `attempt_count > 0` })
+@Index('facts_failing', ['recordedAt'], { where: `attempt_count > 0` })
 export class Fact {
   /** Becomes the event's id: the `webhook-id` of every delivery. */
   @PrimaryColumn({ type: 'uuid' })
@@ -34,8 +34,13 @@ export class Fact {
   @Column({ type: 'jsonb', nullable: true })
   details: FactDetails | null;
 
+  /** When it happened: of a sale, by the platform's clock (EVT-22). */
   @Column({ type: 'timestamptz' })
   occurredAt: Date;
+
+  /** When it was written, by the database's clock. */
+  @Column({ type: 'timestamptz', default: () => 'clock_timestamp()' })
+  recordedAt: Date;
 
   /** How urgent it is. */
   @Column({ type: 'smallint', default: 1 })

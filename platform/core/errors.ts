@@ -1,6 +1,14 @@
 /** The one error type: a `code` of the contract, the status it goes with, and a message for people. */
 import { errorStatus, type ErrorCode } from './error-codes.ts';
 
+/** What an error says beside its code and message. */
+export interface ErrorHeaders {
+  /** Whole seconds for `Retry-After`. */
+  readonly retryAfterSeconds?: number;
+  /** Path of the resource that the request collides with, for `Location`. */
+  readonly location?: string;
+}
+
 /**
  * Something the caller asked for cannot be done. Thrown anywhere in the domain, turned into the envelope by the error
  * mapper of the API (ERR-1). The message may name fields of the request, never another person's data.
@@ -10,8 +18,7 @@ export class DomainError extends Error {
   constructor(
     readonly code: ErrorCode,
     message: string,
-    /** Whole seconds for the `Retry-After` header, where the status has one. */
-    readonly retryAfterSeconds?: number,
+    readonly headers: ErrorHeaders = {},
   ) {
     super(message);
     this.name = 'DomainError';

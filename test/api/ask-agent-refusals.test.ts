@@ -110,6 +110,18 @@ describe('a question that is not accepted', () => {
     );
   });
 
+  it('403 not_entitled comes before 409 message_exists once the access is lost; the answer stays readable', async () => {
+    const id = randomUUID();
+    const { answerId, conversationId } = await classroom.ask({ id });
+    await endAnswer(answerId);
+    await refusing(refused({ id }), 'message_exists');
+    await (await testDatabase()).query(`DELETE FROM enrollments WHERE student_id = $1`, [classroom.student.id]);
+    const answer = await refusing(refused({ id }), 'not_entitled');
+    expect(answer.headers.get('location')).to.equal(null);
+    await refusing(refused({ id, conversation_id: conversationId }), 'not_entitled');
+    expect((await classroom.conversation(conversationId)).status).to.equal(200);
+  });
+
   describe('409 generation_in_progress: the conversation is already answering', () => {
     it('ends with the answer, whatever its status', async () => {
       await eachCase(['complete', 'truncated', 'refused', 'failed'] as const, async (status) => {

@@ -7,7 +7,7 @@ import { eachCase } from '../toolkit/assert/each-case.ts';
 import { wakesBy } from '../toolkit/assert/wakes.ts';
 import { buildLearner } from '../toolkit/builders/access.ts';
 import { appendWords, endAnswer, failAnswer, notifyStreams } from '../toolkit/drive/answers.ts';
-import { expectError } from '../toolkit/drive/api.ts';
+import { call, expectError } from '../toolkit/drive/api.ts';
 import { askingOf, openAskingClassroom, type AskingClassroom } from '../toolkit/drive/asking.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 
@@ -84,6 +84,21 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       await eachCase(others, async (other) => expectError(await other.refused({ id }), 'message_exists'));
       await classroom.remove(conversationId);
       await eachCase(others, async (other) => expectError(await other.refused({ id }), 'message_exists'));
+    });
+
+    it('409 message_exists names the conversation in Location, to the student who has it alone', async () => {
+      const id = randomUUID();
+      const { conversationId } = await classroom.ask({ id });
+      const locationOf = async (who: Pick<AskingClassroom, 'refused'>) =>
+        (await who.refused({ id })).headers.get('location');
+      const path = `/v1/clubs/${classroom.club.id}/classroom/conversations/${conversationId}`;
+      expect(await locationOf(classroom)).to.equal(path);
+      const read = await call('GET', path, { token: classroom.student.token });
+      expect(read.body.data.messages[0].id).to.equal(id);
+      expect(await locationOf(askingOf(classroom.asked, await buildLearner(classroom.asked)))).to.equal(null);
+      expect(await locationOf(await openAskingClassroom())).to.equal(null);
+      await classroom.remove(conversationId);
+      expect(await locationOf(classroom)).to.equal(null);
     });
 
     it('accepts one of three identical questions at once; the others get 409', async () => {

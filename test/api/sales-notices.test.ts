@@ -55,6 +55,16 @@ describe('POST /webhooks/{platform}/{token}', () => {
       });
     });
 
+    it('accepts query parameters that the contract does not name, and keeps the notice', async () => {
+      const club = await buildClub();
+      const { vault } = await testDeps();
+      const kiwify = await buildSalesConnection(club.id, 'kiwify', 's');
+      const query = 'signature=abc123&attempt=2&%00=%00&page=x&utm_source=a&utm_source=b';
+      expect((await call('POST', `${address(kiwify)}?${query}`, { body: {} })).status).to.equal(202);
+      const [notice] = await noticesOf(kiwify);
+      expect(vault.open(notice?.proof ?? Buffer.alloc(0), notice?.id ?? '')).to.equal('abc123');
+    });
+
     it('stores the platform’s proof sealed: a header, or a signature in the address', async () => {
       const club = await buildClub();
       const { vault } = await testDeps();

@@ -3,7 +3,7 @@ import { eachCase } from '../toolkit/assert/each-case.ts';
 import { wakesBy } from '../toolkit/assert/wakes.ts';
 import { endpointRow } from '../toolkit/assert/webhooks.ts';
 import { alter } from '../toolkit/drive/alter.ts';
-import { clock, expectError } from '../toolkit/drive/api.ts';
+import { call, clock, expectError } from '../toolkit/drive/api.ts';
 import {
   noEndpointsOf,
   oneAfterAnother,
@@ -55,6 +55,17 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       expect(Date.parse(endpoint.previous_secret_expires_at) - Date.parse(endpoint.updated_at)).to.equal(24 * hour);
       expect(Date.parse(endpoint.updated_at)).to.be.at.least(Date.parse(before.updated_at) + hour);
       expect(await read()).to.deep.equal(endpoint);
+    });
+
+    it('needs no body: none at all, one of no length, and one of no length in chunks', async () => {
+      const empty = { raw: '' };
+      const chunked = { raw: new ReadableStream({ start: (stream) => stream.close() }) };
+      await eachCase([{}, empty, chunked], async (sent) => {
+        const { club, endpoint } = await openEndpointScene();
+        const path = `/v1/clubs/${club.id}/webhook-endpoints/${endpoint.id}/rotate-secret`;
+        const { status, body } = await call('POST', path, { ...sent, token: club.owner.token });
+        expect([status, body.data.endpoint.id]).to.deep.equal([200, endpoint.id]);
+      });
     });
 
     it('signs with the new secret first, then with the former; stores both encrypted', async () => {

@@ -47,6 +47,22 @@ function characters(count: number): string {
   return '😀'.repeat(count);
 }
 
+/** Where a request may hold a time whose year has no bounds, as `operation: way`. */
+function unboundedTimes(): string[] {
+  const walk = (schema: unknown, place: string): string[] => {
+    if (!isObject(schema)) return [];
+    const { $ref, format, pattern, ...rest } = schema;
+    if (typeof $ref === 'string') return walk(contractDocument.components.schemas[$ref.split('/').at(-1) ?? ''], place);
+    const isTime = format === 'date-time' || format === 'date' || /\\d\{4\}|19\[7-9\]/.test(String(pattern));
+    if (isTime) return /^\^\(\|?\(?19\[7-9\]/.test(String(pattern)) ? [] : [place];
+    return Object.entries(rest).flatMap(([key, value]) => (key === 'examples' ? [] : walk(value, `${place}/${key}`)));
+  };
+  return operations.flatMap(({ operationId, parameters, path, method }) => [
+    ...parameters.flatMap(({ name, schema }) => walk(schema, `${operationId}: ${name}`)),
+    ...walk(contractDocument.paths[path]?.[method]?.requestBody?.content, `${operationId}: `),
+  ]);
+}
+
 describe('bounds of values', () => {
   const bodies: readonly [limit: string, within: Checked<unknown>[], beyond: Checked<unknown>[]][] = [
     [
@@ -123,6 +139,26 @@ describe('bounds of values', () => {
       expect(beyond.map(kindOf)).to.deep.equal(beyond.map(() => 'invalid'));
     });
   }
+
+  it('every month and every date-time of a request is bounded: 1970 to 2999', () => {
+    const months = ['1970-01', '2999-12'].map((month) => validatorsOf('listAiUsage').query({ month }));
+    expect(months.map(kindOf)).to.deep.equal(['accepted', 'accepted']);
+    const beyond = ['0000-01', '1969-12', '3000-01', '2026-00', '2026-13', '2026-1', '9999-12', '+10000-01'];
+    expect(beyond.map((month) => kindOf(validatorsOf('listAiUsage').query({ month })))).to.deep.equal(
+      beyond.map(() => 'invalid'),
+    );
+    expect(unboundedTimes()).to.deep.equal([]);
+    const { query } = validatorsOf('listWebhookDeliveries');
+    const times = ['1970-01-01T00:00:00Z', '2999-12-31T23:59:59.999999Z', '2026-03-01t00:00:00z'];
+    expect(times.map((since) => kindOf(query({ since })))).to.deep.equal(times.map(() => 'accepted'));
+    const others = [
+      '0000-01-01T00:00:00Z',
+      '1969-12-31T23:59:59Z',
+      '9999-12-31T23:59:59-23:59',
+      '2016-12-31T23:59:60Z',
+    ];
+    expect(others.map((since) => kindOf(query({ since })))).to.deep.equal(others.map(() => 'invalid'));
+  });
 
   it('every list accepts page_size 1 to 100 and page from 1, and nothing beyond', async () => {
     const lists = operations.filter((operation) => operation.operationId.startsWith('list')).map(compileValidators);

@@ -69,8 +69,9 @@ describe('the gauges of the webhook engine', () => {
       ],
     ]);
     await source.query(
-      `INSERT INTO facts (id, club_id, type, student_id, occurred_at, attempt_count)
-       SELECT gen_random_uuid(), gen_random_uuid(), 'student.created', gen_random_uuid(), now() - interval '1 min' * attempts, attempts
+      `INSERT INTO facts (id, club_id, type, student_id, occurred_at, recorded_at, attempt_count)
+       SELECT gen_random_uuid(), gen_random_uuid(), 'student.created', gen_random_uuid(), now() - interval '1 year',
+              now() - interval '1 min' * attempts, attempts
          FROM generate_series(0, 120) attempts`,
     );
     try {

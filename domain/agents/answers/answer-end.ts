@@ -1,6 +1,10 @@
 /** The end of an answer: last words, whole text, citations, the call and the charge in one transaction, once. */
+import { IsNull } from 'typeorm';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
+import { AgentAnswer } from '../../../entities/agents/agent-answer.ts';
+import { AgentCall } from '../../../entities/agents/agent-call.ts';
 import type { AnswerStatus } from '../../../entities/agents/values.ts';
 import type { AnswerError } from '../agents.policy.ts';
 import type { AnswerRow } from './answer-rows.ts';
@@ -37,18 +41,22 @@ export interface StreamResult extends Ended {
 /** What is known of a stream whose answer somebody else has ended. */
 export interface StreamedText {
   text: string;
-  /** What the model has counted, if it came to it. */
-  counted?: TokenUse;
+  /** What the model has told of its use; absent where its stream has not begun. */
+  use?: TokenUse;
+  /** The model has counted the answer too, not only the prompt. */
+  isCounted: boolean;
 }
+
+/** Nothing is known but the call's row. */
+export const nothingStreamed: StreamedText = { text: '', isCounted: false };
 
 /** An answer whose stream was cut off from us. */
 type Cut = Pick<AnswerRow, 'id' | 'callNo' | 'model' | 'maxTokens'>;
 
 /** Locks an answer that this call still has to end. @returns false if it has ended, or another call is made for it */
 async function lockAnswer(tx: Transaction, answerId: Id, callNo: number): Promise<boolean> {
-  const rows = await tx.query<unknown[]>(
-    `SELECT 1 FROM agent_answers WHERE id = $1 AND call_no = $2 AND status = 'generating' FOR NO KEY UPDATE`,
-    [answerId, callNo],
+  const rows = await tx.rows(
+    sql`SELECT 1 FROM agent_answers WHERE id = ${answerId} AND call_no = ${callNo} AND status = 'generating' FOR NO KEY UPDATE`,
   );
   return rows.length === 1;
 }
@@ -59,10 +67,9 @@ export async function endStreamed(db: Database, result: StreamResult, now: Date)
     const { answerId, callNo, rest } = result;
     if (!(await lockAnswer(tx, answerId, callNo))) return false;
     if (rest.text !== '') {
-      await tx.query(
-        `INSERT INTO agent_answer_deltas (answer_id, starts_at, text) VALUES ($1, $2, $3)
-         ON CONFLICT (answer_id, starts_at) DO UPDATE SET text = excluded.text`,
-        [answerId, rest.startsAt, rest.text],
+      await tx.run(
+        sql`INSERT INTO agent_answer_deltas (answer_id, starts_at, text) VALUES (${answerId}, ${rest.startsAt}, ${rest.text})
+            ON CONFLICT (answer_id, starts_at) DO UPDATE SET text = excluded.text`,
       );
     }
     await end(tx, answerId, result, result.text, now);
@@ -81,7 +88,7 @@ export async function endInterrupted(db: Database, answer: Cut, now: Date): Prom
     if (!(await lockAnswer(tx, answer.id, answer.callNo))) return false;
     const text = await textOfLog(tx, answer.id);
     await end(tx, answer.id, { status: 'failed', errorCode: 'interrupted' }, text, now);
-    await settleCut(tx, answer, { text }, 'interrupted', now);
+    await settleCut(tx, answer, { text, isCounted: false }, 'interrupted', now);
     return true;
   });
 }
@@ -101,106 +108,108 @@ export async function failUnbegun(
 }
 
 /**
- * Settles an answer that somebody else has ended (its student was removed, its conversation deleted): what its call has used
- * up to then is paid all the same. Once; later calls change nothing.
+ * Settles an answer that somebody else has ended (its student was removed, its conversation deleted; ANS-4): the club pays its last call
+ * all the same, because the model may have read the prompt. That is what the model told, else the estimate in the call's row.
+ * A call that the model refused costs nothing. Once; later calls change nothing.
  */
 export async function settleEnded(db: Database, answer: Cut, streamed: StreamedText, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
-    const [row] = await tx.query<{ begun: boolean; errorCode: AnswerError | null }[]>(
-      `SELECT begun_at IS NOT NULL AS begun, error_code AS "errorCode" FROM agent_answers
-        WHERE id = $1 AND status <> 'generating' FOR NO KEY UPDATE`,
-      [answer.id],
+    // Only the last call: whoever made an earlier one does not know what the last one costs.
+    const ended = await tx.one<{ errorCode: AnswerError | null }>(
+      sql`SELECT ${columns(AgentAnswer, ['errorCode'])} FROM agent_answers
+           WHERE id = ${answer.id} AND call_no = ${answer.callNo} AND status <> 'generating' FOR NO KEY UPDATE`,
     );
-    if (!row) return;
-    if (row.begun) return settleCut(tx, answer, streamed, row.errorCode ?? 'interrupted', now);
-    await abandonCall(tx, answer, now);
-    await settleBudget(tx, answer.id, 0n, now);
+    if (ended) await settleCut(tx, answer, streamed, ended.errorCode ?? 'interrupted', now);
   });
 }
 
 /** Marks an open call as abandoned. Its row keeps its possible cost, which the club does not pay. */
 async function abandonCall(tx: Transaction, answer: { id: Id; callNo: number }, now: Date): Promise<void> {
-  await tx.query(
-    `UPDATE agent_calls SET outcome = 'abandoned', ended_at = $3 WHERE answer_id = $1 AND call_no = $2 AND outcome IS NULL`,
-    [answer.id, answer.callNo, now],
-  );
+  const open = { answerId: answer.id, callNo: answer.callNo, outcome: IsNull() };
+  await tx.manager.update(AgentCall, open, { outcome: 'abandoned', endedAt: now });
 }
 
 async function end(tx: Transaction, answerId: Id, ended: Ended, text: string, now: Date): Promise<void> {
-  await tx.query(
-    `UPDATE agent_answers
-        SET status = $2, error_code = $3, content = $4, completed_at = $5, lease_until = NULL, looks_at = $5
-      WHERE id = $1`,
-    [answerId, ended.status, ended.errorCode ?? null, text, now],
+  await tx.manager.update(
+    AgentAnswer,
+    { id: answerId },
+    {
+      status: ended.status,
+      errorCode: ended.errorCode ?? null,
+      content: text,
+      completedAt: now,
+      leaseUntil: null,
+      looksAt: now,
+    },
   );
 }
 
 /** A source that has left the index meanwhile is not linked any more; the lock keeps one that is leaving until then. */
 async function cite(tx: Transaction, answerId: Id, citations: readonly Citation[]): Promise<void> {
   if (citations.length === 0) return;
-  await tx.query(
-    `WITH cited AS (
-       SELECT * FROM jsonb_to_recordset($2::jsonb) AS each (position smallint, "citedText" text, "sourceId" uuid,
-              "sourceKind" text, "sourceTitle" text, "pageFrom" integer, "pageTo" integer)),
-     standing AS (
-       SELECT source.id FROM agent_sources source WHERE source.id IN (SELECT "sourceId" FROM cited)
-        ORDER BY source.id FOR KEY SHARE)
-     INSERT INTO agent_citations (answer_id, position, cited_text, source_id, source_kind, source_title, page_from, page_to)
-     SELECT $1, position, "citedText", standing.id, "sourceKind", "sourceTitle", "pageFrom", "pageTo"
-       FROM cited LEFT JOIN standing ON standing.id = cited."sourceId"`,
-    [answerId, JSON.stringify(citations.map((citation, position) => ({ position, ...citation })))],
+  const cited = JSON.stringify(citations.map((citation, position) => ({ position, ...citation })));
+  await tx.run(
+    sql`WITH cited AS (
+          SELECT * FROM jsonb_to_recordset(${cited}::jsonb) AS each (position smallint, "citedText" text, "sourceId" uuid,
+                 "sourceKind" text, "sourceTitle" text, "pageFrom" integer, "pageTo" integer)),
+        standing AS (
+          SELECT source.id FROM agent_sources source WHERE source.id IN (SELECT "sourceId" FROM cited)
+           ORDER BY source.id FOR KEY SHARE)
+        INSERT INTO agent_citations (answer_id, position, cited_text, source_id, source_kind, source_title, page_from, page_to)
+        SELECT ${answerId}, position, "citedText", standing.id, "sourceKind", "sourceTitle", "pageFrom", "pageTo"
+          FROM cited LEFT JOIN standing ON standing.id = cited."sourceId"`,
   );
 }
 
 async function settle(tx: Transaction, result: StreamResult, text: string, now: Date): Promise<void> {
   const { answerId, callNo, model, status, errorCode, isCut } = result;
   const use = isCut ? { ...result.use, output: outputOf(text, result) } : result.use;
-  const [call] = await tx.query<{ startedAt: Date }[]>(
-    `SELECT started_at AS "startedAt" FROM agent_calls WHERE answer_id = $1 AND call_no = $2`,
-    [answerId, callNo],
+  const call = await tx.one<Pick<AgentCall, 'startedAt'>>(
+    sql`SELECT ${columns(AgentCall, ['startedAt'])} FROM agent_calls WHERE answer_id = ${answerId} AND call_no = ${callNo}`,
   );
   const cost = costOf(model, use, call?.startedAt ?? now);
-  await tx.query(
-    `UPDATE agent_calls
-        SET outcome = $3, error_code = $4, ended_at = $5, input_tokens = $6, output_tokens = $7, cache_write_tokens = $8,
-            cache_read_tokens = $9, estimated = $10, cost_micros = $11
-      WHERE answer_id = $1 AND call_no = $2`,
-    [
-      answerId,
-      callNo,
-      status === 'failed' ? 'failed' : 'answered',
-      errorCode ?? null,
-      now,
-      use.input,
-      use.output,
-      use.cacheWrite,
-      use.cacheRead,
-      isCut,
-      String(cost),
-    ],
+  await tx.manager.update(
+    AgentCall,
+    { answerId, callNo },
+    {
+      outcome: status === 'failed' ? 'failed' : 'answered',
+      errorCode: errorCode ?? null,
+      endedAt: now,
+      inputTokens: use.input,
+      outputTokens: use.output,
+      cacheWriteTokens: use.cacheWrite,
+      cacheReadTokens: use.cacheRead,
+      estimated: isCut,
+      costMicros: String(cost),
+    },
   );
   await settleBudget(tx, answerId, cost, now);
 }
 
-/** From what the model has counted, or what the call's row holds since its stream began. */
+const tokenUse = columns(AgentCall, {
+  input: 'inputTokens',
+  output: 'outputTokens',
+  cacheWrite: 'cacheWriteTokens',
+  cacheRead: 'cacheReadTokens',
+});
+
+/** By what the model told, or what the call's row holds: an estimate until its stream began, then what the prompt used. */
 async function settleCut(
   tx: Transaction,
   answer: Cut,
-  { text, counted }: StreamedText,
+  { text, use: told, isCounted }: StreamedText,
   errorCode: AnswerError,
   now: Date,
 ): Promise<void> {
-  const [use] = await tx.query<TokenUse[]>(
-    `SELECT input_tokens AS input, output_tokens AS output, cache_write_tokens AS "cacheWrite", cache_read_tokens AS "cacheRead"
-       FROM agent_calls WHERE answer_id = $1 AND call_no = $2 AND outcome IS NULL`,
-    [answer.id, answer.callNo],
+  const inRow = await tx.one<TokenUse>(
+    sql`SELECT ${tokenUse} FROM agent_calls WHERE answer_id = ${answer.id} AND call_no = ${answer.callNo} AND outcome IS NULL`,
   );
-  if (!use) return settleBudget(tx, answer.id, 0n, now);
+  if (!inRow) return settleBudget(tx, answer.id, 0n, now);
   const { id: answerId, callNo, model, maxTokens } = answer;
   const cut = { answerId, callNo, model, maxTokens, text, citations: [] };
   await settle(
     tx,
-    { ...cut, rest: { startsAt: 0, text: '' }, use: counted ?? use, isCut: !counted, status: 'failed', errorCode },
+    { ...cut, rest: { startsAt: 0, text: '' }, use: told ?? inRow, isCut: !isCounted, status: 'failed', errorCode },
     text,
     now,
   );
@@ -212,9 +221,8 @@ function outputOf(text: string, { use, model, maxTokens }: Pick<StreamResult, 'u
 }
 
 async function textOfLog(tx: Transaction, answerId: Id): Promise<string> {
-  const [row] = await tx.query<{ text: string }[]>(
-    `SELECT coalesce(string_agg(text, '' ORDER BY starts_at), '') AS text FROM agent_answer_deltas WHERE answer_id = $1`,
-    [answerId],
+  const row = await tx.one<{ text: string }>(
+    sql`SELECT coalesce(string_agg(text, '' ORDER BY starts_at), '') AS text FROM agent_answer_deltas WHERE answer_id = ${answerId}`,
   );
   return row?.text ?? '';
 }

@@ -1,19 +1,19 @@
 /** Deletes the delta logs of ended answers: the content holds their words, and nobody reattaches any more. */
-import type { DataSource } from 'typeorm';
+import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { answerRules } from './answers.policy.ts';
 
 /** Answers a round. */
 const deletedPerRound = 500;
 
 /** Removes the logs of answers that ended long enough ago, a batch of them. @returns how many answers */
-export async function deleteEndedAnswerLogs(source: DataSource, now: Date): Promise<number> {
-  const [, count] = await source.query<[unknown[], number]>(
-    `WITH ended AS (
-       SELECT id FROM agent_answers WHERE log_folded_at IS NULL AND completed_at < $1
-        ORDER BY completed_at LIMIT ${deletedPerRound} FOR NO KEY UPDATE SKIP LOCKED),
-     removed AS (DELETE FROM agent_answer_deltas USING ended WHERE answer_id = ended.id)
-     UPDATE agent_answers SET log_folded_at = $2 FROM ended WHERE agent_answers.id = ended.id`,
-    [new Date(now.getTime() - answerRules.logMs), now],
+export async function deleteEndedAnswerLogs(db: Queries, now: Date): Promise<number> {
+  const endedBefore = new Date(now.getTime() - answerRules.logMs);
+  return db.run(
+    sql`WITH ended AS (
+          SELECT id FROM agent_answers WHERE log_folded_at IS NULL AND completed_at < ${endedBefore}
+           ORDER BY completed_at LIMIT ${deletedPerRound} FOR NO KEY UPDATE SKIP LOCKED),
+        removed AS (DELETE FROM agent_answer_deltas USING ended WHERE answer_id = ended.id)
+        UPDATE agent_answers SET log_folded_at = ${now} FROM ended WHERE agent_answers.id = ended.id`,
   );
-  return count;
 }

@@ -1,8 +1,11 @@
 /** An answer's row as its run sees it: looking, claiming a call, saying that the stream began, letting go. */
-import type { DataSource } from 'typeorm';
+import { IsNull } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { AgentAnswer } from '../../../entities/agents/agent-answer.ts';
+import { AgentCall } from '../../../entities/agents/agent-call.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { AnswerStatus, CallOutcome } from '../../../entities/agents/values.ts';
 import type { AnswerError } from '../agents.policy.ts';
 import { answerRules } from './answers.policy.ts';
@@ -49,8 +52,8 @@ const selectAnswer = prepared<AnswerRow>(
     WHERE answer.question_id = $1`,
 );
 
-export async function readAnswerState(source: DataSource, questionId: Id): Promise<AnswerRow | undefined> {
-  const [row] = await selectAnswer(source, [questionId]);
+export async function readAnswerState(db: Queries, questionId: Id): Promise<AnswerRow | undefined> {
+  const [row] = await selectAnswer(db, [questionId]);
   return row;
 }
 
@@ -77,12 +80,12 @@ const claim = prepared<{ callNo: number }>(
  * @returns the call's number, or undefined where somebody else was quicker or the answer has ended
  */
 export async function claimCall(
-  source: DataSource,
+  db: Queries,
   { id, callNo }: AnswerRow,
   estimate: { inputTokens: number; costMicros: bigint },
   now: Date,
 ): Promise<number | undefined> {
-  const [row] = await claim(source, [id, callNo, now, estimate.inputTokens, String(estimate.costMicros)]);
+  const [row] = await claim(db, [id, callNo, now, estimate.inputTokens, String(estimate.costMicros)]);
   return row?.callNo;
 }
 
@@ -104,13 +107,13 @@ const begin = prepared<object>(
  * @returns false where the answer is not ours any more
  */
 export async function beginAnswer(
-  source: DataSource,
+  db: Queries,
   { id }: AnswerRow,
   callNo: number,
   { requestId, use }: { requestId: string | null; use: TokenUse },
   now: Date,
 ): Promise<boolean> {
-  const rows = await begin(source, [id, callNo, now, requestId, use.input, use.cacheWrite, use.cacheRead, use.output]);
+  const rows = await begin(db, [id, callNo, now, requestId, use.input, use.cacheWrite, use.cacheRead, use.output]);
   return rows.length === 1;
 }
 
@@ -128,22 +131,18 @@ export async function endUnbegunCall(
   { outcome, errorCode, requestId }: CallEnd,
   now: Date,
 ): Promise<void> {
-  await tx.query(
-    `UPDATE agent_calls
-        SET outcome = $3, error_code = $4, request_id = $5, ended_at = $6, estimated = $7,
-            input_tokens = CASE WHEN $7 THEN input_tokens ELSE 0 END, cost_micros = CASE WHEN $7 THEN cost_micros ELSE 0 END
-      WHERE answer_id = $1 AND call_no = $2 AND outcome IS NULL`,
-    [id, callNo, outcome, errorCode, requestId, now, outcome === 'abandoned'],
+  const estimated = outcome === 'abandoned';
+  await tx.manager.update(
+    AgentCall,
+    { answerId: id, callNo, outcome: IsNull() },
+    { outcome, errorCode, requestId, endedAt: now, estimated, ...(!estimated && { inputTokens: 0, costMicros: '0' }) },
   );
 }
 
 /** Releases an answer that has not begun. @param at when the next call is due */
 export async function releaseAnswer(tx: Transaction, { id }: AnswerRow, callNo: number, at: Date): Promise<void> {
-  await tx.query(
-    `UPDATE agent_answers SET lease_until = NULL, looks_at = $3
-      WHERE id = $1 AND call_no = $2 AND status = 'generating' AND begun_at IS NULL`,
-    [id, callNo, at],
-  );
+  const unbegun = { id, callNo, status: 'generating' as const, begunAt: IsNull() };
+  await tx.manager.update(AgentAnswer, unbegun, { leaseUntil: null, looksAt: at });
 }
 
 /** What an operator reads of a run that has ended: numbers and codes, no text. */
@@ -163,9 +162,9 @@ export interface AnswerReport {
 }
 
 /** @returns undefined where the answer is gone with its club */
-export async function reportOn(source: DataSource, id: Id): Promise<AnswerReport | undefined> {
-  const [row] = await source.query<(Omit<AnswerReport, 'error_code'> & { error_code: AnswerError | null })[]>(
-    `SELECT answer.status, answer.error_code, answer.model, answer.call_no::integer AS calls,
+export async function reportOn(db: Queries, id: Id): Promise<AnswerReport | undefined> {
+  const row = await db.one<Omit<AnswerReport, 'error_code'> & { error_code: AnswerError | null }>(
+    sql`SELECT answer.status, answer.error_code, answer.model, answer.call_no::integer AS calls,
             coalesce(sum(call.input_tokens), 0)::integer AS input_tokens,
             coalesce(sum(call.output_tokens), 0)::integer AS output_tokens,
             coalesce(sum(call.cache_write_tokens), 0)::integer AS cache_write_tokens,
@@ -175,8 +174,7 @@ export async function reportOn(source: DataSource, id: Id): Promise<AnswerReport
        FROM agent_answers answer
        LEFT JOIN agent_calls call ON call.answer_id = answer.id
        LEFT JOIN agent_charges charge ON charge.answer_id = answer.id
-      WHERE answer.id = $1 GROUP BY answer.id`,
-    [id],
+      WHERE answer.id = ${id} GROUP BY answer.id`,
   );
   if (!row) return undefined;
   const { error_code: errorCode, ...report } = row;

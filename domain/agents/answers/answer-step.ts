@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { AnswerError } from '../agents.policy.ts';
-import { endInterrupted, failUnbegun, settleEnded } from './answer-end.ts';
+import { endInterrupted, failUnbegun, nothingStreamed, settleEnded } from './answer-end.ts';
 import {
   claimCall,
   endUnbegunCall,
@@ -54,20 +54,25 @@ export async function stepAnswer(
   now: number,
   signal: AbortSignal,
 ): Promise<AnswerStep> {
-  const answer = await readAnswerState(deps.db.source, questionId);
+  const answer = await readAnswerState(deps.db, questionId);
   if (!answer) return { done: true, outcome: { status: 'gone' } };
   if (answer.status !== 'generating') {
-    if (!answer.isSettled) await settleEnded(deps.db, answer, { text: '' }, new Date(now));
+    // Whoever has the lease may still hear from the model what the call cost.
+    if (!answer.isSettled && answer.leaseMs > 0) return untilLeaseEnds(answer, now);
+    if (!answer.isSettled) await settleEnded(deps.db, answer, nothingStreamed, new Date(now));
     return ended(deps, answer, false);
   }
-  if (answer.leaseMs > 0)
-    return { done: false, at: now + answer.leaseMs, waitingFor: 'lease', call: Math.max(1, answer.callNo) };
+  if (answer.leaseMs > 0) return untilLeaseEnds(answer, now);
   if (answer.begunAt) return ended(deps, answer, await endInterrupted(deps.db, answer, new Date(now)));
   const refusal = whyNotAsked(deps, answer, now);
   if (refusal) return fail(deps, answer, answer.callNo, refusal, now);
   if (answer.callNo > 0 && answer.looksAt.getTime() > now)
     return { done: false, at: answer.looksAt.getTime(), waitingFor: 'call', call: answer.callNo + 1 };
   return ask(deps, answer, now, signal);
+}
+
+function untilLeaseEnds({ leaseMs, callNo }: AnswerRow, now: number): AnswerStep {
+  return { done: false, at: now + leaseMs, waitingFor: 'lease', call: Math.max(1, callNo) };
 }
 
 function whyNotAsked({ askModel }: AnswerDeps, answer: AnswerRow, now: number): AnswerError | undefined {
@@ -84,7 +89,7 @@ async function ask(deps: AnswerDeps, answer: AnswerRow, now: number, signal: Abo
   const prompt = await preparePrompt(deps.prompt, answer);
   const input = estimatedTokens(prompt.characters);
   const costMicros = costOf(answer.model, { input, output: 0, cacheWrite: 0, cacheRead: 0 }, clock());
-  const callNo = await claimCall(db.source, answer, { inputTokens: input, costMicros }, clock());
+  const callNo = await claimCall(db, answer, { inputTokens: input, costMicros }, clock());
   if (callNo === undefined) return { done: false, at: now, waitingFor: 'lease', call: answer.callNo + 1 };
   const log = deps.log.open(answer.id, callNo, () => deps.onFirstWords(clock().getTime() - answer.createdAt.getTime()));
   try {
@@ -156,7 +161,7 @@ async function fail(
 /** @param byUs this step has ended it: whoever waits for it is told, and it is counted */
 async function ended(deps: AnswerDeps, { id }: AnswerRow, byUs: boolean): Promise<AnswerStep> {
   if (byUs) deps.notify();
-  const report = await reportOn(deps.db.source, id);
+  const report = await reportOn(deps.db, id);
   if (!report) return { done: true, outcome: { status: 'gone' } };
   if (report.status === 'generating') return { done: false, at: 0, waitingFor: 'lease', call: report.calls };
   if (byUs) deps.onEnd(report);

@@ -40,7 +40,7 @@ export interface Call {
 const tryAgainMs = 200;
 
 export type StreamOutcome =
-  /** The stream had begun. `ended`: whether this call ended the answer. */
+  /** The stream had begun, or the answer was lost. `ended`: whether this call ended the answer. */
   | { ended: boolean; streamed: StreamedText }
   /** It had not. */
   | { ended?: undefined; failure: ModelFailure | 'stopped' };
@@ -49,7 +49,8 @@ interface StreamState {
   begun: boolean;
   text: string[];
   cited: ModelCitation[];
-  use: TokenUse;
+  /** Undefined until the model has told it, which it does as its stream begins. */
+  use: TokenUse | undefined;
   stopReason: string | null;
   /** The model has counted what it brought out. */
   isCounted: boolean;
@@ -62,22 +63,23 @@ export async function readStream(deps: StreamDeps, call: Call): Promise<StreamOu
     begun: false,
     text: [],
     cited: [],
-    use: { input: 0, output: 0, cacheWrite: 0, cacheRead: 0 },
+    use: undefined,
     stopReason: null,
     isCounted: false,
     isWhole: false,
   };
   const problem = await follow(deps, call, stream);
   const text = stream.text.join('');
-  const streamed: StreamedText = { text, ...(stream.isCounted && { counted: stream.use }) };
+  const { use, isCounted } = stream;
+  const streamed: StreamedText = { text, ...(use && { use }), isCounted };
   if (problem instanceof AnswerLost) return { ended: false, streamed };
-  if (!stream.begun) {
+  if (!stream.begun || !use) {
     if (problem instanceof ModelFailure || problem === 'stopped') return { failure: problem };
     throw problem;
   }
   const end = endOfStream(deps, call, stream, problem);
   try {
-    return { ended: await record(deps, call, { ...end, ...stream, text }), streamed };
+    return { ended: await record(deps, call, { ...end, ...stream, use, text }), streamed };
   } catch (error) {
     if (error instanceof AnswerLost) return { ended: false, streamed };
     throw error;
@@ -106,7 +108,8 @@ async function follow(deps: StreamDeps, call: Call, stream: StreamState): Promis
       else if (event.type === 'text') await write(cleaner.push(event.text));
       else if (event.type === 'citation') stream.cited.push(event.citation);
       else if (event.type === 'stopped') {
-        Object.assign(stream, { stopReason: event.reason, use: { ...stream.use, ...event.use }, isCounted: true });
+        const use = stream.use && { ...stream.use, ...event.use };
+        Object.assign(stream, { stopReason: event.reason, use, isCounted: true });
       } else stream.isWhole = true;
     }
     return stream.begun ? undefined : new ModelFailure('unavailable', 'nothing_came');
@@ -128,7 +131,7 @@ async function begin(
 ): Promise<void> {
   await deps.failpoint('answer_called');
   stream.use = event.use;
-  const mine = await whileOurs(log, () => beginAnswer(deps.db.source, answer, callNo, event, clock()));
+  const mine = await whileOurs(log, () => beginAnswer(deps.db, answer, callNo, event, clock()));
   if (!mine) throw new AnswerLost('The answer is not ours any more');
   stream.begun = true;
   await deps.failpoint('answer_begun');
@@ -154,7 +157,7 @@ function endOfStream(
 async function record(
   deps: StreamDeps,
   { answer, callNo, prompt, log, clock }: Call,
-  stream: Omit<StreamState, 'text'> & Pick<StreamResult, 'status' | 'errorCode' | 'text'>,
+  stream: Omit<StreamState, 'text' | 'use'> & Pick<StreamResult, 'status' | 'errorCode' | 'text' | 'use'>,
 ): Promise<boolean> {
   const { citations, dropped } = citationsOf(stream.cited, prompt.sent);
   if (dropped > 0) deps.logger.warn({ answerId: answer.id, dropped }, 'the model cited what it was not sent');

@@ -74,11 +74,10 @@ export async function reserveBudget(
   const { month, limitMicros } = budget;
   await tx.run(sql`INSERT INTO club_ai_months (club_id, month) VALUES (${clubId}, ${month}) ON CONFLICT DO NOTHING`);
   // One conditional statement: two who want the last of it come one after the other.
-  const [[row]] = await tx.query<[{ spent: string; reserved: string }[], number]>(
-    `UPDATE club_ai_months SET reserved_micros = reserved_micros + $3
-      WHERE club_id = $1 AND month = $2 AND spent_micros + reserved_micros + $3 <= $4
-      RETURNING spent_micros AS spent, reserved_micros AS reserved`,
-    [clubId, month, String(micros), String(limitMicros)],
+  const row = await tx.one<{ spent: string; reserved: string }>(
+    sql`UPDATE club_ai_months SET reserved_micros = reserved_micros + ${String(micros)}
+         WHERE club_id = ${clubId} AND month = ${month} AND spent_micros + reserved_micros + ${String(micros)} <= ${String(limitMicros)}
+         RETURNING spent_micros AS spent, reserved_micros AS reserved`,
   );
   if (!row) throw exhausted(budget, micros);
   await tx.manager.insert(AgentCharge, { answerId, clubId, agentId, month, reservedMicros: String(micros) });

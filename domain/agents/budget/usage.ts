@@ -1,12 +1,14 @@
 /** What a club's agents use and cost, by month of its time zone, and the limit that the club sets itself. */
+import { Agent } from '../../../entities/agents/agent.ts';
+import { AgentMonth } from '../../../entities/agents/agent-month.ts';
 import { Club } from '../../../entities/clubs/club.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
-import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { columns, sql, type RowOf, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
-import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
+import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
+import { requireAgent } from '../setup/agents.ts';
 import { budgetOf } from './budget.ts';
 
 const microsACent = 10_000;
@@ -39,27 +41,27 @@ export async function setOwnLimit(
   });
 }
 
-interface UsageRow {
-  agentId: Id;
-  name: string;
-  month: string;
-  questions: number;
-  complete: number;
-  truncated: number;
-  refused: number;
-  failed: number;
-  inputTokens: string;
-  outputTokens: string;
-  cacheWriteTokens: string;
-  cacheReadTokens: string;
-  costMicros: string;
-}
+const usageColumns = columns(
+  AgentMonth,
+  [
+    'agentId',
+    'questions',
+    'complete',
+    'truncated',
+    'refused',
+    'failed',
+    'inputTokens',
+    'outputTokens',
+    'cacheWriteTokens',
+    'cacheReadTokens',
+    'costMicros',
+  ],
+  'used',
+)
+  .and(columns(Agent, ['name'], 'agent'))
+  .and<{ month: string }>(sql`to_char(used.month, 'YYYY-MM') AS month`);
 
-const columns = `used.agent_id AS "agentId", agent.name, to_char(used.month, 'YYYY-MM') AS month, used.questions, used.complete,
-  used.truncated, used.refused, used.failed, used.input_tokens AS "inputTokens", used.output_tokens AS "outputTokens",
-  used.cache_write_tokens AS "cacheWriteTokens", used.cache_read_tokens AS "cacheReadTokens", used.cost_micros AS "costMicros"`;
-
-function presentUsage(row: UsageRow): RecordOf<'AgentUsage'> {
+function presentUsage(row: RowOf<typeof usageColumns>): RecordOf<'AgentUsage'> {
   return {
     agent_id: row.agentId,
     agent_name: row.name,
@@ -81,9 +83,8 @@ export async function listAgentUsage(
   agentId: Id,
   page: PageRequest,
 ): Promise<Page<RecordOf<'AgentUsage'>>> {
-  const agent = await db.one(sql`SELECT 1 FROM agents WHERE id = ${agentId} AND club_id = ${clubId}`);
-  if (!agent) throw notFound('agent');
-  return listUsage(db, 'used.agent_id = $1', 'used.month DESC', [agentId], page);
+  await requireAgent(db, clubId, agentId);
+  return listUsage(db, sql`used.agent_id = ${agentId}`, sql`used.month DESC`, page);
 }
 
 /** @param filter.month as `2026-03`; absent for the one that `now` is in @returns a page of what each agent used in it, the dearest first */
@@ -94,26 +95,21 @@ export async function listClubUsage(
   now: Date,
 ): Promise<Page<RecordOf<'AgentUsage'>>> {
   const firstDay = month === undefined ? (await budgetOf(db, clubId, now)).month : `${month}-01`;
-  const order = 'used.cost_micros DESC, used.agent_id';
-  return listUsage(db, 'used.club_id = $1 AND used.month = $2', order, [clubId, firstDay], page);
+  const ofMonth = sql`used.club_id = ${clubId} AND used.month = ${firstDay}`;
+  return listUsage(db, ofMonth, sql`used.cost_micros DESC, used.agent_id`, page);
 }
 
 async function listUsage(
   db: Queries,
-  condition: string,
-  order: string,
-  parameters: readonly string[],
+  shown: Sql,
+  orderBy: Sql,
   page: PageRequest,
 ): Promise<Page<RecordOf<'AgentUsage'>>> {
-  const { limit, offset } = windowOf(page);
-  const [counted] = await db.query<{ total: number }[]>(
-    `SELECT count(*)::int AS total FROM agent_months used WHERE ${condition}`,
-    [...parameters],
-  );
-  const rows = await db.query<UsageRow[]>(
-    `SELECT ${columns} FROM agent_months used JOIN agents agent ON agent.id = used.agent_id
-      WHERE ${condition} ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}`,
-    [...parameters],
-  );
-  return { rows: rows.map(presentUsage), total: counted?.total ?? 0 };
+  const { rows, total } = await listPage(db, page, {
+    columns: usageColumns,
+    from: sql`FROM agent_months used JOIN agents agent ON agent.id = used.agent_id WHERE ${shown}`,
+    counted: sql`FROM agent_months used WHERE ${shown}`,
+    orderBy,
+  });
+  return { rows: rows.map(presentUsage), total };
 }

@@ -3,13 +3,14 @@
  * AGT-6 to AGT-12, and a refusal leaves nothing behind. That an id is used once, and that a
  * conversation answers one question at a time, is held by constraints.
  */
+import { Agent } from '../../../entities/agents/agent.ts';
 import { AgentQuestionImage } from '../../../entities/agents/agent-question-image.ts';
 import { AgentConversation } from '../../../entities/agents/agent-conversation.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { isEntitled } from '../../access/enrollments/entitlement.ts';
 import { requireFeature } from '../../billing/allowances.ts';
 import type { Database, Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
-import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
+import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
@@ -112,6 +113,16 @@ export interface OpenAgent extends AgentTerms {
   description: string;
 }
 
+const openAgentColumns = columns(Agent, [
+  'id',
+  'publicId',
+  'name',
+  'description',
+  'instructions',
+  'dailyLimit',
+  'answerMaxTokens',
+]);
+
 /** @throws DomainError not_found, alike for an unknown agent, one of another club and one that is not published */
 export async function findOpenAgent(
   db: Queries,
@@ -119,10 +130,9 @@ export async function findOpenAgent(
   publicId: string,
   { defaultModel }: AskedModel,
 ): Promise<OpenAgent> {
-  const agent =
-    await db.one<OpenAgent>(sql`SELECT id, public_id AS "publicId", name, description, instructions, coalesce(model, ${defaultModel}) AS model,
-            daily_limit AS "dailyLimit", answer_max_tokens AS "answerMaxTokens"
-       FROM agents WHERE club_id = ${clubId} AND public_id = ${publicId} AND status = 'published'`);
+  const agent = await db.one<OpenAgent>(
+    sql`SELECT ${openAgentColumns}, coalesce(model, ${defaultModel}) AS model FROM agents WHERE club_id = ${clubId} AND public_id = ${publicId} AND status = 'published'`,
+  );
   if (!agent) throw notFound('agent');
   return agent;
 }
@@ -156,7 +166,7 @@ async function continueConversation(
 ): Promise<ConversationRow> {
   const conversation =
     await tx.one<ConversationRow>(sql`UPDATE agent_conversations conversation SET last_message_at = ${now}
-      WHERE id = ${conversationId} AND student_id = ${turn.studentId} AND agent_id = ${turn.agentId} AND deleted_at IS NULL RETURNING ${raw(conversationColumns)}`);
+      WHERE id = ${conversationId} AND student_id = ${turn.studentId} AND agent_id = ${turn.agentId} AND deleted_at IS NULL RETURNING ${conversationColumns}`);
   if (!conversation) throw notFound('conversation');
   return conversation;
 }
@@ -166,7 +176,19 @@ async function insertQuestion(tx: Transaction, turn: NewTurn, conversationId: Id
   const fresh =
     await tx.rows(sql`INSERT INTO agent_questions (id, club_id, agent_id, student_id, conversation_id, content, asked_at)
      VALUES (${turn.questionId}, ${turn.clubId}, ${turn.agentId}, ${turn.studentId}, ${conversationId}, ${turn.content}, ${now}) ON CONFLICT ON CONSTRAINT agent_questions_id DO NOTHING RETURNING 1`);
-  if (fresh.length === 0) throw new DomainError('message_exists', 'A question with this id was asked already.');
+  if (fresh.length > 0) return;
+  const location = await findPathOf(tx, turn);
+  throw new DomainError('message_exists', 'A question with this id was asked already.', {
+    ...(location && { location }),
+  });
+}
+
+/** @returns the path of the conversation that holds the student's own question; undefined for another's, and once it is deleted */
+async function findPathOf(db: Queries, { questionId, clubId, studentId }: NewTurn): Promise<string | undefined> {
+  const conversation = await db.one<{ id: Id }>(sql`SELECT conversation.id FROM agent_questions question
+       JOIN agent_conversations conversation ON conversation.id = question.conversation_id AND conversation.deleted_at IS NULL
+      WHERE question.id = ${questionId} AND question.student_id = ${studentId}`);
+  return conversation && `/v1/clubs/${clubId}/classroom/conversations/${conversation.id}`;
 }
 
 /** The same for who asks in a conversation that is answering. @throws DomainError generation_in_progress */

@@ -6,7 +6,7 @@ import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
-import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
+import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 import { lockStudent } from '../../identity/accounts.ts';
 import type { Reader } from '../../identity/student-ref.ts';
@@ -22,8 +22,8 @@ import {
   type ConversationRow,
 } from './messages.ts';
 
-/** Of `agent_conversations conversation`: `$1` is the student. */
-const own = `conversation.student_id = $1 AND conversation.deleted_at IS NULL`;
+/** Of `agent_conversations conversation`. */
+const ownedBy = (studentId: Id) => sql`conversation.student_id = ${studentId} AND conversation.deleted_at IS NULL`;
 
 /** @returns the agent and what may still be asked of it @throws DomainError not_found (also not published), not_entitled */
 export async function openAgent(
@@ -56,27 +56,27 @@ export async function listConversations(
   publicId: string,
   page: PageRequest,
 ): Promise<Page<Conversation>> {
-  const [agent] = await db.query<{ id: Id; published: boolean; total: number }[]>(
-    `SELECT agent.id, agent.status = 'published' AS published,
-            (SELECT count(*)::int FROM agent_conversations conversation WHERE ${own} AND agent_id = agent.id) AS total
-       FROM agents agent WHERE agent.club_id = $2 AND agent.public_id = $3`,
-    [student.id, student.clubId, publicId],
+  const own = ownedBy(student.id);
+  const agent = await db.one<{ id: Id; published: boolean; total: number }>(
+    sql`SELECT agent.id, agent.status = 'published' AS published,
+               (SELECT count(*)::int FROM agent_conversations conversation WHERE ${own} AND agent_id = agent.id) AS total
+          FROM agents agent WHERE agent.club_id = ${student.clubId} AND agent.public_id = ${publicId}`,
   );
   if (!agent || (!agent.published && agent.total === 0)) throw notFound('agent');
-  const { limit, offset } = windowOf(page);
-  const rows = await db.query<ConversationRow[]>(
-    `SELECT ${conversationColumns} FROM agent_conversations conversation WHERE ${own} AND agent_id = $2
-      ORDER BY conversation.last_message_at DESC, conversation.id DESC LIMIT ${limit} OFFSET ${offset}`,
-    [student.id, agent.id],
-  );
-  return { rows: rows.map(presentConversation), total: agent.total };
+  const { rows, total } = await listPage(db, page, {
+    columns: conversationColumns,
+    from: sql`FROM agent_conversations conversation WHERE ${own} AND agent_id = ${agent.id}`,
+    orderBy: sql`conversation.last_message_at DESC, conversation.id DESC`,
+    total: agent.total,
+  });
+  return { rows: rows.map(presentConversation), total };
 }
 
 /** @throws DomainError not_found, alike for somebody else's, a deleted and an unknown one */
 async function findConversation(db: Queries, student: Reader, conversationId: Id): Promise<ConversationRow> {
-  const [conversation] = await db.query<ConversationRow[]>(
-    `SELECT ${conversationColumns} FROM agent_conversations conversation WHERE ${own} AND id = $2 AND club_id = $3`,
-    [student.id, conversationId, student.clubId],
+  const conversation = await db.one<ConversationRow>(
+    sql`SELECT ${conversationColumns} FROM agent_conversations conversation
+         WHERE ${ownedBy(student.id)} AND id = ${conversationId} AND club_id = ${student.clubId}`,
   );
   if (!conversation) throw notFound('conversation');
   return conversation;
@@ -106,10 +106,10 @@ export async function renameConversation(
   conversationId: Id,
   title: string,
 ): Promise<Conversation> {
-  const [[conversation]] = await db.query<[ConversationRow[], number]>(
-    `UPDATE agent_conversations conversation SET title = $4 WHERE ${own} AND id = $2 AND club_id = $3
-     RETURNING ${conversationColumns}`,
-    [student.id, conversationId, student.clubId, tidyName(title)],
+  const conversation = await db.one<ConversationRow>(
+    sql`UPDATE agent_conversations conversation SET title = ${tidyName(title)}
+         WHERE ${ownedBy(student.id)} AND id = ${conversationId} AND club_id = ${student.clubId}
+        RETURNING ${conversationColumns}`,
   );
   if (!conversation) throw notFound('conversation');
   return presentConversation(conversation);

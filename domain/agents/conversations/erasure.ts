@@ -2,8 +2,9 @@
  * Erasing what was said in conversations. The rows stay without words: questions are counted, their ids stay used. An answer that
  * is being generated fails; its run, woken, ends and settles it.
  */
+import { AgentAnswer } from '../../../entities/agents/agent-answer.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
-import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { columns, raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 import { removeImagesOf } from '../../media/erasure.ts';
@@ -17,23 +18,20 @@ export async function eraseConversations(
   now: Date,
 ): Promise<void> {
   if (conversationIds.length === 0) return;
-  const ofThem = `conversation_id = ANY ($1)`;
+  const ofThem = sql`conversation_id = ANY (${conversationIds})`;
   await tx.run(
     sql`UPDATE agent_conversations SET title = '', deleted_at = coalesce(deleted_at, ${now}) WHERE id = ANY (${conversationIds})`,
   );
   // Before the words are looked for: who writes some holds the answer's row meanwhile, and finds afterwards that it has ended.
-  const [stopped] = await tx.query<[{ questionId: Id; clubId: Id; agentId: Id }[], number]>(
-    `UPDATE agent_answers SET status = 'failed', error_code = $2, completed_at = $3
-      WHERE ${ofThem} AND status = 'generating'
-      RETURNING question_id AS "questionId", club_id AS "clubId", agent_id AS "agentId"`,
-    [conversationIds, errorCode, now],
+  const stopped = await tx.rows<Pick<AgentAnswer, 'questionId' | 'clubId' | 'agentId'>>(
+    sql`UPDATE agent_answers SET status = 'failed', error_code = ${errorCode}, completed_at = ${now}
+         WHERE ${ofThem} AND status = 'generating'
+        RETURNING ${columns(AgentAnswer, ['questionId', 'clubId', 'agentId'])}`,
   );
-  await tx.query(`UPDATE agent_answers SET content = '' WHERE ${ofThem} AND content <> ''`, [conversationIds]);
-  await tx.query(`UPDATE agent_questions SET content = '' WHERE ${ofThem} AND content <> ''`, [conversationIds]);
+  await tx.run(sql`UPDATE agent_answers SET content = '' WHERE ${ofThem} AND content <> ''`);
+  await tx.run(sql`UPDATE agent_questions SET content = '' WHERE ${ofThem} AND content <> ''`);
   for (const table of ['agent_answer_deltas', 'agent_citations'])
-    await tx.query(`DELETE FROM ${table} WHERE answer_id IN (SELECT id FROM agent_answers WHERE ${ofThem})`, [
-      conversationIds,
-    ]);
+    await tx.run(sql`DELETE FROM ${raw(table)} WHERE answer_id IN (SELECT id FROM agent_answers WHERE ${ofThem})`);
   await removeImagesOf(tx, conversationIds, now);
   await wake(tx, 'agentAnswer', stopped, now);
 }

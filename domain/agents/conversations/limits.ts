@@ -60,11 +60,12 @@ export async function requireWithinLimit(
   if (dailyLimit === 0) throw new DomainError('daily_limit_reached', message);
   // The cap may have been lowered: as many must leave the window as there are too many.
   const leaving = await tx.one<{
-    askedAt: Date;
-  }>(sql`SELECT asked_at AS "askedAt" FROM agent_questions WHERE agent_id = ${agentId} AND student_id = ${studentId} AND asked_at > ${new Date(now.getTime() - windowMs)}
+    at: Date;
+  }>(sql`SELECT asked_at AS at FROM agent_questions WHERE agent_id = ${agentId} AND student_id = ${studentId} AND asked_at > ${new Date(now.getTime() - windowMs)}
       ORDER BY asked_at OFFSET ${questions - dailyLimit - 1} LIMIT 1`);
-  const leavesAt = (leaving?.askedAt ?? now).getTime() + windowMs;
-  throw new DomainError('daily_limit_reached', message, Math.max(1, Math.ceil((leavesAt - now.getTime()) / 1_000)));
+  const leavesAt = (leaving?.at ?? now).getTime() + windowMs;
+  const retryAfterSeconds = Math.max(1, Math.ceil((leavesAt - now.getTime()) / 1_000));
+  throw new DomainError('daily_limit_reached', message, { retryAfterSeconds });
 }
 
 /** @returns the record; the cap can have been lowered below what is used already */

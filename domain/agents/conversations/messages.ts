@@ -1,9 +1,13 @@
 /** Conversations, questions, answers and citations as callers see them (AGT-19, AGT-20, AGT-22). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
-import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
+import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { AnswerStatus, SourceKind } from '../../../entities/agents/values.ts';
+import { AgentAnswer } from '../../../entities/agents/agent-answer.ts';
+import { AgentCitation } from '../../../entities/agents/agent-citation.ts';
+import { AgentConversation } from '../../../entities/agents/agent-conversation.ts';
+import { AgentQuestion } from '../../../entities/agents/agent-question.ts';
+import { AgentSource } from '../../../entities/agents/agent-source.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import { windowOf, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { presentImages } from '../../media/agent-images.ts';
@@ -11,48 +15,36 @@ import { presentImages } from '../../media/agent-images.ts';
 export type Conversation = RecordOf<'AgentConversation'>;
 export type Message = RecordOf<'AgentMessage'>;
 
-export interface ConversationRow {
-  id: Id;
-  title: string;
-  lastMessageAt: Date;
-  createdAt: Date;
-}
-
 /** Of `agent_conversations conversation`. */
-export const conversationColumns = `conversation.id, conversation.title, conversation.last_message_at AS "lastMessageAt",
-  conversation.created_at AS "createdAt"`;
+export const conversationColumns = columns(
+  AgentConversation,
+  ['id', 'title', 'lastMessageAt', 'createdAt'],
+  'conversation',
+);
+export type ConversationRow = RowOf<typeof conversationColumns>;
 
 export function presentConversation({ id, title, lastMessageAt, createdAt }: ConversationRow): Conversation {
   return { id, title, last_message_at: lastMessageAt.toISOString(), created_at: createdAt.toISOString() };
 }
 
-export interface QuestionRow {
-  id: Id;
-  content: string;
-  askedAt: Date;
-}
+const questionColumns = columns(AgentQuestion, ['id', 'content', 'askedAt']);
+export type QuestionRow = RowOf<typeof questionColumns>;
 
 /** A question has no lifecycle: it is complete. */
 function presentQuestion({ id, content, askedAt }: QuestionRow, images: Message['images']): Message {
   return { id, role: 'user', content, status: 'complete', images, citations: [], created_at: askedAt.toISOString() };
 }
 
-interface AnswerRow {
-  id: Id;
-  questionId: Id;
-  content: string;
-  status: AnswerStatus;
-  errorCode: string | null;
-  createdAt: Date;
-  completedAt: Date | null;
-}
-
 /** Of `agent_answers answer`: while it is generated, its text is what its log says so far. */
-const answerColumns = `answer.id, answer.question_id AS "questionId", answer.status, answer.error_code AS "errorCode",
-  answer.created_at AS "createdAt", answer.completed_at AS "completedAt",
+const answerColumns = columns(
+  AgentAnswer,
+  ['id', 'questionId', 'status', 'errorCode', 'createdAt', 'completedAt'],
+  'answer',
+).and<{ content: string }>(sql`
   CASE WHEN answer.status = 'generating'
        THEN (SELECT coalesce(string_agg(text, '' ORDER BY starts_at), '') FROM agent_answer_deltas WHERE answer_id = answer.id)
-       ELSE answer.content END AS content`;
+       ELSE answer.content END AS content`);
+type AnswerRow = RowOf<typeof answerColumns>;
 
 function presentAnswer(row: AnswerRow, citations: Message['citations']): Message {
   return {
@@ -72,7 +64,7 @@ function presentAnswer(row: AnswerRow, citations: Message['citations']): Message
 /** @returns these answers by their questions; each with the text so far, and with its citations once it has ended */
 async function answersTo(db: Queries, questionIds: readonly Id[]): Promise<Map<Id, Message>> {
   const rows = await db.rows<AnswerRow>(
-    sql`SELECT ${raw(answerColumns)} FROM agent_answers answer WHERE answer.question_id = ANY (${questionIds})`,
+    sql`SELECT ${answerColumns} FROM agent_answers answer WHERE answer.question_id = ANY (${questionIds})`,
   );
   const citations = await citationsOf(
     db,
@@ -83,8 +75,8 @@ async function answersTo(db: Queries, questionIds: readonly Id[]): Promise<Map<I
 
 /** @returns the answer as it is now; undefined where there is none */
 export async function findAnswer(db: Queries, answerId: Id): Promise<Message | undefined> {
-  const row = await db.one<{ questionId: Id }>(
-    sql`SELECT question_id AS "questionId" FROM agent_answers WHERE id = ${answerId}`,
+  const row = await db.one<Pick<AgentAnswer, 'questionId'>>(
+    sql`SELECT ${columns(AgentAnswer, ['questionId'])} FROM agent_answers WHERE id = ${answerId}`,
   );
   return row && (await answersTo(db, [row.questionId])).get(row.questionId);
 }
@@ -119,36 +111,28 @@ export async function messagesOf(
   const firstPair = Math.floor(offset / 2);
   const pairs = Math.ceil((offset + limit) / 2) - firstPair;
   const questions =
-    await db.rows<QuestionRow>(sql`SELECT id, content, asked_at AS "askedAt" FROM agent_questions WHERE conversation_id = ${conversationId}
+    await db.rows<QuestionRow>(sql`SELECT ${questionColumns} FROM agent_questions WHERE conversation_id = ${conversationId}
       ORDER BY asked_at DESC, id DESC LIMIT ${pairs} OFFSET ${firstPair}`);
-  const counted = await db.one<{ questions: number }>(
-    sql`SELECT count(*)::int AS questions FROM agent_questions WHERE conversation_id = ${conversationId}`,
-  );
+  const count = await db.manager.countBy(AgentQuestion, { conversationId });
   const newestFirst = (await presentTurns(db, storage, questions.toReversed())).toReversed();
   const skipped = offset - 2 * firstPair;
   return {
     messages: newestFirst.slice(skipped, skipped + limit).toReversed(),
-    total: 2 * (counted?.questions ?? 0),
+    total: 2 * count,
   };
 }
 
-interface CitationRow {
-  answerId: Id;
-  citedText: string;
-  sourceId: Id | null;
-  sourceKind: SourceKind;
-  sourceTitle: string;
-  mediaId: Id | null;
-  lessonId: Id | null;
-  pageFrom: number | null;
-  pageTo: number | null;
-}
+const citationColumns = columns(
+  AgentCitation,
+  ['answerId', 'citedText', 'sourceKind', 'sourceTitle', 'pageFrom', 'pageTo'],
+  'citation',
+).and<{ sourceId: Id | null; mediaId: Id | null; lessonId: Id | null }>(
+  columns(AgentSource, { sourceId: 'id', mediaId: 'mediaId', lessonId: 'lessonId' }, 'source'),
+);
+type CitationRow = RowOf<typeof citationColumns>;
 
 async function citationsOf(db: Queries, answerIds: readonly Id[]): Promise<Map<Id, Message['citations']>> {
-  const rows =
-    await db.rows<CitationRow>(sql`SELECT citation.answer_id AS "answerId", citation.cited_text AS "citedText", source.id AS "sourceId",
-            citation.source_kind AS "sourceKind", citation.source_title AS "sourceTitle", source.media_id AS "mediaId",
-            source.lesson_id AS "lessonId", citation.page_from AS "pageFrom", citation.page_to AS "pageTo"
+  const rows = await db.rows<CitationRow>(sql`SELECT ${citationColumns}
        FROM agent_citations citation LEFT JOIN agent_sources source ON source.id = citation.source_id
       WHERE citation.answer_id = ANY (${answerIds}) ORDER BY citation.answer_id, citation.position`);
   const byAnswer = new Map<Id, Message['citations']>();

@@ -1,6 +1,5 @@
 /** Loads what a prompt is made of: the conversation so far, the passages that fit the question, its images. */
-import type { DataSource } from 'typeorm';
-import { Queries } from '../../../platform/infra/postgres/database.ts';
+import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ImageType } from '../../media/media.policy.ts';
 import type { AnswerRow } from '../answers/answer-rows.ts';
@@ -9,10 +8,10 @@ import { promptOf, type FoundPassage, type Prompt } from './prompt-blocks.policy
 import { promptBounds } from './prompt.policy.ts';
 
 export interface PromptDeps {
-  source: DataSource;
+  db: Queries;
   /** Of the agent's material, the best first. */
   retrieve: (
-    tx: Queries,
+    db: Queries,
     request: { clubId: Id; agentId: Id; question: string; limit: number },
   ) => Promise<readonly FoundPassage[]>;
   /** Of a question, in their order; those that are gone are left out. */
@@ -20,11 +19,11 @@ export interface PromptDeps {
 }
 
 export async function preparePrompt(deps: PromptDeps, answer: AnswerRow): Promise<Prompt> {
-  const { source } = deps;
+  const { db } = deps;
   const { clubId, agentId, questionId, model, maxTokens, agentName, instructions, question } = answer;
   const [history, passages, images] = await Promise.all([
-    historyOf(source, answer.conversationId),
-    deps.retrieve(new Queries(source.manager), { clubId, agentId, question, limit: promptBounds.passages }),
+    historyOf(db, answer.conversationId),
+    deps.retrieve(db, { clubId, agentId, question, limit: promptBounds.passages }),
     deps.readImages(questionId),
   ]);
   return promptOf({

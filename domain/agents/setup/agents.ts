@@ -3,7 +3,7 @@ import { Agent } from '../../../entities/agents/agent.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { requireFeature } from '../../billing/allowances.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
-import { all, columns, sql } from '../../../platform/infra/postgres/sql.ts';
+import { all, columns, given, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -17,19 +17,6 @@ import { syncSources } from '../../knowledge/sources.ts';
 type AgentRecord = RecordOf<'Agent'>;
 type AgentSettings = RecordOf<'AgentSettings'>;
 
-interface AgentRow {
-  id: Id;
-  publicId: string;
-  name: string;
-  description: string;
-  model: string | null;
-  status: AgentStatus;
-  dailyLimit: number;
-  answerMaxTokens: number;
-  createdAt: Date;
-  updatedAt: Date;
-}
-
 const agentColumns = columns(Agent, [
   'id',
   'publicId',
@@ -42,6 +29,7 @@ const agentColumns = columns(Agent, [
   'createdAt',
   'updatedAt',
 ]);
+type AgentRow = RowOf<typeof agentColumns>;
 
 /** Creates a draft without material. @throws DomainError feature_not_in_plan, public_id_taken */
 export async function createAgent(
@@ -93,8 +81,7 @@ export async function findAgent(db: Queries, clubId: Id, agentId: Id): Promise<A
 
 /** @throws DomainError not_found for an agent of another club */
 export async function requireAgent(db: Queries, clubId: Id, agentId: Id): Promise<void> {
-  const rows = await db.rows(sql`SELECT 1 FROM agents WHERE id = ${agentId} AND club_id = ${clubId}`);
-  if (rows.length === 0) throw notFound('agent');
+  if (!(await db.manager.existsBy(Agent, { id: agentId, clubId }))) throw notFound('agent');
 }
 
 /** Locks the agent's row until the transaction ends: changes of the agent and its material run one at a time. @throws DomainError not_found */
@@ -122,31 +109,20 @@ export async function updateAgent(
     const before = await lockAgent(tx, clubId, agentId);
     const status = input.status ?? before.status;
     if (status === 'published' && before.status !== 'published') await requireFeature(tx, clubId, 'agents');
-    await tx
-      .query(
-        `UPDATE agents
-            SET name = coalesce($2, name), description = coalesce($3, description), public_id = coalesce($4, public_id),
-                instructions = coalesce($5, instructions),
-                model = CASE WHEN $6::text IS NULL THEN model ELSE nullif($6, 'default') END,
-                daily_limit = coalesce($7, daily_limit), answer_max_tokens = coalesce($8, answer_max_tokens),
-                status = $9, updated_at = $10
-          WHERE id = $1`,
-        [
-          agentId,
-          input.name === undefined ? null : tidyName(input.name),
-          input.description ?? null,
-          input.public_id ?? null,
-          input.instructions ?? null,
-          input.model ?? null,
-          input.daily_limit ?? null,
-          input.answer_max_tokens ?? null,
-          status,
-          now,
-        ],
-      )
-      .catch((error: unknown) => {
-        throw refusalOf(error, 'agent');
-      });
+    const change = given({
+      name: input.name === undefined ? undefined : tidyName(input.name),
+      description: input.description,
+      publicId: input.public_id,
+      instructions: input.instructions,
+      model: input.model === 'default' ? null : input.model,
+      dailyLimit: input.daily_limit,
+      answerMaxTokens: input.answer_max_tokens,
+      status,
+      updatedAt: now,
+    });
+    await tx.manager.update(Agent, { id: agentId }, change).catch((error: unknown) => {
+      throw refusalOf(error, 'agent');
+    });
     if ((status === 'archived') !== (before.status === 'archived'))
       await syncSources(tx, clubId, { agentIds: [agentId] }, now);
     return findAgent(tx, clubId, agentId);

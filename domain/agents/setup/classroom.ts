@@ -1,9 +1,17 @@
 /** Agents as a student finds them: published ones that they have access to now. */
+import { Agent } from '../../../entities/agents/agent.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { hasAccessToAgent } from '../../access/enrollments/entitlement.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
+import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
+
+const agentColumns = columns(
+  Agent,
+  { id: 'id', public_id: 'publicId', name: 'name', description: 'description' },
+  'agent',
+);
 
 /** @returns a page of the agents that the student can ask, newest first */
 export async function listOwnAgents(
@@ -12,18 +20,10 @@ export async function listOwnAgents(
   page: PageRequest,
   now: Date,
 ): Promise<Page<RecordOf<'ClassroomAgent'>>> {
-  const { limit, offset } = windowOf(page);
-  const where = `agent.club_id = $1 AND agent.status = 'published'
-    AND ${hasAccessToAgent({ agent: 'agent.id', student: '$2', now: '$3' })}`;
-  const parameters = [clubId, studentId, now];
-  const [counted] = await db.query<{ total: number }[]>(
-    `SELECT count(*)::int AS total FROM agents agent WHERE ${where}`,
-    parameters,
-  );
-  const rows = await db.query<RecordOf<'ClassroomAgent'>[]>(
-    `SELECT agent.id, agent.public_id, agent.name, agent.description FROM agents agent
-      WHERE ${where} ORDER BY agent.created_at DESC, agent.id DESC LIMIT ${limit} OFFSET ${offset}`,
-    parameters,
-  );
-  return { rows, total: counted?.total ?? 0 };
+  return listPage(db, page, {
+    columns: agentColumns,
+    from: sql`FROM agents agent
+      WHERE agent.club_id = ${clubId} AND agent.status = 'published' AND ${hasAccessToAgent(sql`agent.id`, studentId, now)}`,
+    orderBy: sql`agent.created_at DESC, agent.id DESC`,
+  });
 }

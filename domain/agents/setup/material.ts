@@ -1,7 +1,8 @@
 /** What an agent answers from, as administrators name it: courses, lessons and files of the club. */
+import { AgentMaterial } from '../../../entities/agents/agent-material.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
-import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
+import { columns, raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -27,16 +28,14 @@ const fieldNames = Object.keys(fields) as Field[];
 /** @returns the material in the order in which it was named, without what was removed since @throws DomainError not_found */
 export async function findMaterial(db: Queries, clubId: Id, agentId: Id): Promise<Material> {
   await requireAgent(db, clubId, agentId);
-  const [material] = await db.query<Material[]>(
-    `SELECT ${fieldNames
-      .map((field) => {
-        const { kind, named } = fields[field];
-        return `ARRAY (SELECT material.${kind}_id FROM agent_materials material
-                        WHERE material.agent_id = $1 AND material.${kind}_id IN (SELECT named.id FROM ${named})
-                        ORDER BY material.id) AS ${field}`;
-      })
-      .join(', ')}`,
-    [agentId],
+  const idsOf = (field: Field) => {
+    const named = raw(`material.${fields[field].kind}_id`);
+    return sql`ARRAY (SELECT ${named} FROM agent_materials material
+                       WHERE material.agent_id = ${agentId} AND ${named} IN (SELECT named.id FROM ${raw(fields[field].named)})
+                       ORDER BY material.id) AS ${raw(field)}`;
+  };
+  const material = await db.one<Material>(
+    sql`SELECT ${idsOf('course_ids')}, ${idsOf('lesson_ids')}, ${idsOf('media_ids')}`,
   );
   if (!material) throw new Error('A SELECT without a table has one row');
   return material;
@@ -56,10 +55,10 @@ export async function setMaterial(
   return db.transaction(async (tx) => {
     await lockAgent(tx, clubId, agentId);
     for (const field of fieldNames) await requireNamed(tx, clubId, field, material[field]);
-    const gone = await tx.rows<
-      Record<'courseId' | 'lessonId' | 'mediaId', Id | null>
-    >(sql`DELETE FROM agent_materials WHERE agent_id = ${agentId}
-       RETURNING course_id AS "courseId", lesson_id AS "lessonId", media_id AS "mediaId"`);
+    const gone = await tx.rows<Pick<AgentMaterial, 'courseId' | 'lessonId' | 'mediaId'>>(
+      sql`DELETE FROM agent_materials WHERE agent_id = ${agentId}
+          RETURNING ${columns(AgentMaterial, ['courseId', 'lessonId', 'mediaId'])}`,
+    );
     for (const field of fieldNames) await insertNamed(tx, agentId, field, material[field]);
     const idsOf = (ids: readonly (Id | null)[]) => ids.filter((id) => id !== null);
     await syncSources(

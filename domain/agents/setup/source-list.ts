@@ -1,50 +1,46 @@
 /** What an agent's material comes to in the club's index, as administrators see it, and asking for an indexing once more. */
+import { AgentSource } from '../../../entities/agents/agent-source.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import { all, columns, sql, type RowOf, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
+import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { requireAgent } from './agents.ts';
-import type { SourceKind, SourceStatus } from '../../../entities/agents/values.ts';
+import type { SourceStatus } from '../../../entities/agents/values.ts';
 import { wakeSources, wantedAnew } from '../../knowledge/sources.ts';
 
 type Source = RecordOf<'AgentSource'>;
 
-interface SourceRow {
-  id: Id;
-  kind: SourceKind;
-  lessonId: Id | null;
-  mediaId: Id | null;
-  title: string;
-  status: SourceStatus;
-  errorCode: string | null;
-  pageCount: number | null;
-  passageCount: number;
-  indexedAt: Date | null;
-  createdAt: Date;
-  updatedAt: Date;
-}
+const sourceColumns = columns(AgentSource, [
+  'id',
+  'kind',
+  'lessonId',
+  'mediaId',
+  'title',
+  'status',
+  'errorCode',
+  'pageCount',
+  'passageCount',
+  'indexedAt',
+  'createdAt',
+  'updatedAt',
+]);
+type SourceRow = RowOf<typeof sourceColumns>;
 
-const columns = `id, kind, lesson_id AS "lessonId", media_id AS "mediaId", title, status, error_code AS "errorCode",
-  page_count AS "pageCount", passage_count AS "passageCount", indexed_at AS "indexedAt", created_at AS "createdAt",
-  updated_at AS "updatedAt"`;
-
-/**
- * The ids of the sources that an agent answers from.
- * @param agent an SQL expression, such as `$1`
- */
-function sourcesOfAgent(agent: string): string {
-  return `
+/** The ids of the sources that an agent answers from. */
+function sourcesOfAgent(agentId: Id): Sql {
+  return sql`
     SELECT source.id FROM agent_materials material JOIN agent_sources source ON source.lesson_id = material.lesson_id
-     WHERE material.agent_id = ${agent}
+     WHERE material.agent_id = ${agentId}
      UNION
     SELECT source.id FROM agent_materials material JOIN agent_sources source ON source.media_id = material.media_id
-     WHERE material.agent_id = ${agent}
+     WHERE material.agent_id = ${agentId}
      UNION
     SELECT source.id FROM agent_materials material JOIN lessons lesson ON lesson.course_id = material.course_id
       JOIN agent_sources source ON source.lesson_id = lesson.id
-     WHERE material.agent_id = ${agent}`;
+     WHERE material.agent_id = ${agentId}`;
 }
 
 /** @returns a page of them, newest first @throws DomainError not_found (agent) */
@@ -55,19 +51,15 @@ export async function listSources(
   filter: PageRequest & { status?: SourceStatus },
 ): Promise<Page<Source>> {
   await requireAgent(db, clubId, agentId);
-  const { limit, offset } = windowOf(filter);
-  const where = `id IN (${sourcesOfAgent('$1')}) AND ($2::text IS NULL OR status = $2)`;
-  const parameters = [agentId, filter.status ?? null];
-  const [counted] = await db.query<{ total: number }[]>(
-    `SELECT count(*)::int AS total FROM agent_sources WHERE ${where}`,
-    parameters,
-  );
-  const rows = await db.query<SourceRow[]>(
-    `SELECT ${columns} FROM agent_sources WHERE ${where}
-      ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
-    parameters,
-  );
-  return { rows: rows.map(presentSource), total: counted?.total ?? 0 };
+  const { rows, total } = await listPage(db, filter, {
+    columns: sourceColumns,
+    from: sql`FROM agent_sources WHERE ${all([
+      sql`id IN (${sourcesOfAgent(agentId)})`,
+      filter.status === undefined ? undefined : sql`status = ${filter.status}`,
+    ])}`,
+    orderBy: sql`created_at DESC, id DESC`,
+  });
+  return { rows: rows.map(presentSource), total };
 }
 
 /** Has a source read anew; until then what was indexed before is found. @throws DomainError not_found (agent, or a source that is none of its) */
@@ -80,9 +72,9 @@ export async function reindexSource(
 ): Promise<Source> {
   return db.transaction(async (tx) => {
     await requireAgent(tx, clubId, agentId);
-    const [[row]] = await tx.query<[SourceRow[], number]>(
-      `UPDATE agent_sources SET ${wantedAnew} WHERE id = $2 AND id IN (${sourcesOfAgent('$3')}) RETURNING ${columns}`,
-      [now, sourceId, agentId],
+    const row = await tx.one<SourceRow>(
+      sql`UPDATE agent_sources SET ${wantedAnew(now)} WHERE id = ${sourceId} AND id IN (${sourcesOfAgent(agentId)})
+          RETURNING ${sourceColumns}`,
     );
     if (!row) throw notFound('source');
     await wakeSources(tx, clubId, [sourceId], now);

@@ -1,5 +1,6 @@
 /** Claiming a source: who indexes it, for how long, and what they find when somebody else has changed it meanwhile. */
-import type { Database } from '../../../platform/infra/postgres/database.ts';
+import type { Database, Queries } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { SourceKind } from '../../../entities/agents/values.ts';
 import { AgentSource } from '../../../entities/agents/agent-source.ts';
@@ -49,7 +50,7 @@ export interface HeldClaim {
  * @param onRenewal called at each renewal, also while Postgres is away
  * @param stop aborts when the process is to stop
  */
-export function holdClaim({ source }: Database, claim: Claim, onRenewal: () => void, stop: AbortSignal): HeldClaim {
+export function holdClaim(db: Queries, claim: Claim, onRenewal: () => void, stop: AbortSignal): HeldClaim {
   const lost = new AbortController();
   let isRenewing = false;
   const renew = async () => {
@@ -57,10 +58,11 @@ export function holdClaim({ source }: Database, claim: Claim, onRenewal: () => v
     if (isRenewing) return;
     isRenewing = true;
     try {
-      const [, renewed] = await source.query<[unknown[], number]>(
-        `UPDATE agent_sources SET lease_until = clock_timestamp() + make_interval(secs => $4)
-          WHERE id = $1 AND fence = $2 AND wanted_version = $3 AND lease_until IS NOT NULL`, // null once it is recorded
-        [claim.sourceId, claim.fence, claim.version, indexingRules.leaseMs / 1_000],
+      // No lease is left once the claim is recorded.
+      const renewed = await db.run(
+        sql`UPDATE agent_sources SET lease_until = clock_timestamp() + make_interval(secs => ${indexingRules.leaseMs / 1_000})
+             WHERE id = ${claim.sourceId} AND fence = ${claim.fence} AND wanted_version = ${claim.version}
+               AND lease_until IS NOT NULL`,
       );
       if (renewed === 0) lost.abort(new LeaseLost());
     } catch {
@@ -74,12 +76,11 @@ export function holdClaim({ source }: Database, claim: Claim, onRenewal: () => v
 }
 
 /** Gives a claim back where it was broken off: it can be had at once, and has cost no attempt. */
-export async function releaseClaim({ source }: Database, { sourceId, fence, version }: Claim): Promise<void> {
-  await source.query(
-    `UPDATE agent_sources
-        SET lease_until = NULL, status = CASE WHEN status = 'indexing' THEN 'pending' ELSE status END,
-            attempts = CASE WHEN wanted_version = $3 THEN attempts - 1 ELSE attempts END
-      WHERE id = $1 AND fence = $2 AND lease_until IS NOT NULL`,
-    [sourceId, fence, version],
+export async function releaseClaim(db: Queries, { sourceId, fence, version }: Claim): Promise<void> {
+  await db.run(
+    sql`UPDATE agent_sources
+           SET lease_until = NULL, status = CASE WHEN status = 'indexing' THEN 'pending' ELSE status END,
+               attempts = CASE WHEN wanted_version = ${version} THEN attempts - 1 ELSE attempts END
+         WHERE id = ${sourceId} AND fence = ${fence} AND lease_until IS NOT NULL`,
   );
 }

@@ -1,6 +1,8 @@
 /** What a source says, as it is now: the lesson's content, or the file from the store. */
-import type { Database } from '../../../platform/infra/postgres/database.ts';
+import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import { Media } from '../../../entities/media/media.ts';
 import type { Language } from '../../../entities/clubs/values.ts';
 import type { Claim } from './claims.ts';
 import type { Source } from '../extraction/extraction-thread.ts';
@@ -25,19 +27,18 @@ interface Row {
  * @returns undefined where the source is gone @throws the signal's reason; faults of the store
  */
 export async function loadSource(
-  { db, storage }: { db: Database; storage: Pick<ObjectStore, 'read'> },
+  { db, storage }: { db: Queries; storage: Pick<ObjectStore, 'read'> },
   claim: Claim,
   signal: AbortSignal,
 ): Promise<LoadedSource | undefined> {
-  const [row] = await db.source.query<Row[]>(
-    `SELECT coalesce(lesson.title, file.title) AS title, club.language, lesson.content, file.object_key AS "objectKey",
-            file.size_bytes AS "sizeBytes", file.mime
-       FROM agent_sources source
-       JOIN clubs club ON club.id = source.club_id
-       LEFT JOIN lessons lesson ON lesson.id = source.lesson_id
-       LEFT JOIN media file ON file.id = source.media_id
-      WHERE source.id = $1`,
-    [claim.sourceId],
+  const row = await db.one<Row>(
+    sql`SELECT coalesce(lesson.title, file.title) AS title, club.language, lesson.content,
+               ${columns(Media, ['objectKey', 'sizeBytes', 'mime'], 'file')}
+          FROM agent_sources source
+          JOIN clubs club ON club.id = source.club_id
+          LEFT JOIN lessons lesson ON lesson.id = source.lesson_id
+          LEFT JOIN media file ON file.id = source.media_id
+         WHERE source.id = ${claim.sourceId}`,
   );
   if (!row) return undefined;
   const { title, language } = row;

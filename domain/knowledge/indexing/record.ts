@@ -1,5 +1,8 @@
 /** Recording what came of a claim: only where it still holds, and its content is what was read. */
+import type { QueryDeepPartialEntity } from 'typeorm';
+import { AgentSource } from '../../../entities/agents/agent-source.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { Language } from '../../../entities/clubs/values.ts';
 import type { Claim } from './claims.ts';
@@ -22,22 +25,30 @@ export interface Indexed {
  */
 export async function recordPassages(db: Database, claim: Claim, indexed: Indexed, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
-    const old = await tx.query<{ id: Id }[]>(`SELECT id FROM agent_passages WHERE source_id = $1`, [claim.sourceId]);
+    const old = await tx.rows<{ id: Id }>(sql`SELECT id FROM agent_passages WHERE source_id = ${claim.sourceId}`);
     await insertPassages(tx, claim, indexed);
     await deletePassages(tx, old);
     await endClaim(
       tx,
       claim,
-      `status = 'ready', error_code = NULL, indexed_version = $3, indexed_at = $4, looks_at = NULL, page_count = $5, passage_count = $6`,
-      [now, indexed.pageCount, indexed.passages.length],
+      {
+        status: 'ready',
+        errorCode: null,
+        indexedVersion: claim.version,
+        indexedAt: now,
+        looksAt: null,
+        pageCount: indexed.pageCount,
+        passageCount: indexed.passages.length,
+      },
+      now,
     );
   });
 }
 
 /** The source cannot be indexed. Passages of an earlier version stay. @throws LeaseLost */
 export async function recordFailure(db: Database, claim: Claim, code: IndexingError, now: Date): Promise<void> {
-  const failed = `status = 'failed', error_code = $5, looks_at = NULL`;
-  await db.transaction((tx) => endClaim(tx, claim, failed, [now, code]));
+  const failed = { status: 'failed', errorCode: code, looksAt: null } as const;
+  await db.transaction((tx) => endClaim(tx, claim, failed, now));
 }
 
 /** A fault of ours: it is tried again after a while, or not any more. @throws LeaseLost */
@@ -45,23 +56,26 @@ export async function recordFault(db: Database, claim: Claim, now: Date): Promis
   const wait = waitAfter(claim.attempt);
   if (wait === undefined) return recordFailure(db, claim, 'indexing_failed', now);
   const due = new Date(now.getTime() + wait);
-  await db.transaction((tx) => endClaim(tx, claim, `status = 'pending', looks_at = $5`, [now, due]));
+  await db.transaction((tx) => endClaim(tx, claim, { status: 'pending', looksAt: due }, now));
 }
 
-/** @param changes of the row: `$3` is the version that was read, `$4` and on are `values`, the first of them the time */
-async function endClaim(tx: Transaction, claim: Claim, changes: string, values: readonly unknown[]): Promise<void> {
-  const [, ended] = await tx.query<[unknown[], number]>(
-    `UPDATE agent_sources SET lease_until = NULL, updated_at = $4, ${changes} WHERE id = $1 AND fence = $2 AND wanted_version = $3`,
-    [claim.sourceId, claim.fence, claim.version, ...values],
-  );
-  if (ended === 0) throw new LeaseLost();
+/** Writes the outcome where the claim holds and nothing else is wanted by now. @throws LeaseLost, having written nothing */
+async function endClaim(
+  tx: Transaction,
+  { sourceId: id, fence, version: wantedVersion }: Claim,
+  outcome: QueryDeepPartialEntity<AgentSource>,
+  now: Date,
+): Promise<void> {
+  const ended = { ...outcome, leaseUntil: null, updatedAt: now };
+  const { affected } = await tx.manager.update(AgentSource, { id, fence, wantedVersion }, ended);
+  if (affected === 0) throw new LeaseLost();
 }
 
 async function deletePassages(tx: Transaction, old: readonly { id: Id }[]): Promise<void> {
   const { passagesAStatement } = indexingRules;
   for (let from = 0; from < old.length; from += passagesAStatement) {
     const ids = old.slice(from, from + passagesAStatement).map(({ id }) => id);
-    await tx.query(`DELETE FROM agent_passages WHERE id = ANY ($1)`, [ids]);
+    await tx.run(sql`DELETE FROM agent_passages WHERE id = ANY (${ids})`);
   }
 }
 
@@ -71,18 +85,18 @@ export async function insertPassages(
   claim: Claim,
   { title, language, passages }: Indexed,
 ): Promise<void> {
-  await tx.query(`SET CONSTRAINTS "agent_passages_source", "FK_0e588396cb9d7d336b157e32724" DEFERRED`);
+  await tx.run(sql`SET CONSTRAINTS "agent_passages_source", "FK_0e588396cb9d7d336b157e32724" DEFERRED`);
   const { passagesAStatement } = indexingRules;
   for (let from = 0; from < passages.length; from += passagesAStatement) {
     const rows = passages
       .slice(from, from + passagesAStatement)
       .map((passage, at) => ({ ...passage, id: newId(), position: from + at }));
-    await tx.query(
-      `INSERT INTO agent_passages (id, source_id, club_id, position, page, title, headings, blocks, text, language)
-       SELECT row.id, $1, $2, row.position, row.page, $3, row.headings, row.blocks, row.text, $4
-         FROM json_to_recordset($5)
-              AS row (id uuid, position int, page int, headings text[], blocks text[], text text)`,
-      [claim.sourceId, claim.clubId, title, language, JSON.stringify(rows)],
+    await tx.run(
+      sql`INSERT INTO agent_passages (id, source_id, club_id, position, page, title, headings, blocks, text, language)
+          SELECT row.id, ${claim.sourceId}, ${claim.clubId}, row.position, row.page, ${title}, row.headings, row.blocks, row.text,
+                 ${language}
+            FROM json_to_recordset(${JSON.stringify(rows)})
+                 AS row (id uuid, position int, page int, headings text[], blocks text[], text text)`,
     );
   }
 }

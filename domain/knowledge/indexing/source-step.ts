@@ -1,8 +1,8 @@
 /** The step of a source: claim, extract the text, record (ENG-2). */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
-import type { SourceStatus } from '../../../entities/agents/values.ts';
 import { claimSource, holdClaim, releaseClaim, type Claim } from './claims.ts';
 import { extract, type Extraction, type ThreadRules } from '../extraction/extraction.ts';
 import { maxAttempts, type IndexingError } from './indexing.policy.ts';
@@ -111,21 +111,17 @@ async function readOut(
 }
 
 /** What the row says now: whoever acted on it, and whether or not it was us. */
-async function readState({ source }: Database, sourceId: Id, now: number): Promise<SourceStep> {
-  const [row] = await source.query<
-    {
-      status: SourceStatus;
-      at: Date | null;
-      attempts: number;
-      pages: number | null;
-      passages: number;
-      error: IndexingError | null;
-    }[]
-  >(
-    `SELECT status, CASE WHEN looks_at IS NOT NULL THEN greatest(looks_at, lease_until) END AS at, attempts,
-            page_count AS pages, passage_count AS passages, error_code AS error
-       FROM agent_sources WHERE id = $1`,
-    [sourceId],
+async function readState(db: Database, sourceId: Id, now: number): Promise<SourceStep> {
+  const row = await db.one<{
+    at: Date | null;
+    attempts: number;
+    pages: number | null;
+    passages: number;
+    error: IndexingError | null;
+  }>(
+    sql`SELECT CASE WHEN looks_at IS NOT NULL THEN greatest(looks_at, lease_until) END AS at, attempts,
+               page_count AS pages, passage_count AS passages, error_code AS error
+          FROM agent_sources WHERE id = ${sourceId}`,
   );
   if (!row) return { done: true, outcome: 'gone' };
   if (row.at !== null) return { done: false, at: Math.max(row.at.getTime(), now), attempt: row.attempts + 1 };

@@ -2,54 +2,46 @@
  * Courses and lessons as a student sees them: published ones that they have access to now. Everything else is answered
  * alike, whether it is unpublished, without access or unknown.
  */
+import { Course } from '../../../entities/learning/course.ts';
+import { Lesson } from '../../../entities/learning/lesson.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { hasAccessToCourse } from '../../access/enrollments/entitlement.ts';
 import type { Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
-import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { columns, sql, type RowOf, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
+import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { joinProgress, progressColumns, type Progress } from './progress.ts';
 import type { Reader } from '../../identity/student-ref.ts';
 
 type ClassroomCourse = RecordOf<'ClassroomCourse'>;
 type ClassroomCourseOutline = RecordOf<'ClassroomCourseOutline'>;
 
-interface CourseRow extends Progress {
-  id: Id;
-  publicId: string;
-  title: string;
-  description: string;
-  hours: number | null;
-}
+/** Of `courses course`. */
+const visibleTo = ({ clubId, id }: Reader, now: Date) => sql`course.club_id = ${clubId} AND course.status = 'published'
+  AND ${hasAccessToCourse(sql`course.id`, id, now)}`;
 
+const courseColumns = columns(Course, ['id', 'publicId', 'title', 'description', 'hours'], 'course').and<Progress>(
+  progressColumns,
+);
+type CourseRow = RowOf<typeof courseColumns>;
+
+const lessonColumns = columns(Lesson, ['id', 'publicId', 'title', 'content', 'points'], 'lesson')
+  .and(columns(Course, { courseId: 'id', coursePublicId: 'publicId', courseTitle: 'title' }, 'course'))
+  .and<{
+    /** Its first completion, while it is completed. */
+    completedAt: Date | null;
+  }>(sql`CASE WHEN progress.completed THEN progress.first_completed_at END AS "completedAt"`);
 /** A lesson that the student sees. */
-export interface VisibleLesson {
-  id: Id;
-  publicId: string;
-  title: string;
-  content: string;
-  points: number;
-  courseId: Id;
-  coursePublicId: string;
-  courseTitle: string;
-  /** Its first completion, while it is completed. */
-  completedAt: Date | null;
-}
+export type VisibleLesson = RowOf<typeof lessonColumns>;
 
-/** Of `courses course`; `$1` is the club, `$2` the student, `$3` the time. */
-const visibleCourse = `course.club_id = $1 AND course.status = 'published'
-  AND ${hasAccessToCourse({ course: 'course.id', student: '$2', now: '$3' })}`;
-
-const courseColumns = `course.id, course.public_id AS "publicId", course.title, course.description, course.hours, ${progressColumns}`;
-
-const outline = `(
+const outlineFor = (studentId: Id): Sql => sql`(
   SELECT coalesce(jsonb_agg(jsonb_build_object('id', module.id, 'title', module.title, 'lessons', part.lessons)
                             ORDER BY module.position, module.id), '[]')
     FROM modules module CROSS JOIN LATERAL (
       SELECT jsonb_agg(jsonb_build_object('id', lesson.id, 'public_id', lesson.public_id, 'title', lesson.title,
                'completed', coalesce(progress.completed, false)) ORDER BY lesson.position, lesson.id) AS lessons
-        FROM lessons lesson LEFT JOIN lesson_progress progress ON progress.lesson_id = lesson.id AND progress.student_id = $2
+        FROM lessons lesson LEFT JOIN lesson_progress progress ON progress.lesson_id = lesson.id AND progress.student_id = ${studentId}
        WHERE lesson.module_id = module.id AND lesson.published_at IS NOT NULL) part
    WHERE module.course_id = course.id AND part.lessons IS NOT NULL)`;
 
@@ -60,18 +52,14 @@ export async function listCourses(
   page: PageRequest,
   now: Date,
 ): Promise<Page<ClassroomCourse>> {
-  const { limit, offset } = windowOf(page);
-  const parameters = [reader.clubId, reader.id, now];
-  const [total] = await db.query<{ total: number }[]>(
-    `SELECT count(*)::int AS total FROM courses course WHERE ${visibleCourse}`,
-    parameters,
-  );
-  const rows = await db.query<CourseRow[]>(
-    `SELECT ${courseColumns} FROM courses course ${joinProgress('$2')}
-      WHERE ${visibleCourse} ORDER BY course.created_at DESC, course.id DESC LIMIT ${limit} OFFSET ${offset}`,
-    parameters,
-  );
-  return { rows: rows.map(presentCourse), total: total?.total ?? 0 };
+  const visible = visibleTo(reader, now);
+  const { rows, total } = await listPage(db, page, {
+    columns: courseColumns,
+    from: sql`FROM courses course ${joinProgress(reader.id)} WHERE ${visible}`,
+    counted: sql`FROM courses course WHERE ${visible}`,
+    orderBy: sql`course.created_at DESC, course.id DESC`,
+  });
+  return { rows: rows.map(presentCourse), total };
 }
 
 /** @throws DomainError not_found, alike for whatever the student cannot take */
@@ -81,10 +69,9 @@ export async function openCourse(
   publicId: string,
   now: Date,
 ): Promise<ClassroomCourseOutline> {
-  const [row] = await db.query<(CourseRow & Pick<ClassroomCourseOutline, 'modules'>)[]>(
-    `SELECT ${courseColumns}, ${outline} AS modules FROM courses course ${joinProgress('$2')}
-      WHERE ${visibleCourse} AND course.public_id = $4`,
-    [reader.clubId, reader.id, now, publicId],
+  const row = await db.one<CourseRow & Pick<ClassroomCourseOutline, 'modules'>>(
+    sql`SELECT ${courseColumns}, ${outlineFor(reader.id)} AS modules FROM courses course ${joinProgress(reader.id)}
+         WHERE ${visibleTo(reader, now)} AND course.public_id = ${publicId}`,
   );
   if (!row) throw notFound('course');
   return { ...presentCourse(row), modules: row.modules };
@@ -92,9 +79,9 @@ export async function openCourse(
 
 /** The progress of a student in a course that they see. @throws Error where they do not: the caller has just looked */
 export async function readProgress(tx: Transaction, reader: Reader, courseId: Id, now: Date): Promise<ClassroomCourse> {
-  const [row] = await tx.query<CourseRow[]>(
-    `SELECT ${courseColumns} FROM courses course ${joinProgress('$2')} WHERE ${visibleCourse} AND course.id = $4`,
-    [reader.clubId, reader.id, now, courseId],
+  const row = await tx.one<CourseRow>(
+    sql`SELECT ${courseColumns} FROM courses course ${joinProgress(reader.id)}
+         WHERE ${visibleTo(reader, now)} AND course.id = ${courseId}`,
   );
   if (!row) throw new Error('A course vanished inside a transaction that holds it');
   return presentCourse(row);
@@ -107,14 +94,12 @@ export async function findVisibleLesson(
   publicId: string,
   now: Date,
 ): Promise<VisibleLesson> {
-  const [row] = await db.query<VisibleLesson[]>(
-    `SELECT lesson.id, lesson.public_id AS "publicId", lesson.title, lesson.content, lesson.points, course.id AS "courseId",
-            course.public_id AS "coursePublicId", course.title AS "courseTitle",
-            CASE WHEN progress.completed THEN progress.first_completed_at END AS "completedAt"
-       FROM lessons lesson JOIN courses course ON course.id = lesson.course_id
-       LEFT JOIN lesson_progress progress ON progress.lesson_id = lesson.id AND progress.student_id = $2
-      WHERE ${visibleCourse} AND lesson.club_id = $1 AND lesson.public_id = $4 AND lesson.published_at IS NOT NULL`,
-    [reader.clubId, reader.id, now, publicId],
+  const row = await db.one<VisibleLesson>(
+    sql`SELECT ${lessonColumns}
+          FROM lessons lesson JOIN courses course ON course.id = lesson.course_id
+          LEFT JOIN lesson_progress progress ON progress.lesson_id = lesson.id AND progress.student_id = ${reader.id}
+         WHERE ${visibleTo(reader, now)} AND lesson.club_id = ${reader.clubId} AND lesson.public_id = ${publicId}
+           AND lesson.published_at IS NOT NULL`,
   );
   if (!row) throw noLesson();
   return row;

@@ -1,10 +1,12 @@
 /** How far a student is in a course: the counts that the classroom, a completion and administrators look at. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { CourseStatus } from '../../../entities/learning/values.ts';
+import { Course } from '../../../entities/learning/course.ts';
+import { CourseCompletion } from '../../../entities/learning/course-completion.ts';
 import { hasAccessToCourse } from '../../access/enrollments/entitlement.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import { columns, sql, type RowOf, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
+import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { findStudent } from '../../identity/students.ts';
 
 export interface Progress {
@@ -14,24 +16,25 @@ export interface Progress {
   completedAt: Date | null;
 }
 
-export const progressColumns = `counted.lessons AS "lessonCount", counted.completed AS "completedLessonCount",
-  completion.completed_at AS "completedAt"`;
+/** To be added to columns of `courses course` with `joinProgress`. */
+export const progressColumns = columns(CourseCompletion, ['completedAt'], 'completion').and<Progress>(
+  sql`counted.lessons AS "lessonCount", counted.completed AS "completedLessonCount"`,
+);
 
-/** Joins {@link progressColumns} to `courses course`: published lessons alone count. @param student an SQL expression, such as `$1` */
-export const joinProgress = (student: string) => `
+/** Joins {@link progressColumns} to `courses course`: published lessons alone count. */
+export const joinProgress = (studentId: Id): Sql => sql`
   CROSS JOIN LATERAL (
     SELECT count(*)::int AS lessons, count(*) FILTER (WHERE progress.completed)::int AS completed
-      FROM lessons lesson LEFT JOIN lesson_progress progress ON progress.lesson_id = lesson.id AND progress.student_id = ${student}
+      FROM lessons lesson LEFT JOIN lesson_progress progress ON progress.lesson_id = lesson.id AND progress.student_id = ${studentId}
      WHERE lesson.course_id = course.id AND lesson.published_at IS NOT NULL) counted
-  LEFT JOIN course_completions completion ON completion.course_id = course.id AND completion.student_id = ${student}`;
+  LEFT JOIN course_completions completion ON completion.course_id = course.id AND completion.student_id = ${studentId}`;
 
-interface ProgressRow extends Progress {
-  courseId: Id;
-  coursePublicId: string;
-  courseTitle: string;
-  courseStatus: CourseStatus;
-  hasAccess: boolean;
-}
+const courseProgress = columns(
+  Course,
+  { courseId: 'id', coursePublicId: 'publicId', courseTitle: 'title', courseStatus: 'status' },
+  'course',
+).and<Progress>(progressColumns);
+type ProgressRow = RowOf<typeof courseProgress> & { hasAccess: boolean };
 
 /**
  * @returns a page with a row for each course that the student has access to or has completed a lesson of, newest courses first
@@ -45,24 +48,17 @@ export async function listProgress(
   now: Date,
 ): Promise<Page<RecordOf<'CourseProgress'>>> {
   await findStudent(db, clubId, studentId);
-  const { limit, offset } = windowOf(page);
-  const access = hasAccessToCourse({ course: 'course.id', student: '$2', now: '$3' });
-  const where = `course.club_id = $1 AND (${access} OR course.id IN (
+  const access = hasAccessToCourse(sql`course.id`, studentId, now);
+  const shown = sql`course.club_id = ${clubId} AND (${access} OR course.id IN (
     SELECT lesson.course_id FROM lesson_progress progress JOIN lessons lesson ON lesson.id = progress.lesson_id
-     WHERE progress.student_id = $2))`;
-  const parameters = [clubId, studentId, now];
-  const [total] = await db.query<{ total: number }[]>(
-    `SELECT count(*)::int AS total FROM courses course WHERE ${where}`,
-    parameters,
-  );
-  const rows = await db.query<ProgressRow[]>(
-    `SELECT course.id AS "courseId", course.public_id AS "coursePublicId", course.title AS "courseTitle",
-            course.status AS "courseStatus", ${access} AS "hasAccess", ${progressColumns}
-       FROM courses course ${joinProgress('$2')}
-      WHERE ${where} ORDER BY course.created_at DESC, course.id DESC LIMIT ${limit} OFFSET ${offset}`,
-    parameters,
-  );
-  return { rows: rows.map(presentProgress), total: total?.total ?? 0 };
+     WHERE progress.student_id = ${studentId}))`;
+  const { rows, total } = await listPage(db, page, {
+    columns: courseProgress.and<{ hasAccess: boolean }>(sql`${access} AS "hasAccess"`),
+    from: sql`FROM courses course ${joinProgress(studentId)} WHERE ${shown}`,
+    counted: sql`FROM courses course WHERE ${shown}`,
+    orderBy: sql`course.created_at DESC, course.id DESC`,
+  });
+  return { rows: rows.map(presentProgress), total };
 }
 
 function presentProgress(row: ProgressRow): RecordOf<'CourseProgress'> {

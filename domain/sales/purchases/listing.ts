@@ -13,6 +13,7 @@ interface SaleRow {
   platform: SalesPlatform;
   externalId: string;
   createdAt: Date;
+  updatedAt: Date;
 }
 
 export interface PurchaseRow extends SaleRow {
@@ -33,7 +34,7 @@ export interface SubscriptionRow extends SaleRow {
 }
 
 const sale = `sale.id, sale.student_id AS "studentId", product.id AS "productId", product.name AS "productName", sale.platform,
-  sale.external_id AS "externalId", sale.created_at AS "createdAt", sale.status`;
+  sale.external_id AS "externalId", sale.created_at AS "createdAt", sale.updated_at AS "updatedAt", sale.status`;
 
 export const purchaseColumns = `${sale}, sale.subscription_id AS "subscriptionId", sale.amount, sale.currency,
   sale.paid_at AS "paidAt", sale.refunded_at AS "refundedAt"`;
@@ -110,6 +111,7 @@ function presentPurchase(row: PurchaseRow): RecordOf<'Purchase'> {
     paid_at: row.paidAt.toISOString(),
     ...(row.refundedAt !== null && { refunded_at: row.refundedAt.toISOString() }),
     created_at: row.createdAt.toISOString(),
+    updated_at: row.updatedAt.toISOString(),
   };
 }
 
@@ -126,5 +128,6 @@ function presentSubscription(row: SubscriptionRow): RecordOf<'Subscription'> {
     ...(row.canceledAt !== null && { canceled_at: row.canceledAt.toISOString() }),
     ...(row.accessEndedAt !== null && { access_ended_at: row.accessEndedAt.toISOString() }),
     created_at: row.createdAt.toISOString(),
+    updated_at: row.updatedAt.toISOString(),
   };
 }

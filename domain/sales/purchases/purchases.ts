@@ -6,6 +6,7 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
 import { grantAccess } from '../../access/enrollments/enrollments.ts';
 import { revokeOfPurchase } from '../../access/enrollments/sale-access.ts';
+import { timeOfFact } from './times.policy.ts';
 import type { PurchaseEvent } from '../platforms/events.ts';
 import type { PurchaseStatus, SalesPlatform } from '../../../entities/sales/values.ts';
 import { SaleJustTaken } from '../notices/refusal.ts';
@@ -70,8 +71,15 @@ export async function recordPurchase(
   );
   const { clubId, studentId } = owner;
   const isRefunded = before.status === 'paid' && after.status !== 'paid';
+  const refundedAt = timeOfFact(event.at, now);
   if (isRefunded)
-    await recordFact(tx, { clubId, type: 'purchase.refunded', studentId, subjectId: before.id, occurredAt: now });
+    await recordFact(tx, {
+      clubId,
+      type: 'purchase.refunded',
+      studentId,
+      subjectId: before.id,
+      occurredAt: refundedAt,
+    });
   if (isRefunded && ofSubscription === null) await revokeOfPurchase(tx, before.id, 'refund', now);
   // What it gave while it was taken for a sale of its own: the subscription has given it too.
   if (before.subscriptionId === null && ofSubscription !== null)
@@ -126,7 +134,8 @@ async function open(
     createdAt: now,
     updatedAt: now,
   });
-  await recordFact(tx, { clubId, type: 'purchase.paid', studentId, subjectId: row.id, occurredAt: now });
+  const occurredAt = timeOfFact(event.paidAt, now);
+  await recordFact(tx, { clubId, type: 'purchase.paid', studentId, subjectId: row.id, occurredAt });
   if (subscriptionId === null) await grantMapped(tx, { clubId, studentId, productId }, 'purchase', row.id, now);
   return row;
 }

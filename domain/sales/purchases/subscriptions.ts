@@ -9,6 +9,7 @@ import { followTarget, type EndsBefore } from '../../access/enrollments/sale-acc
 import { grantMapped, type SaleOwner } from './purchases.ts';
 import type { SubscriptionEvent } from '../platforms/events.ts';
 import { SaleJustTaken } from '../notices/refusal.ts';
+import { timeOfFact } from './times.policy.ts';
 import { standingOf, stepsOf, targetOf, type Charge } from './subscription.policy.ts';
 
 /** @returns the subscription's id; a new one gives what the product is mapped to, once for all of its charges @throws SaleJustTaken */
@@ -59,7 +60,7 @@ export async function recordMark(
       type: 'subscription.past_due',
       studentId,
       subjectId: subscriptionId,
-      occurredAt: now,
+      occurredAt: timeOfFact(event.at, now),
     });
 }
 
@@ -105,10 +106,10 @@ export async function settleSubscription(
     type: 'subscription.canceled',
     studentId,
     subjectId: subscriptionId,
-    occurredAt: now,
   } as const;
   const fresh = steps.slice(before.stepsTaken);
-  for (const step of fresh) if (step.target.kind === 'canceled') await recordFact(tx, fact);
+  for (const step of fresh)
+    if (step.target.kind === 'canceled') await recordFact(tx, { ...fact, occurredAt: timeOfFact(step.at, now) });
   let { target: from, endsBefore } = before;
   // What it went through on the way is told too; it comes to rest at the target.
   for (const to of [...fresh.slice(0, -1).map((step) => step.target), target]) {

@@ -78,8 +78,9 @@ export function resendDelivery(
  * Sets what failed, or was canceled because the endpoint was disabled, since then back to `pending`, for one attempt each;
  * the gate lets a few go at a time. A long history is recovered in parts, so that the endpoint's row is never held for
  * long: a part that was interrupted leaves the rest for the next call. What a removal or the expiry canceled has no body any more and stays.
+ * @param since one that is more than 30 days back counts as 30 days back: bodies of older deliveries are gone
  * @returns how many
- * @throws DomainError not_found, endpoint_not_enabled; invalid_request for a date that is none, before the last 30 days or in the future
+ * @throws DomainError not_found, endpoint_not_enabled; invalid_request for a date in the future
  */
 export async function recoverDeliveries(
   { db }: VaultDeps,
@@ -88,15 +89,13 @@ export async function recoverDeliveries(
   since: Date,
   now: Date,
 ): Promise<{ recovered: number }> {
-  // A leap second is an ISO 8601 date-time, and no Unix time.
-  if (Number.isNaN(since.getTime())) throw new DomainError('invalid_request', 'since must be a date-time.');
-  if (since < earliestBody(now)) throw new DomainError('invalid_request', 'since: at most 30 days back.');
   if (since > now) throw new DomainError('invalid_request', 'since: not in the future.');
+  const from = new Date(Math.max(since.getTime(), earliestBody(now).getTime()));
   let recovered = 0;
   for (;;) {
     const some = await db.transaction(async (tx) => {
       await lockEnabledEndpoint(tx, clubId, endpointId);
-      return recoverSome(tx, { clubId, endpointId }, { since, until: recovered === 0 ? null : now }, now);
+      return recoverSome(tx, { clubId, endpointId }, { since: from, until: recovered === 0 ? null : now }, now);
     });
     recovered += some;
     if (some === 0) return { recovered };

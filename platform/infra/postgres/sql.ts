@@ -48,25 +48,56 @@ export function tableOf(entity: Entity): string {
 export class Columns<Row> extends Sql {
   declare readonly row: Row;
 
+  /** Adds columns of another table. */
+  and<More>(others: Columns<More>): Columns<Row & More>;
   /** Adds computed columns, such as `` sql`body IS NULL AS purged` ``. */
-  and<More>(computed: Sql): Columns<Row & More> {
-    return new Columns<Row & More>(['', ', ', ''], [this, computed]);
+  and<More>(computed: Sql): Columns<Row & More>;
+  and<More>(more: Sql): Columns<Row & More> {
+    return new Columns<Row & More>(['', ', ', ''], [this, more]);
   }
 }
 
 /** The row that a column list selects. */
 export type RowOf<C extends Columns<unknown>> = C['row'];
 
-/** @param alias of the table in the statement, where it has one */
+/** Properties of an entity, or names in the row with the property that each stands for: `{ clubSlug: 'slug' }`. */
+type Named<E> = Readonly<Record<string, Column<E>>>;
+
+/**
+ * The columns of an entity's table, named as its properties or as the caller names them.
+ * @param alias of the table in the statement, where it has one
+ */
 export function columns<E extends object, K extends Column<E>>(
-  _entity: Entity<E>,
+  entity: Entity<E>,
   properties: readonly K[],
+  alias?: string,
+): Columns<Pick<E, K>>;
+export function columns<E extends object, const N extends Named<E>>(
+  entity: Entity<E>,
+  named: N,
+  alias?: string,
+): Columns<{ -readonly [Name in keyof N]: E[N[Name]] }>;
+export function columns<E extends object>(
+  _entity: Entity<E>,
+  properties: readonly Column<E>[] | Named<E>,
   alias = '',
-): Columns<Pick<E, K>> {
+): Columns<unknown> {
   const table = alias === '' ? '' : `${alias}.`;
-  const selected = (property: K) => {
+  const named = Array.isArray(properties)
+    ? (properties as Column<E>[]).map((property) => [property, property] as const)
+    : Object.entries(properties);
+  const selected = named.map(([name, property]) => {
     const column = snakeCase(property);
-    return column === property ? `${table}${column}` : `${table}${column} AS "${property}"`;
-  };
-  return new Columns([properties.map(selected).join(', ')], []);
+    return column === name ? `${table}${column}` : `${table}${column} AS "${name}"`;
+  });
+  return new Columns([selected.join(', ')], []);
+}
+
+/**
+ * What a change sets: the values that were given, without those that are undefined.
+ * @param values such as `{ title: input.title, updatedAt: now }`
+ */
+export function given<V extends object>(values: V): { [Name in keyof V]?: Exclude<V[Name], undefined> } {
+  const set = Object.entries(values).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(set) as { [Name in keyof V]?: Exclude<V[Name], undefined> };
 }

@@ -60,7 +60,7 @@ describe('admission', function () {
       return 'passes';
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
-      return [error.status, error.code, error.retryAfterSeconds].join(' ').trim();
+      return [error.status, error.code, error.headers.retryAfterSeconds].join(' ').trim();
     }
   };
   const passes = async (times: number, of: Call, now = noon) => {

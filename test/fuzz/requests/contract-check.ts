@@ -27,15 +27,17 @@ export function faultsOf(operation: ContractOperation, step: RequestStep): strin
     ...inQuery
       .filter(({ name, required }) => required && !names.includes(name))
       .map(({ name }) => `${name} is missing`),
-    ...names.filter((name) => !inQuery.some((known) => known.name === name)).map((name) => `${name} is unknown`),
+    ...names
+      .filter((name) => !operation.takesAnyQuery && !inQuery.some((known) => known.name === name))
+      .map((name) => `${name} is unknown`),
     ...names.filter((name, at) => names.indexOf(name) !== at).map((name) => `${name} is repeated`),
     ...textFaults(operation, step),
     ...(operation.hasBody && !operation.fileBody && step.raw === undefined ? bodyFaults(operation, body) : []),
   ];
 }
 
-function bodyFaults({ pointer }: ContractOperation, body: RequestStep['body']): string[] {
-  if (body === undefined) return ['the body is missing'];
+function bodyFaults({ pointer, requiresBody }: ContractOperation, body: RequestStep['body']): string[] {
+  if (body === undefined) return requiresBody ? ['the body is missing'] : [];
   return broken(`${pointer}/requestBody/content/application~1json/schema`, body);
 }
 

@@ -54,7 +54,7 @@ function inQuery(operation: ContractOperation, valid: RequestStep): RequestStep[
     fault: { what: `the query's ${name} ${what}`, code },
   });
   return [
-    version('is unknown', malformed, 'unknown_parameter', '1'),
+    ...(operation.takesAnyQuery ? [] : [version('is unknown', malformed, 'unknown_parameter', '1')]),
     ...parameters.flatMap((parameter) => {
       const { name } = parameter;
       const good = query.find(([known]) => known === name)?.[1];
@@ -65,6 +65,9 @@ function inQuery(operation: ContractOperation, valid: RequestStep): RequestStep[
     }),
   ];
 }
+
+/** Date-times that no request may name: before 1970, after 2999, a leap second. */
+const badTimes = ['0000-01-01T00:00:00Z', '9999-12-31T23:59:59-23:59', '2016-12-31T23:59:60Z'];
 
 function badScalars({ schema }: ContractParameter): (readonly [ErrorCode, string])[] {
   const { type, format } = schema;
@@ -81,7 +84,8 @@ function badScalars({ schema }: ContractParameter): (readonly [ErrorCode, string
   if (type === 'array') return ['', 'not-a-uuid', `{{uuid:1}},{{uuid:1}}`].map((value) => [invalid, value] as const);
   const texts = ['a\0b']; // a URL cannot hold half of a character
   if (Array.isArray(schema['enum']) || format === 'uuid' || format === 'date-time') texts.push('nothing known', '');
-  if (typeof schema['pattern'] === 'string') texts.push('', '\n', '2026-1', '2026-13', '0000-01');
+  if (format === 'date-time') texts.push(...badTimes);
+  if (typeof schema['pattern'] === 'string') texts.push('', '\n', '2026-1', '2026-13', '0000-01', '9999-12');
   if ((numberOf(schema, 'minLength') ?? 0) > 0) texts.push('');
   const most = numberOf(schema, 'maxLength');
   if (most !== undefined) texts.push('x'.repeat(most + 1));
@@ -98,9 +102,10 @@ function inBody(operation: ContractOperation, valid: RequestStep): RequestStep[]
   };
   const { body: _, ...withoutBody } = valid;
   return [
-    { ...withoutBody, fault: { what: 'the body is missing', code: malformed } },
+    ...(operation.requiresBody
+      ? [{ ...withoutBody, fault: { what: 'the body is missing', code: malformed } }, raw('is empty', malformed, '')]
+      : []),
     raw('breaks off', malformed, text.slice(0, -1)),
-    raw('is empty', malformed, ''),
     raw('is nested deeply', malformed, `{"x":${'['.repeat(2_000)}${']'.repeat(2_000)}}`),
     raw('is too large', 'body_too_large', `${text}{{blanks:1048577}}`),
     ...([null, 1, 'text', true, [body]] as const).map((value) => ({
@@ -226,6 +231,7 @@ function wrongValues(schema: JsonObject, value: Json, here: Here, anyText: boole
     ...(numberOf(schema, 'maxLength') !== undefined && { 'is too long': `{{fill:${most + 1}}}` }),
     ...(Array.isArray(schema['enum']) && { 'is none of the values': 'nothing known' }),
     ...(typeof schema['format'] === 'string' && { [`is no ${schema['format']}`]: 'nothing-of-this-form' }),
+    ...(schema['format'] === 'date-time' && Object.fromEntries(badTimes.map((time) => [`is ${time}`, time]))),
     ...(schema['pattern'] === '\\S' && { 'is blank': ' \t ' }),
     ...(!anyText && { 'holds a NUL byte': `${value}\0`, 'holds half of a character': `${value}\ud800` }),
   };

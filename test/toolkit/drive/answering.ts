@@ -82,7 +82,7 @@ export function useAnswering(): Answering {
     logs.push(log);
     return {
       db,
-      prompt: { source: db.source, retrieve: async () => passages, readImages: async () => images },
+      prompt: { db, retrieve: async () => passages, readImages: async () => images },
       askModel: createModel(config, { ...answerRules, ...patience }),
       log,
       notify: () => void notifications++,

@@ -23,7 +23,7 @@ export interface Call {
   token?: string | undefined;
   body?: unknown;
   /** Sent as it is, in place of a JSON body. */
-  raw?: string | Uint8Array;
+  raw?: string | Uint8Array | ReadableStream;
   headers?: Record<string, string>;
   /** Whom the call comes from; each call is somebody else unless told. */
   ip?: string;
@@ -95,7 +95,7 @@ export async function callAt(base: string, method: string, path: string, options
       ...(options.token !== undefined && { authorization: `Bearer ${options.token}` }),
       ...options.headers,
     },
-    ...(payload !== undefined && { body: payload as never }),
+    ...(payload !== undefined && { body: payload as never, duplex: 'half' as const }),
   });
   const bytes = Buffer.from(await response.arrayBuffer());
   const text = new TextDecoder().decode(bytes);

@@ -1,5 +1,5 @@
 /** The step that indexes a source, and changes of the source meanwhile. */
-import { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { claimSource, type Claim } from '../../../domain/knowledge/indexing/claims.ts';
 import { indexSource, type IndexingDeps, type SourceStep } from '../../../domain/knowledge/indexing/source-step.ts';
 import { wantedAnew, wakeSources } from '../../../domain/knowledge/sources.ts';
@@ -59,9 +59,9 @@ export async function removeSource({ id }: TestSource): Promise<void> {
 export async function wantAnew({ id, clubId }: TestSource): Promise<void> {
   const { db } = await testDeps();
   const now = new Date();
-  await db.source.transaction(async (tx) => {
-    await tx.query(`UPDATE agent_sources SET ${wantedAnew} WHERE id = $2`, [now, id]);
-    await wakeSources(new Transaction(tx), clubId, [id], now);
+  await db.transaction(async (tx) => {
+    await tx.run(sql`UPDATE agent_sources SET ${wantedAnew(now)} WHERE id = ${id}`);
+    await wakeSources(tx, clubId, [id], now);
   });
 }
 

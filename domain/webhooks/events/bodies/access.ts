@@ -1,43 +1,37 @@
 /** What `access.*` say: the enrollment as it is when the body is assembled, and its delivery. */
 import type { EventBodyOf, RecordOf } from '../../../../contract/contract.ts';
-import type { Id } from '../../../../platform/core/ids.ts';
-import type { EnrollmentSource, RevocationReason } from '../../../../entities/access/values.ts';
+import { AccessDelivery } from '../../../../entities/access/access-delivery.ts';
+import { Enrollment } from '../../../../entities/access/enrollment.ts';
+import { columns, sql, type RowOf } from '../../../../platform/infra/postgres/sql.ts';
 import { enrollmentStatus } from '../../../access/enrollments/enrollments.policy.ts';
+import { hasAccessToDelivery } from '../../../access/enrollments/entitlement.ts';
 import { oneRow, type DataReader } from './reading.ts';
 import { studentRecord } from './student.ts';
 
-interface EnrollmentRow {
-  id: Id;
-  source: EnrollmentSource;
-  cohortId: Id | null;
-  startsAt: Date;
-  endsAt: Date | null;
-  revokedAt: Date | null;
-  revokedReason: RevocationReason | null;
-  deliveryId: Id;
-  deliveryName: string;
-  opens: RecordOf<'EventOpening'>;
-}
+const enrollmentColumns = columns(
+  Enrollment,
+  ['id', 'source', 'cohortId', 'startsAt', 'endsAt', 'revokedAt', 'revokedReason'],
+  'enrollment',
+).and(columns(AccessDelivery, { deliveryId: 'id', deliveryName: 'name' }, 'delivery'));
+type EnrollmentRow = RowOf<typeof enrollmentColumns> & { opens: RecordOf<'EventOpening'>; hasAccess: boolean };
 
 type AccessData = EventBodyOf<'access.granted'>['data'];
 
 const accessData: DataReader<AccessData> = async (tx, fact, student, now) => {
   const row = oneRow(
-    await tx.query<EnrollmentRow[]>(
-      `SELECT enrollment.id, enrollment.source, enrollment.cohort_id AS "cohortId", enrollment.starts_at AS "startsAt",
-              enrollment.ends_at AS "endsAt", enrollment.revoked_at AS "revokedAt", enrollment.revoked_reason AS "revokedReason",
-              delivery.id AS "deliveryId", delivery.name AS "deliveryName",
-              jsonb_strip_nulls(jsonb_build_object(
-                'kind', delivery.kind, 'course_id', delivery.course_id, 'agent_id', delivery.agent_id)) AS opens
+    await tx.rows<EnrollmentRow>(
+      sql`SELECT ${enrollmentColumns}, jsonb_strip_nulls(jsonb_build_object(
+                'kind', delivery.kind, 'course_id', delivery.course_id, 'agent_id', delivery.agent_id)) AS opens,
+              ${hasAccessToDelivery(sql`delivery.id`, sql`enrollment.student_id`, now)} AS "hasAccess"
          FROM enrollments enrollment JOIN access_deliveries delivery ON delivery.id = enrollment.delivery_id
-        WHERE enrollment.id = $1 AND enrollment.club_id = $2`,
-      [fact.subjectId, fact.clubId],
+        WHERE enrollment.id = ${fact.subjectId} AND enrollment.club_id = ${fact.clubId}`,
     ),
     fact,
   );
   return {
     enrollment: enrollmentRecord(row, now),
     delivery: { id: row.deliveryId, name: row.deliveryName, opens: row.opens },
+    has_access: row.hasAccess,
     ...studentRecord(student),
   };
 };

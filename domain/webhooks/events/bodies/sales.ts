@@ -29,6 +29,7 @@ const purchaseData: DataReader<EventBodyOf<'purchase.paid'>['data']> = async (tx
       currency: row.currency,
       paid_at: row.paidAt.toISOString(),
       ...(row.refundedAt !== null && { refunded_at: row.refundedAt.toISOString() }),
+      updated_at: row.updatedAt.toISOString(),
     },
     ...studentRecord(student),
   };
@@ -53,6 +54,7 @@ const subscriptionData: DataReader<EventBodyOf<'subscription.canceled'>['data']>
       ...(row.currentPeriodEnd !== null && { current_period_end: row.currentPeriodEnd.toISOString() }),
       ...(row.pastDueSince !== null && { past_due_since: row.pastDueSince.toISOString() }),
       ...(row.canceledAt !== null && { canceled_at: row.canceledAt.toISOString() }),
+      updated_at: row.updatedAt.toISOString(),
     },
     ...studentRecord(student),
   };

@@ -25,18 +25,20 @@ export interface PagedList<Row> {
   from: Sql;
   /** The order, which must be total. */
   orderBy: Sql;
-  /** How many rows there are, where a tally knows; otherwise they are counted. */
-  total?: () => Promise<number>;
+  /** FROM and WHERE of what is counted, where the page joins tables that change nothing of how many there are. */
+  counted?: Sql;
+  /** How many rows there are, where a tally or the caller knows; otherwise they are counted. */
+  total?: number | (() => Promise<number>);
 }
 
 /** Counts the list, then reads one page of it. */
 export async function listPage<Row>(
   db: Queries,
   request: PageRequest,
-  { columns, from, orderBy, total = () => count(db, from) }: PagedList<Row>,
+  { columns, from, orderBy, counted = from, total = () => count(db, counted) }: PagedList<Row>,
 ): Promise<Page<Row>> {
   const { limit, offset } = windowOf(request);
-  const all = await total();
+  const all = typeof total === 'number' ? total : await total();
   const rows = await db.rows<Row>(sql`SELECT ${columns} ${from} ORDER BY ${orderBy} LIMIT ${limit} OFFSET ${offset}`);
   return { rows, total: all };
 }

@@ -35,13 +35,9 @@ describe('an answer while Postgres is away', function () {
     const deps = await answering.deps();
     const log = createDeltaLog({ source, notify() {}, onError() {}, async failpoint() {} });
     answering.model().next({ answer: chunks, delayMs: 50 });
+    const db = new Database(source, deps.db.notifier);
     const stepping = stepAnswer(
-      {
-        ...deps,
-        log,
-        db: new Database(source, deps.db.notifier),
-        prompt: { ...deps.prompt, source },
-      },
+      { ...deps, log, db, prompt: { ...deps.prompt, db } },
       question.questionId,
       Date.now(),
       new AbortController().signal,

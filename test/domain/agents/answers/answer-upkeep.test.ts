@@ -1,9 +1,10 @@
 import { expect } from 'chai';
+import { AgentAnswerDelta } from '../../../../entities/agents/agent-answer-delta.ts';
 import { deleteEndedAnswerLogs } from '../../../../domain/agents/answers/answer-logs.ts';
 import { stepAnswer } from '../../../../domain/agents/answers/answer-step.ts';
 import { eraseConversations } from '../../../../domain/agents/conversations/erasure.ts';
 import { rescueOverdue } from '../../../../platform/engine/sweeper.ts';
-import { answerRow, callRows, chargeRow, logOf, monthOf } from '../../../toolkit/assert/answers.ts';
+import { answerRow, callRows, chargeRow, expectSettled, logOf, monthOf } from '../../../toolkit/assert/answers.ts';
 import { useAnswering } from '../../../toolkit/drive/answering.ts';
 import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 import { buildQuestion, type TestQuestion } from '../../../toolkit/builders/questions.ts';
@@ -19,7 +20,7 @@ describe('upkeep of answers', function () {
   describe('the log', () => {
     const isDeletedAfter = async (question: TestQuestion, ms: number) => {
       const { completedAt } = await answerRow(question.answerId);
-      await deleteEndedAnswerLogs(await testDatabase(), new Date((completedAt?.getTime() ?? 0) + ms));
+      await deleteEndedAnswerLogs((await testDeps()).db, new Date((completedAt?.getTime() ?? 0) + ms));
       return (await answerRow(question.answerId)).logFoldedAt !== null;
     };
 
@@ -36,11 +37,9 @@ describe('upkeep of answers', function () {
 
     it('of an answer in progress stays', async () => {
       const { answerId } = await buildQuestion();
-      const source = await testDatabase();
-      await source.query(`INSERT INTO agent_answer_deltas (answer_id, starts_at, text) VALUES ($1, 0, 'x')`, [
-        answerId,
-      ]);
-      await deleteEndedAnswerLogs(source, new Date(Date.now() + 100 * hour));
+      const { db } = await testDeps();
+      await db.manager.insert(AgentAnswerDelta, { answerId, startsAt: 0, text: 'x' });
+      await deleteEndedAnswerLogs(db, new Date(Date.now() + 100 * hour));
       expect(await logOf(answerId)).to.equal('x');
     });
   });
@@ -109,21 +108,122 @@ describe('upkeep of answers', function () {
       expect(await monthOf(question.clubId)).to.deep.equal({ spent: 0, reserved: 0 });
     });
 
-    it('between claim and first event abandons the call, at no cost for the club', async () => {
-      const question = await buildQuestion();
-      const deps = await answering.deps({
-        async failpoint(name) {
-          if (name !== 'answer_called') return;
-          await (
-            await testDeps()
-          ).db.transaction((tx) => eraseConversations(tx, [question.conversationId], 'student_removed', new Date()));
-        },
+    describe('between the request and the recorded beginning of its stream', () => {
+      /** A step whose conversation is deleted as the first event comes. @param then what the step does next */
+      const deletedAtFirstEvent = async (question: TestQuestion, then: () => Promise<void> = async () => {}) => {
+        const { db } = await testDeps();
+        return answering.step(question.questionId, {
+          async failpoint(name) {
+            if (name !== 'answer_called') return;
+            await db.transaction((tx) =>
+              eraseConversations(tx, [question.conversationId], 'student_removed', new Date()),
+            );
+            await then();
+          },
+        });
+      };
+      const endLease = async ({ answerId }: TestQuestion) =>
+        (await testDatabase()).query(`UPDATE agent_answers SET lease_until = clock_timestamp() WHERE id = $1`, [
+          answerId,
+        ]);
+      const dies = async () => {
+        throw new Error('the worker dies here');
+      };
+
+      it('charges the tokens that the model’s first event told', async () => {
+        const question = await buildQuestion();
+        expect(await deletedAtFirstEvent(question)).to.have.nested.property('outcome.error_code', 'student_removed');
+        // The same question, of whose stream nothing came but the first event.
+        const { question: cut } = await answering.answer({ cutAfter: 1 });
+        const [told] = await callRows(cut.answerId);
+        const [call, ...others] = await callRows(question.answerId);
+        expect(others).to.deep.equal([]);
+        expect(call).to.include({
+          outcome: 'failed',
+          errorCode: 'student_removed',
+          estimated: true,
+          inputTokens: told?.inputTokens,
+          outputTokens: 1,
+          costMicros: told?.costMicros,
+        });
+        expect(Number(call?.costMicros)).to.be.above(0);
+        await expectSettled(question, Number(call?.costMicros));
+        expect(await logOf(question.answerId)).to.equal('');
       });
-      const step = await stepAnswer(deps, question.questionId, Date.now(), new AbortController().signal);
-      expect(step).to.have.nested.property('outcome.error_code', 'student_removed');
-      expect((await callRows(question.answerId)).map(({ outcome }) => outcome)).to.deep.equal(['abandoned']);
-      expect(await logOf(question.answerId)).to.equal('');
-      expect(await monthOf(question.clubId)).to.deep.equal({ spent: 0, reserved: 0 });
+
+      it('charges the estimate, once, if the worker died before it recorded the event', async () => {
+        const question = await buildQuestion();
+        await deletedAtFirstEvent(question, dies).catch(() => {});
+        const [{ costMicros: estimate } = { costMicros: '0' }] = await callRows(question.answerId);
+        expect(Number(estimate)).to.be.above(0);
+        // The worker may be alive after all, and know better.
+        expect(await answering.step(question.questionId)).to.include({ done: false, waitingFor: 'lease' });
+        expect((await chargeRow(question.answerId)).settledAt).to.equal(null);
+        await endLease(question);
+        for (let repetition = 0; repetition < 2; repetition++) {
+          expect(await answering.step(question.questionId)).to.have.nested.property(
+            'outcome.cost_micros',
+            Number(estimate),
+          );
+          await expectSettled(question, Number(estimate));
+        }
+        expect(answering.model().requests).to.have.length(1);
+      });
+
+      it('charges nothing for a request that the model refused', async () => {
+        const question = await buildQuestion();
+        answering.model().next({ refuse: 529 });
+        const { db } = await testDeps();
+        await answering.step(question.questionId, {
+          async failpoint(name) {
+            if (name === 'answer_claimed')
+              await db.transaction((tx) =>
+                eraseConversations(tx, [question.conversationId], 'conversation_deleted', new Date()),
+              );
+          },
+        });
+        await endLease(question);
+        expect(await answering.step(question.questionId)).to.have.nested.property('outcome.calls', 1);
+        await expectSettled(question, 0);
+      });
+
+      it('leaves the settlement to the later of two calls, whose cost the earlier does not know', async () => {
+        const question = await buildQuestion();
+        const [early, late] = [haltAt('answer_called'), haltAt('answer_begun')];
+        const stalled = answering.step(question.questionId, early);
+        await early.isThere;
+        await endLease(question);
+        const last = answering.step(question.questionId, late);
+        await late.isThere;
+        const { db } = await testDeps();
+        await db.transaction((tx) =>
+          eraseConversations(tx, [question.conversationId], 'conversation_deleted', new Date()),
+        );
+        early.resume();
+        await stalled;
+        expect((await chargeRow(question.answerId)).settledAt).to.equal(null);
+        late.resume();
+        await last;
+        const [earlier, later] = await callRows(question.answerId);
+        expect(earlier).to.include({ outcome: 'abandoned' });
+        expect(later).to.include({ outcome: 'failed', errorCode: 'conversation_deleted' });
+        expect(Number(later?.costMicros)).to.be.above(0);
+        await expectSettled(question, Number(later?.costMicros));
+      });
+
+      /** A failpoint that stops a step there until it is resumed. */
+      const haltAt = (at: string) => {
+        const [arrival, resumption] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+        return {
+          async failpoint(name: string) {
+            if (name !== at) return;
+            arrival.resolve();
+            await resumption.promise;
+          },
+          isThere: arrival.promise,
+          resume: resumption.resolve,
+        };
+      };
     });
 
     it('between last word and end stands: the words stay deleted, and the use is charged', async () => {

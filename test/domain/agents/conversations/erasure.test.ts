@@ -12,7 +12,8 @@ describe('deletion of a conversation during its answer', function () {
 
   const places = [
     { at: 'its beginning', charged: false, status: 'failed' },
-    { at: 'answer_claimed', charged: false, status: 'failed' },
+    { at: 'answer_claimed', charged: true, status: 'failed' },
+    { at: 'answer_called', charged: true, status: 'failed' },
     { at: 'answer_begun', charged: true, status: 'failed' },
     { at: 'answer_delta', charged: true, status: 'failed' },
     { at: 'answer_ending', charged: true, status: 'failed' },

@@ -38,6 +38,16 @@ async function accessOf({ club }: TestShop): Promise<Access[]> {
   );
 }
 
+/** When each fact of a sale happened. */
+async function occurredAt({ club }: TestShop): Promise<Record<string, string>> {
+  const source = await testDatabase();
+  const rows = await source.query<{ type: string; at: Date }[]>(
+    `SELECT type, occurred_at AS at FROM facts WHERE club_id = $1 AND type ~ '^(purchase|subscription)' ORDER BY seq`,
+    [club.id],
+  );
+  return Object.fromEntries(rows.map(({ type, at }) => [type, at.toISOString()]));
+}
+
 async function studentOf({ club, email }: TestShop): Promise<string> {
   const source = await testDatabase();
   const [row] = await source.query<{ id: string }[]>(`SELECT id FROM students WHERE club_id = $1 AND email = $2`, [
@@ -87,6 +97,40 @@ describe('a sale', () => {
     await sell(shop, purchaseNotice(shop, 'paid'));
     expect(await factTypes(shop.club.id)).to.deep.equal(told);
     expect((await accessOf(shop))[0]?.revokedReason).to.equal('refund');
+  });
+
+  it('raises facts of the platform’s times, also where they are told late and out of order (EVT-22)', async () => {
+    const shop = await buildShop();
+    await sell(
+      shop,
+      purchaseNotice(shop, 'refunded', { occurred_at: '2026-03-09T00:00:00Z' }),
+      noticeOf(shop, 'subscription.past_due', {
+        occurred_at: '2026-03-12T00:00:00Z',
+        subscription: { id: 'sub-1', lateness: 'March' },
+      }),
+      canceled(shop),
+    );
+    expect(await occurredAt(shop)).to.deep.equal({
+      'purchase.paid': '2026-03-02T09:14:40.000Z',
+      'purchase.refunded': '2026-03-09T00:00:00.000Z',
+      'subscription.past_due': '2026-03-12T00:00:00.000Z',
+      'subscription.canceled': '2026-03-20T00:00:00.000Z',
+    });
+  });
+
+  it('raises no fact of a later time than its processing, however far the platform’s clock is ahead (EVT-22)', async () => {
+    const shop = await buildShop();
+    const ahead = { occurred_at: later, purchase: { id: 'sale-1', amount: 1, currency: 'EUR', paid_at: later } };
+    await sell(shop, purchaseNotice(shop, 'paid', ahead), purchaseNotice(shop, 'refunded', ahead));
+    const source = await testDatabase();
+    const facts = await source.query<{ type: string; late: boolean }[]>(
+      `SELECT type, occurred_at > recorded_at AS late FROM facts WHERE club_id = $1 AND type LIKE 'purchase.%' ORDER BY seq`,
+      [shop.club.id],
+    );
+    expect(facts).to.deep.equal([
+      { type: 'purchase.paid', late: false },
+      { type: 'purchase.refunded', late: false },
+    ]);
   });
 
   it('takes the earliest time and the latest payment’s amount, never the amount of a refund', async () => {

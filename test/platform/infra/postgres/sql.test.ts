@@ -1,6 +1,9 @@
 import { expect } from 'chai';
+import { getMetadataArgsStorage } from 'typeorm';
+import { Club } from '../../../../entities/clubs/club.ts';
+import '../../../../entities/data-source.ts';
 import { SalesNotice } from '../../../../entities/sales/sales-notice.ts';
-import { all, columns, raw, sql, tableOf, type Sql } from '../../../../platform/infra/postgres/sql.ts';
+import { all, columns, given, raw, sql, tableOf, type Sql } from '../../../../platform/infra/postgres/sql.ts';
 
 function rendered(statement: Sql): { text: string; values: unknown[] } {
   const values: unknown[] = [];
@@ -52,6 +55,14 @@ describe('all', () => {
   });
 });
 
+describe('given', () => {
+  it('leaves out what is undefined, and nothing else', () => {
+    const change = given({ name: undefined, model: null, limit: 0, description: '' });
+    expect(change).to.deep.equal({ model: null, limit: 0, description: '' });
+    expect(change).not.to.have.property('name');
+  });
+});
+
 describe('columns', () => {
   it('names the columns of an entity as its properties', () => {
     expect(rendered(columns(SalesNotice, ['id', 'connectionId', 'errorCode']))).to.deep.equal({
@@ -64,6 +75,18 @@ describe('columns', () => {
     expect(rendered(columns(SalesNotice, ['id', 'clubId'], 'notice')).text).to.equal(
       'notice.id, notice.club_id AS "clubId"',
     );
+  });
+
+  it('names columns as the caller does, and adds those of another table', () => {
+    const notice = columns(SalesNotice, { noticeId: 'id', connection_id: 'connectionId' }, 'notice');
+    expect(rendered(notice.and(columns(Club, { clubSlug: 'slug', language: 'language' }, 'club'))).text).to.equal(
+      'notice.id AS "noticeId", notice.connection_id, club.slug AS "clubSlug", club.language',
+    );
+  });
+
+  it('can tell the column of every property: no entity names one by hand', () => {
+    const named = getMetadataArgsStorage().columns.filter(({ options }) => options.name !== undefined);
+    expect(named.map(({ propertyName }) => propertyName)).to.deep.equal([]);
   });
 
   it('adds computed columns, with their values', () => {

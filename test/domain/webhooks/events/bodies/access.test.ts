@@ -5,7 +5,7 @@ import { newId, type Id } from '../../../../../platform/core/ids.ts';
 import { assembleBody } from '../../../../../domain/webhooks/events/bodies.ts';
 import { buildEnrollment, buildAccessDelivery, type TestAccessDelivery } from '../../../../toolkit/builders/access.ts';
 import { eventFaults } from '../../../../toolkit/assert/contract-schemas.ts';
-import { buildClub } from '../../../../toolkit/builders/clubs.ts';
+import { buildClub, buildStudent } from '../../../../toolkit/builders/clubs.ts';
 import { buildCohort } from '../../../../toolkit/builders/courses.ts';
 import { testDatabase } from '../../../../toolkit/stack/database.ts';
 import type { FactToTell } from '../../../../../platform/engine/facts.ts';
@@ -79,6 +79,7 @@ describe('bodies of access events', () => {
           starts_at: startsAt.toISOString(),
           ends_at: endsAt.toISOString(),
         },
+        has_access: true,
         ...told(enrollment.studentId),
       });
     });
@@ -91,6 +92,23 @@ describe('bodies of access events', () => {
       expect(data).to.have.nested.include({ 'enrollment.status': 'revoked', 'enrollment.revoked_reason': reason });
       expect(data).to.have.nested.property('enrollment.revoked_at');
     });
+
+  it('say whether the student has access, by this enrollment or by another of the delivery (EVT-21)', async () => {
+    const hour = 3_600_000;
+    const revoked = await buildEnrollment(clubId, { deliveryId: delivery.id, startsAt, revoked: 'refund' });
+    const { studentId } = revoked;
+    const hasAccess = async () => expect(await dataOf('access.revoked', revoked)).to.have.property('has_access');
+    (await hasAccess()).that.equals(false);
+    const of = { studentId, deliveryId: delivery.id, startsAt };
+    const sold = () => ({ ...of, source: 'purchase' as const, originId: newId() });
+    await buildEnrollment(clubId, { ...of, studentId: (await buildStudent(clubId)).id });
+    await buildEnrollment(clubId, { ...of, deliveryId: (await buildAccessDelivery(clubId)).id });
+    await buildEnrollment(clubId, { ...sold(), endsAt: now });
+    await buildEnrollment(clubId, { ...sold(), startsAt: new Date(now.getTime() + hour) });
+    (await hasAccess()).that.equals(false);
+    await buildEnrollment(clubId, { ...sold(), startsAt: now });
+    (await hasAccess()).that.equals(true);
+  });
 
   it('of access.extended and access.shortened hold the previous end only if there was one', async () => {
     const enrollment = await buildEnrollment(clubId, { deliveryId: delivery.id, startsAt, endsAt });

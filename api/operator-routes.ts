@@ -1,6 +1,7 @@
 /** For operators, outside the contract: is the process alive, may it get requests, what does it count. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { register } from 'prom-client';
+import { sql } from '../platform/infra/postgres/sql.ts';
 import type { ApiDeps, Context, Middleware } from './middleware/context.ts';
 
 /** @returns `/healthz` (the process runs), `/readyz` (it can serve: 503 while it stops or Postgres is away), `/metrics` */
@@ -10,7 +11,7 @@ export function operatorRoutes({ deps, accepting }: ApiDeps): Middleware {
       context.body = { status: 'ok' };
     },
     '/readyz': async (context) => {
-      const ready = accepting() && (await answers(() => deps.db.source.query('SELECT 1')));
+      const ready = accepting() && (await answers(() => deps.db.rows(sql`SELECT 1`)));
       context.status = ready ? 200 : 503;
       context.body = { status: ready ? 'ready' : 'not_ready' };
     },

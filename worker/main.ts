@@ -85,7 +85,7 @@ export async function startWorker(
   const sales = salesActivities({ db, vault, onOutcome: (outcome) => notices.inc({ outcome }), failpoint });
   const mailActivities = ({ sendMail }: SmtpSender) =>
     transactionalMailActivities({
-      source,
+      db,
       vault,
       sendMail,
       links,

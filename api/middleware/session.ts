@@ -76,16 +76,16 @@ async function callerOf(
   context: Context,
   { auth }: ContractOperation,
   clubId: string | undefined,
-  { db: { source } }: ApiDeps['deps'],
+  { db }: ApiDeps['deps'],
 ): Promise<Caller | undefined> {
   const [, token] = /^Bearer +([\w-]{1,128})$/i.exec(context.get('authorization')) ?? [];
   if (token === undefined) return undefined;
   if (auth.includes('student')) {
-    const student = await findStudentSession(source, token, context.state.now);
+    const student = await findStudentSession(db, token, context.state.now);
     if (student) return { kind: 'student', token, student };
   }
   if (auth.includes('admin')) {
-    const session = await findAdministratorSession(source, token, clubId, context.state.now);
+    const session = await findAdministratorSession(db, token, clubId, context.state.now);
     if (session) return { kind: 'admin', token, ...session };
   }
   return undefined;

@@ -1,14 +1,15 @@
 /** Add-ons: what a club buys beside its plan (BILL-4). */
 import { AddOn } from '../../entities/billing/add-on.ts';
+import { ClubPlan } from '../../entities/billing/club-plan.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Transaction, Queries } from '../../platform/infra/postgres/database.ts';
-import { columns, raw, sql } from '../../platform/infra/postgres/sql.ts';
+import { columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { windowOf, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
+import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 import { addOnLeaseSeconds } from './add-ons.policy.ts';
-import type { AddOnKind, AddOnStatus } from '../../entities/billing/values.ts';
+import type { AddOnKind } from '../../entities/billing/values.ts';
 import { addOnCurrency, addOns } from './plans.policy.ts';
 import { chargeClaimed, claimColumns, type AddOnDeps, type ClaimedAddOn } from './settling.ts';
 
@@ -48,33 +49,18 @@ async function begin(
   { id, kind, quantity }: Purchase,
   now: Date,
 ): Promise<ClaimedAddOn | undefined> {
-  const existing = await tx.one(sql`SELECT 1 FROM add_ons WHERE id = ${id}`);
-  if (existing) return undefined;
+  if (await tx.manager.existsBy(AddOn, { id })) return undefined;
   const billing = await tx.one<{ customerId: string | null }>(
-    sql`SELECT customer_id AS "customerId" FROM club_plans WHERE club_id = ${clubId}`,
+    sql`SELECT ${columns(ClubPlan, ['customerId'])} FROM club_plans WHERE club_id = ${clubId}`,
   );
   if (!billing?.customerId) throw new DomainError('payment_failed', 'The club has no payment method.');
   const claimed =
     await tx.one<ClaimedAddOn>(sql`INSERT INTO add_ons (id, club_id, kind, quantity, adds, amount, currency, status, customer_id, created_at, next_attempt_at,
                           attempt_count, fence, lease_until)
      VALUES (${id}, ${clubId}, ${kind}, ${quantity}, ${quantity * addOns[kind].adds}, ${quantity * addOns[kind].price}, ${addOnCurrency}, 'pending', ${billing.customerId}, ${now}, ${now}, 1, 1, clock_timestamp() + make_interval(secs => ${addOnLeaseSeconds}))
-     ON CONFLICT (id) DO NOTHING RETURNING ${raw(claimColumns)}`);
+     ON CONFLICT (id) DO NOTHING RETURNING ${claimColumns}`);
   if (claimed) await wake(tx, 'addOn', [claimed], now);
   return claimed;
-}
-
-interface AddOnRow {
-  id: Id;
-  clubId: Id;
-  kind: AddOnKind;
-  quantity: number;
-  /** A bigint, which the driver gives as text. */
-  adds: string;
-  amount: number;
-  currency: string;
-  status: AddOnStatus;
-  createdAt: Date;
-  settledAt: Date | null;
 }
 
 const addOnColumns = columns(AddOn, [
@@ -89,6 +75,7 @@ const addOnColumns = columns(AddOn, [
   'createdAt',
   'settledAt',
 ]);
+type AddOnRow = RowOf<typeof addOnColumns>;
 
 /** @throws DomainError add_on_exists, where the id stands for another purchase, or another club's */
 async function findPurchase(db: Queries, clubId: Id, { id, kind, quantity }: Purchase): Promise<AddOnRecord> {
@@ -100,18 +87,12 @@ async function findPurchase(db: Queries, clubId: Id, { id, kind, quantity }: Pur
 
 /** @returns a page of the club's add-ons, newest first */
 export async function listAddOns(db: Queries, clubId: Id, page: PageRequest): Promise<Page<AddOnRecord>> {
-  const { limit, offset } = windowOf(page);
-  const rows = await db.rows<
-    AddOnRow & { total: number }
-  >(sql`SELECT ${addOnColumns}, count(*) OVER ()::int AS total FROM add_ons WHERE club_id = ${clubId}
-      ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`);
-  const [counted] = rows.length > 0 ? rows : await countOf(db, clubId);
-  return { rows: rows.map(present), total: counted?.total ?? 0 };
-}
-
-/** For a page beyond the last. */
-function countOf(db: Queries, clubId: Id): Promise<{ total: number }[]> {
-  return db.rows<{ total: number }>(sql`SELECT count(*)::int AS total FROM add_ons WHERE club_id = ${clubId}`);
+  const { rows, total } = await listPage(db, page, {
+    columns: addOnColumns,
+    from: sql`FROM add_ons WHERE club_id = ${clubId}`,
+    orderBy: sql`created_at DESC, id DESC`,
+  });
+  return { rows: rows.map(present), total };
 }
 
 function present({ id, kind, quantity, adds, amount, currency, status, createdAt, settledAt }: AddOnRow): AddOnRecord {

@@ -1,7 +1,8 @@
 /** A club's plan as its administrators see it: what it may use, and what it uses. */
+import { ClubPlan } from '../../entities/billing/club-plan.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
-import { sql } from '../../platform/infra/postgres/sql.ts';
+import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import {
   resources,
@@ -12,7 +13,7 @@ import {
 } from '../../entities/billing/values.ts';
 import { addOns, defaultPlan, plans } from './plans.policy.ts';
 
-type ClubPlan = RecordOf<'ClubPlan'>;
+type ClubPlanRecord = RecordOf<'ClubPlan'>;
 
 const microsACent = 10_000;
 
@@ -21,9 +22,10 @@ interface PlanRow {
   status: PlanStatus | null;
   currentPeriodEnd: Date | null;
   students: number;
-  storedBytes: string;
+  /** Bytes. */
+  stored: string;
   /** Of the AI budget of this month, in millionths of a US dollar. */
-  spentMicros: string;
+  spent: string;
   /** What the add-ons in force add, by kind. */
   bought: Partial<Record<AddOnKind, number>> | null;
 }
@@ -34,13 +36,13 @@ const inForce = (now: Date) =>
      date_trunc('month', add_on.settled_at AT TIME ZONE club.time_zone) = date_trunc('month', ${now}::timestamptz AT TIME ZONE club.time_zone))`;
 
 /** @param clubId of a club that exists */
-export async function readClubPlan(db: Queries, clubId: Id, now: Date): Promise<ClubPlan> {
-  const row = await db.one<PlanRow>(sql`SELECT plan.plan, plan.status, plan.current_period_end AS "currentPeriodEnd",
+export async function readClubPlan(db: Queries, clubId: Id, now: Date): Promise<ClubPlanRecord> {
+  const row = await db.one<PlanRow>(sql`SELECT ${columns(ClubPlan, ['plan', 'status', 'currentPeriodEnd'], 'plan')},
             ((SELECT coalesce(sum(students), 0) FROM club_student_counts WHERE club_id = club.id)
              + (SELECT coalesce(sum(students), 0) FROM club_student_changes WHERE club_id = club.id))::int AS students,
-            (SELECT coalesce(sum(size_bytes), 0) FROM media WHERE club_id = club.id AND object_key IS NOT NULL) AS "storedBytes",
+            (SELECT coalesce(sum(size_bytes), 0) FROM media WHERE club_id = club.id AND object_key IS NOT NULL) AS stored,
             (SELECT coalesce(sum(spent_micros), 0) FROM club_ai_months
-              WHERE club_id = club.id AND month = date_trunc('month', ${now}::timestamptz AT TIME ZONE club.time_zone)) AS "spentMicros",
+              WHERE club_id = club.id AND month = date_trunc('month', ${now}::timestamptz AT TIME ZONE club.time_zone)) AS spent,
             (SELECT jsonb_object_agg(kind, adds)
                FROM (SELECT kind, sum(adds) AS adds FROM add_ons add_on
                       WHERE add_on.club_id = club.id AND ${inForce(now)} GROUP BY kind) AS sums) AS bought
@@ -49,15 +51,15 @@ export async function readClubPlan(db: Queries, clubId: Id, now: Date): Promise<
   const name = row.plan ?? defaultPlan;
   const used: Record<Resource, number> = {
     students: row.students,
-    storage_bytes: Number(row.storedBytes),
-    ai_budget: Math.floor(Number(row.spentMicros) / microsACent),
+    storage_bytes: Number(row.stored),
+    ai_budget: Math.floor(Number(row.spent) / microsACent),
   };
   const allowances = Object.fromEntries(
     resources.map((resource) => [
       resource,
       { ...plans[name].allowances[resource], add_ons: boughtOf(resource, row.bought ?? {}), used: used[resource] },
     ]),
-  ) as ClubPlan['allowances'];
+  ) as ClubPlanRecord['allowances'];
   return {
     plan: name,
     status: row.status ?? 'active',

@@ -1,7 +1,7 @@
 /** The processor's events: each recorded once, and the club's plan made of all that are recorded. */
 import { BillingEvent } from '../../entities/billing/billing-event.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
-import { sql } from '../../platform/infra/postgres/sql.ts';
+import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { EventOutcome } from '../../entities/billing/values.ts';
@@ -54,9 +54,11 @@ async function clubOf(tx: Transaction, event: ReadEvent): Promise<Id | null> {
 
 /** The club that the customer's events are about, since the first that named one. */
 async function clubOfCustomer(tx: Transaction, customerId: string | null): Promise<Id | undefined> {
-  const row = await tx.one<{ clubId: Id }>(sql`SELECT club_id AS "clubId" FROM billing_events
+  const row = await tx.one<
+    Pick<BillingEvent, 'clubId'>
+  >(sql`SELECT ${columns(BillingEvent, ['clubId'])} FROM billing_events
       WHERE customer_id = ${customerId} AND club_id IS NOT NULL AND outcome IN ('applied', 'outdated') LIMIT 1`);
-  return row?.clubId;
+  return row?.clubId ?? undefined;
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -82,10 +84,21 @@ async function recordOnce(
   return recorded === undefined ? undefined : outcome;
 }
 
+const planEventColumns = columns(BillingEvent, [
+  'id',
+  'type',
+  'created',
+  'customerId',
+  'subscriptionId',
+  'plan',
+  'status',
+  'currentPeriodEnd',
+]);
+
 function eventsOf(tx: Transaction, clubId: Id): Promise<PlanEvent[]> {
-  return tx.rows<PlanEvent>(sql`SELECT id, type, created, customer_id AS "customerId", subscription_id AS "subscriptionId", plan, status,
-            current_period_end AS "currentPeriodEnd"
-       FROM billing_events WHERE club_id = ${clubId} AND outcome IN ('applied', 'outdated')`);
+  return tx.rows<PlanEvent>(
+    sql`SELECT ${planEventColumns} FROM billing_events WHERE club_id = ${clubId} AND outcome IN ('applied', 'outdated')`,
+  );
 }
 
 async function savePlan(tx: Transaction, clubId: Id, state: PlanState): Promise<void> {

@@ -2,9 +2,9 @@
  * The step of an add-on: claim, charge, record (ENG-2). However often it runs, and whichever process dies in between,
  * the club is charged once, and has what it paid for.
  */
-import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
+import type { Queries, Database, Transaction } from '../../platform/infra/postgres/database.ts';
+import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import type { DataSource } from 'typeorm';
 import { AddOn } from '../../entities/billing/add-on.ts';
 import { defineLease, ignoreLostLease, runStep, type Claim } from '../../platform/engine/lease.ts';
 import { wake } from '../../platform/engine/wakes.ts';
@@ -34,9 +34,19 @@ export interface ClaimedAddOn extends Claim {
 }
 
 /** What a claim of `add_ons` returns. */
-export const claimColumns = `id, club_id AS "clubId", fence, attempt_count AS "attemptCount", amount, currency, customer_id AS "customerId",
-  payment_method_id AS "paymentMethodId", created_at AS "createdAt",
-  (SELECT subscription_id FROM club_plans WHERE club_plans.club_id = add_ons.club_id) AS "subscriptionId"`;
+export const claimColumns = columns(AddOn, [
+  'id',
+  'clubId',
+  'fence',
+  'attemptCount',
+  'amount',
+  'currency',
+  'customerId',
+  'paymentMethodId',
+  'createdAt',
+]).and<{ subscriptionId: string | null }>(
+  sql`(SELECT subscription_id FROM club_plans WHERE club_plans.club_id = add_ons.club_id) AS "subscriptionId"`,
+);
 
 const lease = defineLease(AddOn, {
   open: { status: 'pending' },
@@ -49,9 +59,10 @@ const lease = defineLease(AddOn, {
 export function settleAddOn(deps: AddOnDeps, id: Id, now: number): Promise<AddOnStep> {
   const { source } = deps.db;
   return runStep({
-    claim: () => lease.claim<ClaimedAddOn>(source, id, now, `SELECT ${claimColumns} FROM claimed AS add_ons`),
+    claim: () =>
+      lease.claim<ClaimedAddOn>(source, id, now, `SELECT ${claimColumns.render([])} FROM claimed AS add_ons`),
     act: (claimed) => chargeClaimed(deps, claimed, new Date(now)),
-    state: () => readState(source, id, now),
+    state: () => readState(deps.db, id, now),
   });
 }
 
@@ -88,12 +99,9 @@ async function chargeOnce({ db, processor }: AddOnDeps, claimed: ClaimedAddOn, n
 }
 
 /** Fixed before the first charge: a repetition under the same key must ask for the very same. @returns false if the claim is lost */
-async function keepPaymentMethod({ source }: Database, claimed: ClaimedAddOn, method: string): Promise<boolean> {
-  const [rows] = await source.query<[unknown[], number]>(
-    `UPDATE add_ons SET payment_method_id = $3 WHERE id = $1 AND fence = $2 AND status = 'pending' RETURNING 1`,
-    [claimed.id, claimed.fence, method],
-  );
-  return rows.length > 0;
+async function keepPaymentMethod(db: Queries, { id, fence }: ClaimedAddOn, paymentMethodId: string): Promise<boolean> {
+  const { affected } = await db.manager.update(AddOn, { id, fence, status: 'pending' }, { paymentMethodId });
+  return affected !== 0;
 }
 
 /** A lost lease does no harm: the add-on's workflow has taken it up, and a wake that is asked for is sent all the same. */
@@ -114,10 +122,10 @@ function changesBy(outcome: ChargeOutcome, { attemptCount }: ClaimedAddOn, now: 
   return { status: 'failed', paymentId: null, settledAt: now };
 }
 
-async function readState(source: DataSource, id: Id, now: number): Promise<AddOnStep> {
-  const [row] = await source.query<{ status: AddOnStatus; attemptCount: number; at: Date }[]>(
-    `SELECT status, attempt_count AS "attemptCount", greatest(next_attempt_at, lease_until) AS at FROM add_ons WHERE id = $1`,
-    [id],
+async function readState(db: Queries, id: Id, now: number): Promise<AddOnStep> {
+  const row = await db.one<{ status: AddOnStatus; attemptCount: number; at: Date }>(
+    sql`SELECT ${columns(AddOn, ['status', 'attemptCount'])}, greatest(next_attempt_at, lease_until) AS at
+          FROM add_ons WHERE id = ${id}`,
   );
   if (row?.status === 'pending')
     return { done: false, at: Math.max(row.at.getTime(), now), attempt: row.attemptCount + 1 };

@@ -3,10 +3,10 @@ import { Invitation } from '../../entities/clubs/invitation.ts';
 import { Membership } from '../../entities/clubs/membership.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
-import { sql } from '../../platform/infra/postgres/sql.ts';
+import { columns, selection, sql } from '../../platform/infra/postgres/sql.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import { windowOf, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
+import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import type { DatabaseDeps, VaultDeps } from '../deps.ts';
 import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
 import { requestMail } from '../mail/requests.ts';
@@ -28,27 +28,24 @@ interface MemberRow {
   expiresAt: Date | null;
 }
 
-const membersSql = `
-  SELECT membership.administrator_id AS "administratorId", NULL::uuid AS "invitationId", administrator.name,
-         administrator.email, membership.role, membership.joined_at AS since, NULL::timestamptz AS "expiresAt"
+/** Rows of `member`, named by the first half: members and open invitations. */
+const membersOf = (clubId: Id) => sql`FROM (
+  SELECT ${columns(Membership, { administratorId: 'administratorId', role: 'role', since: 'joinedAt' }, 'membership')},
+         administrator.email, administrator.name, NULL::uuid AS "invitationId", NULL::timestamptz AS "expiresAt"
     FROM memberships membership JOIN administrators administrator ON administrator.id = membership.administrator_id
-   WHERE membership.club_id = $1
+   WHERE membership.club_id = ${clubId}
   UNION ALL
-  SELECT NULL, id, NULL, email, role, invited_at, expires_at FROM invitations WHERE club_id = $1`;
+  SELECT NULL, role, invited_at, email, NULL, id, expires_at FROM invitations WHERE club_id = ${clubId}) AS member`;
+const memberColumns = selection<MemberRow>(sql`*`);
 
 /** @returns members first, then open invitations, each by e-mail */
 export async function listMembers(db: Queries, clubId: Id, page: PageRequest): Promise<Page<Member>> {
-  const { limit, offset } = windowOf(page);
-  const [counted] = await db.query<{ total: number }[]>(
-    `SELECT count(*)::int AS total FROM (${membersSql}) AS member`,
-    [clubId],
-  );
-  const rows = await db.query<MemberRow[]>(
-    `SELECT * FROM (${membersSql}) AS member
-      ORDER BY "administratorId" IS NULL, email LIMIT ${limit} OFFSET ${offset}`,
-    [clubId],
-  );
-  return { rows: rows.map(presentMember), total: counted?.total ?? 0 };
+  const { rows, total } = await listPage(db, page, {
+    columns: memberColumns,
+    from: membersOf(clubId),
+    orderBy: sql`"administratorId" IS NULL, email`,
+  });
+  return { rows: rows.map(presentMember), total };
 }
 
 /**
@@ -105,10 +102,9 @@ export async function acceptInvitation(
   const passwordHash = input.password === undefined ? null : await hashPassword(input.password);
   return db.transaction(async (tx) => {
     const { invitationId } = await spendToken(tx, ['administrator_invitation'], input.token, now);
-    const invitations = await tx.rows<{ clubId: Id; email: string; role: Role }>(
-      sql`DELETE FROM invitations WHERE id = ${invitationId} RETURNING club_id AS "clubId", email, role`,
+    const invitation = await tx.one<Pick<Invitation, 'clubId' | 'email' | 'role'>>(
+      sql`DELETE FROM invitations WHERE id = ${invitationId} RETURNING ${columns(Invitation, ['clubId', 'email', 'role'])}`,
     );
-    const [invitation] = invitations;
     if (!invitation) throw tokenGone();
 
     const administratorId = await accountFor(tx, invitation.email, { ...input, passwordHash }, now);
@@ -163,10 +159,9 @@ export async function changeMemberRole(
     mayTouchOwners(actor, role, current);
     if (current === 'owner' && role !== 'owner') await requireOtherOwner(tx, clubId, administratorId);
     await tx.manager.update(Membership, { clubId, administratorId }, { role });
-    const [row] = await tx.query<MemberRow[]>(`SELECT * FROM (${membersSql}) AS member WHERE "administratorId" = $2`, [
-      clubId,
-      administratorId,
-    ]);
+    const row = await tx.one<MemberRow>(
+      sql`SELECT ${memberColumns} ${membersOf(clubId)} WHERE "administratorId" = ${administratorId}`,
+    );
     if (!row) throw notFound('member');
     return presentMember(row);
   });

@@ -1,27 +1,21 @@
 /** A club's own settings: its name, its time zone and its language. */
 import type { RecordOf } from '../../contract/contract.ts';
-import type { Language } from '../../entities/clubs/values.ts';
+import { Club } from '../../entities/clubs/club.ts';
 import { syncSources } from '../knowledge/sources.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
-import { raw, sql } from '../../platform/infra/postgres/sql.ts';
+import { columns, raw, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../deps.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { tidyName } from '../../platform/core/text.policy.ts';
 
-type Club = RecordOf<'Club'>;
+type ClubRecord = RecordOf<'Club'>;
 
-interface ClubRow {
-  id: Id;
-  name: string;
-  slug: string;
-  timeZone: string;
-  language: Language;
-  createdAt: Date;
-}
+const clubColumns = columns(Club, ['id', 'name', 'slug', 'timeZone', 'language', 'createdAt']);
+type ClubRow = RowOf<typeof clubColumns>;
 
 /** @throws Error if there is no such club: whoever asks acts in it */
-export async function findClub(db: Queries, clubId: Id): Promise<Club> {
+export async function findClub(db: Queries, clubId: Id): Promise<ClubRecord> {
   return presentClub(await readClub(db, clubId));
 }
 
@@ -34,7 +28,7 @@ export async function updateClub(
   clubId: Id,
   input: RecordOf<'ClubChange'>,
   now: Date,
-): Promise<Club> {
+): Promise<ClubRecord> {
   return db.transaction(async (tx) => {
     const before = await readClub(tx, clubId, 'FOR NO KEY UPDATE');
     if (input.time_zone !== undefined) await requireTimeZone(tx, input.time_zone);
@@ -48,9 +42,7 @@ export async function updateClub(
 }
 
 async function readClub(db: Queries, clubId: Id, lock = ''): Promise<ClubRow> {
-  const row = await db.one<ClubRow>(
-    sql`SELECT id, name, slug, time_zone AS "timeZone", language, created_at AS "createdAt" FROM clubs WHERE id = ${clubId} ${raw(lock)}`,
-  );
+  const row = await db.one<ClubRow>(sql`SELECT ${clubColumns} FROM clubs WHERE id = ${clubId} ${raw(lock)}`);
   if (!row) throw new Error('There is no such club');
   return row;
 }
@@ -71,7 +63,7 @@ function isKnownHere(name: string): boolean {
   }
 }
 
-function presentClub(row: ClubRow): Club {
+function presentClub(row: ClubRow): ClubRecord {
   return {
     id: row.id,
     name: row.name,

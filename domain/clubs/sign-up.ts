@@ -1,11 +1,12 @@
 /** An administrator signs up and opens an organization. The answer does not tell whether the e-mail is known. */
+import { Administrator } from '../../entities/identity/administrator.ts';
 import { findAdministratorByEmail } from '../identity/administrator-accounts.ts';
 import { noteOffer } from '../identity/confirmation.ts';
 import { hashPassword, passwordMatches } from '../identity/passwords.ts';
 import { requestMail } from '../mail/requests.ts';
 import type { VaultDeps } from '../deps.ts';
-import type { Database } from '../../platform/infra/postgres/database.ts';
-import { sql } from '../../platform/infra/postgres/sql.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
+import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
 import { createOrganization } from './organizations.ts';
@@ -44,10 +45,9 @@ export async function signUpAdministrator(
   if (!done) await signUpAdministrator(deps, input, now);
 }
 
-async function passwordOf({ source }: Database, foldedEmail: string): Promise<string | null> {
-  const [known] = await source.query<{ passwordHash: string | null }[]>(
-    `SELECT password_hash AS "passwordHash" FROM administrators WHERE email = $1`,
-    [foldedEmail],
+async function passwordOf(db: Queries, foldedEmail: string): Promise<string | null> {
+  const known = await db.one<Pick<Administrator, 'passwordHash'>>(
+    sql`SELECT ${columns(Administrator, ['passwordHash'])} FROM administrators WHERE email = ${foldedEmail}`,
   );
   return known?.passwordHash ?? null;
 }

@@ -1,7 +1,7 @@
 /** Students' accounts as the other contexts need them: held while something of theirs changes, found or opened for somebody. */
 import { lockPlaces, takePlaces } from '../billing/allowances.ts';
 import { StaleRead, type Transaction } from '../../platform/infra/postgres/database.ts';
-import { sql } from '../../platform/infra/postgres/sql.ts';
+import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
@@ -49,12 +49,10 @@ export async function findOrOpenAccount(
   now: Date,
 ): Promise<{ studentId: Id; created: boolean }> {
   const email = foldEmail(account.email);
-  const find = async (lock: string): Promise<Id | undefined> => {
-    const ofAddress = `SELECT id FROM students WHERE club_id = $1 AND email = $2 ${lock}`;
-    return (await tx.query<{ id: Id }[]>(ofAddress, [clubId, email]))[0]?.id;
-  };
-  const places = (await find('')) === undefined ? await lockPlaces(tx, clubId, 1) : undefined;
-  const known = await find('FOR NO KEY UPDATE');
+  const ofAddress = sql`SELECT id FROM students WHERE club_id = ${clubId} AND email = ${email}`;
+  const find = async (statement: Sql) => (await tx.one<{ id: Id }>(statement))?.id;
+  const places = (await find(ofAddress)) === undefined ? await lockPlaces(tx, clubId, 1) : undefined;
+  const known = await find(sql`${ofAddress} FOR NO KEY UPDATE`);
   if (known !== undefined) return { studentId: known, created: false };
   if (!places) throw new StaleRead();
 

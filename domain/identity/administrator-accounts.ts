@@ -1,7 +1,8 @@
 /** An administrator's own account: confirmation, sign-in, reset, profile. */
+import { Administrator } from '../../entities/identity/administrator.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
-import { sql } from '../../platform/infra/postgres/sql.ts';
+import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { VaultDeps } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text.policy.ts';
@@ -137,7 +138,7 @@ export async function findAdministratorByEmail(
   foldedEmail: string,
 ): Promise<KnownAdministrator | undefined> {
   const known =
-    await tx.one<KnownAdministrator>(sql`SELECT id, verified_at IS NOT NULL AS verified, password_hash AS "passwordHash"
+    await tx.one<KnownAdministrator>(sql`SELECT ${columns(Administrator, ['id', 'passwordHash'])}, verified_at IS NOT NULL AS verified
        FROM administrators WHERE email = ${foldedEmail} FOR UPDATE`);
   return known;
 }

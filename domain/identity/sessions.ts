@@ -1,8 +1,9 @@
 /** Sessions: opaque tokens in two stores, one for each kind of caller. Deleting its row ends a session (AUTH-1 to AUTH-4, AUTH-6). */
 import { randomBytes } from 'node:crypto';
-import type { DataSource } from 'typeorm';
+import { AdministratorSession } from '../../entities/identity/administrator-session.ts';
 import type { Role } from '../../entities/clubs/values.ts';
-import type { Transaction } from '../../platform/infra/postgres/database.ts';
+import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import { prepared } from '../../platform/infra/postgres/prepared.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { sha256 } from '../../platform/infra/vault.ts';
@@ -64,13 +65,11 @@ export const studentSessionSql = `
     JOIN clubs club ON club.id = student.club_id
    WHERE session.token_hash = $1 AND session.expires_at > $2 AND student.removed_at IS NULL`;
 
+const selectStudentSession = prepared<StudentIdentity>('select_student_session', studentSessionSql);
+
 /** @returns the student of a living session, in one query, or undefined */
-export async function findStudentSession(
-  source: DataSource,
-  token: string,
-  now: Date,
-): Promise<StudentIdentity | undefined> {
-  const [row] = await source.query<StudentIdentity[]>(studentSessionSql, [sha256(token), now]);
+export async function findStudentSession(db: Queries, token: string, now: Date): Promise<StudentIdentity | undefined> {
+  const [row] = await selectStudentSession(db, [sha256(token), now]);
   return row;
 }
 
@@ -80,35 +79,35 @@ export interface AdministratorSessionFound {
   role: Role | null;
 }
 
+/** With the membership of a club, where the session's owner has one. */
+const selectAdministratorSession = prepared<AdministratorSessionFound & { createdAt: Date; expiresAt: Date }>(
+  'select_administrator_session',
+  `SELECT session.administrator_id AS "administratorId", session.created_at AS "createdAt",
+          session.expires_at AS "expiresAt", membership.role
+     FROM administrator_sessions session
+     LEFT JOIN memberships membership
+       ON membership.administrator_id = session.administrator_id AND membership.club_id = $3
+    WHERE session.token_hash = $1 AND session.expires_at > $2`,
+);
+
 /**
  * @param clubId the club of the path, if it has one: its membership is read in the same query
  * @returns who a living session belongs to, or undefined; prolongs it
  */
 export async function findAdministratorSession(
-  source: DataSource,
+  db: Queries,
   token: string,
   clubId: Id | undefined,
   now: Date,
 ): Promise<AdministratorSessionFound | undefined> {
   const tokenHash = sha256(token);
-  const [row] = await source.query<(AdministratorSessionFound & { createdAt: Date; expiresAt: Date })[]>(
-    `SELECT session.administrator_id AS "administratorId", session.created_at AS "createdAt",
-            session.expires_at AS "expiresAt", membership.role
-       FROM administrator_sessions session
-       LEFT JOIN memberships membership
-         ON membership.administrator_id = session.administrator_id AND membership.club_id = $3
-      WHERE session.token_hash = $1 AND session.expires_at > $2`,
-    [tokenHash, now, clubId ?? null],
-  );
+  const [row] = await selectAdministratorSession(db, [tokenHash, now, clubId ?? null]);
   if (!row) return undefined;
 
   const latest = row.createdAt.getTime() + administratorSessionMaxMs;
   const expiresAt = new Date(Math.min(now.getTime() + sessionLifetimeMs.admin, latest));
   if (expiresAt.getTime() - row.expiresAt.getTime() > slideEveryMs) {
-    await source.query(`UPDATE administrator_sessions SET expires_at = $2 WHERE token_hash = $1`, [
-      tokenHash,
-      expiresAt,
-    ]);
+    await db.manager.update(AdministratorSession, { tokenHash }, { expiresAt });
   }
   return { administratorId: row.administratorId, role: row.role };
 }

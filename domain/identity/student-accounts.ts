@@ -1,7 +1,8 @@
 /** A student's own account: confirmation, sign-in, reset, one-time code. None of them tells whether an e-mail is known. */
+import { Student } from '../../entities/identity/student.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
-import { sql } from '../../platform/infra/postgres/sql.ts';
+import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import type { VaultDeps } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text.policy.ts';
@@ -147,7 +148,7 @@ export async function findStudentByEmail(
   foldedEmail: string,
 ): Promise<KnownStudent | undefined> {
   const student =
-    await tx.one<KnownStudent>(sql`SELECT id, verified_at IS NOT NULL AS verified, password_hash AS "passwordHash"
+    await tx.one<KnownStudent>(sql`SELECT ${columns(Student, ['id', 'passwordHash'])}, verified_at IS NOT NULL AS verified
        FROM students WHERE club_id = ${clubId} AND email = ${foldedEmail} FOR UPDATE`);
   return student;
 }

@@ -1,28 +1,33 @@
 /** Students as administrators see them: list and read. */
+import { Club } from '../../entities/clubs/club.ts';
+import { Student } from '../../entities/identity/student.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
+import { all, columns, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { countListed } from '../../platform/infra/postgres/lists/counts.ts';
-import { windowOf, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
+import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { pageOfIds, search } from '../../platform/infra/postgres/lists/search.ts';
 import { likePattern } from '../../platform/core/text.policy.ts';
 import { presentStudent, type StudentIdentity } from './student-identity.ts';
 
-const columns = `student.id, student.name, student.email, student.verified_at AS "verifiedAt",
-  student.password_hash IS NOT NULL AS "hasPassword", student.created_at AS "createdAt",
-  student.avatar_url AS "avatarUrl", student.club_id AS "clubId", club.slug AS "clubSlug"`;
+/** A student who is shown has an address: only removal takes it. */
+const studentColumns = columns(Student, ['id', 'name', 'verifiedAt', 'createdAt', 'avatarUrl', 'clubId'], 'student')
+  .and(columns(Club, { clubSlug: 'slug' }, 'club'))
+  .and<{ email: string; hasPassword: boolean }>(sql`student.email, student.password_hash IS NOT NULL AS "hasPassword"`);
+const studentsWithClub = sql`FROM students student JOIN clubs club ON club.id = student.club_id`;
 
 /** @throws Error if there is none: the caller has just seen or made it */
 export async function getStudent(db: Queries, studentId: Id): Promise<StudentIdentity> {
-  const student = await findOne(db, 'student.id = $1', [studentId]);
+  const student = await findOne(db, sql`student.id = ${studentId}`);
   if (!student) throw new Error('A student vanished inside a transaction that holds it');
   return student;
 }
 
 /** @throws DomainError not_found, also for a student of another club and a removed one */
 export async function findStudent(db: Queries, clubId: Id, studentId: Id): Promise<StudentIdentity> {
-  const student = await findOne(db, 'student.id = $1 AND student.club_id = $2', [studentId, clubId]);
+  const student = await findOne(db, sql`student.id = ${studentId} AND student.club_id = ${clubId}`);
   if (!student) throw notFound('student');
   return student;
 }
@@ -32,15 +37,9 @@ export async function readStudent(db: Queries, clubId: Id, studentId: Id): Promi
   return presentStudent(await findStudent(db, clubId, studentId));
 }
 
-async function findOne(db: Queries, condition: string, parameters: unknown[]): Promise<StudentIdentity | undefined> {
-  const [student] = await select(db, `${condition} AND student.removed_at IS NULL`, parameters);
-  return student;
-}
-
-async function select(db: Queries, rest: string, parameters: unknown[]): Promise<StudentIdentity[]> {
-  return db.query<StudentIdentity[]>(
-    `SELECT ${columns} FROM students student JOIN clubs club ON club.id = student.club_id WHERE ${rest}`,
-    parameters,
+function findOne(db: Queries, condition: Sql): Promise<StudentIdentity | undefined> {
+  return db.one<StudentIdentity>(
+    sql`SELECT ${studentColumns} ${studentsWithClub} WHERE ${condition} AND student.removed_at IS NULL`,
   );
 }
 
@@ -54,18 +53,27 @@ export interface StudentFilter extends PageRequest {
 export async function listStudents(db: Queries, clubId: Id, filter: StudentFilter): Promise<Page<RecordOf<'Student'>>> {
   const q = filter.q?.trim() ?? '';
   if (q !== '') return searchStudents(db, clubId, q, filter);
-  const { limit, offset } = windowOf(filter);
-  const rows = await select(db, `${shown(filter)} ORDER BY ${newestFirst} LIMIT ${limit} OFFSET ${offset}`, [clubId]);
-  const total = await countListed(db, { list: 'students', clubId, marked: filter.verified });
+  const { rows, total } = await listPage(db, filter, {
+    columns: studentColumns,
+    from: sql`${studentsWithClub} WHERE ${shown(clubId, filter)}`,
+    orderBy: newestFirst,
+    total: () => countListed(db, { list: 'students', clubId, marked: filter.verified }),
+  });
   return { rows: rows.map(presentStudent), total };
 }
 
-const newestFirst = 'student.created_at DESC, student.id DESC';
+const newestFirst = sql`student.created_at DESC, student.id DESC`;
 
-/** The condition under which the list of the club `$1` shows a student. */
-function shown({ verified }: StudentFilter): string {
-  const confirmed = verified === undefined ? '' : ` AND student.verified_at IS ${verified ? 'NOT NULL' : 'NULL'}`;
-  return `student.club_id = $1 AND student.removed_at IS NULL${confirmed}`;
+/** The condition under which the club's list shows a student. */
+function shown(clubId: Id, { verified }: StudentFilter): Sql {
+  return all([
+    sql`student.club_id = ${clubId} AND student.removed_at IS NULL`,
+    verified === undefined
+      ? undefined
+      : verified
+        ? sql`student.verified_at IS NOT NULL`
+        : sql`student.verified_at IS NULL`,
+  ]);
 }
 
 async function searchStudents(
@@ -78,10 +86,11 @@ async function searchStudents(
     from: 'students student',
     alias: 'student',
     orderedBy: 'created_at',
-    conditions: shown(filter),
-    matching: '(student.name ILIKE $2 OR student.email ILIKE $2)',
-    parameters: [clubId, likePattern(q)],
+    conditions: shown(clubId, filter),
+    matching: sql`(student.name ILIKE ${likePattern(q)} OR student.email ILIKE ${likePattern(q)})`,
   });
-  const rows = await select(db, `student.id = ANY ($1) ORDER BY ${newestFirst}`, [pageOfIds(ids, filter)]);
+  const rows = await db.rows<StudentIdentity>(
+    sql`SELECT ${studentColumns} ${studentsWithClub} WHERE student.id = ANY (${pageOfIds(ids, filter)}) ORDER BY ${newestFirst}`,
+  );
   return { rows: rows.map(presentStudent), total: ids.length };
 }

@@ -1,7 +1,8 @@
 /** Single-use, expiring tokens and codes that go out by mail. A used, an expired and an unknown one are told alike: 410. */
+import { OneTimeToken } from '../../entities/identity/one-time-token.ts';
 import type { TokenPurpose } from '../../entities/identity/values.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
-import { raw, sql } from '../../platform/infra/postgres/sql.ts';
+import { columns, raw, sql } from '../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { codeTries } from './codes.policy.ts';
@@ -90,8 +91,7 @@ export async function spendToken(
 ): Promise<SpentToken> {
   const rows = await tx.rows<SpentToken>(sql`DELETE FROM one_time_tokens
       WHERE token_hash = ${sha256(token)} AND purpose = ANY(${purposes}) AND expires_at > ${now}
-  RETURNING purpose, student_id AS "studentId", administrator_id AS "administratorId",
-            invitation_id AS "invitationId"`);
+  RETURNING ${columns(OneTimeToken, ['purpose', 'studentId', 'administratorId', 'invitationId'])}`);
   const [spent] = rows;
   if (!spent) throw tokenGone();
   return spent;

@@ -1,6 +1,6 @@
 /** The step of a transactional mail: claim, send, record (ENG-2). Sent at least once, because a person waits for it. */
-import type { DataSource } from 'typeorm';
-import { Queries } from '../../platform/infra/postgres/database.ts';
+import type { Database, Queries } from '../../platform/infra/postgres/database.ts';
+import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import { defineLease, runStep, type Claim } from '../../platform/engine/lease.ts';
@@ -20,7 +20,7 @@ export interface OutgoingMail extends RenderedMail {
 export type SendMail = (mail: OutgoingMail) => Promise<void>;
 
 export interface MailDeps {
-  source: DataSource;
+  db: Database;
   vault: Vault;
   sendMail: SendMail;
   links: { classroomUrl: string; dashboardUrl: string };
@@ -52,9 +52,9 @@ const lease = defineLease(TransactionalMail, { open: { status: 'pending' }, due:
 /** @param now Unix milliseconds */
 export function sendTransactionalMail(deps: MailDeps, id: Id, now: number): Promise<MailStep> {
   return runStep({
-    claim: () => lease.claim<ClaimedMail>(deps.source, id, now, withRecipient),
+    claim: () => lease.claim<ClaimedMail>(deps.db.source, id, now, withRecipient),
     act: (claimed) => send(deps, claimed, now),
-    state: () => readState(deps.source, id, now),
+    state: () => readState(deps.db, id, now),
   });
 }
 
@@ -77,16 +77,16 @@ async function send(deps: MailDeps, claimed: ClaimedMail, now: number): Promise<
   const mail = compose(deps, claimed);
   if (!mail) {
     deps.onOutcome('canceled');
-    return record(deps.source, claimed, 'canceled', now);
+    return record(deps.db, claimed, 'canceled', now);
   }
   try {
     await deps.sendMail(mail);
   } catch (error) {
     deps.onOutcome('failed', error);
-    return record(deps.source, claimed, 'failed', now);
+    return record(deps.db, claimed, 'failed', now);
   }
   deps.onOutcome('sent');
-  return record(deps.source, claimed, 'sent', now);
+  return record(deps.db, claimed, 'sent', now);
 }
 
 /** @returns the mail, or undefined when there is nothing to send any more: the token is spent or gone, or the person is */
@@ -118,10 +118,10 @@ function addressOf({ vault }: MailDeps, { id, template, email, sealedAddress }: 
   return sealedAddress && vault.open(sealedAddress, id);
 }
 
-async function record(source: DataSource, claimed: ClaimedMail, outcome: MailOutcome, now: number): Promise<void> {
+async function record(db: Queries, claimed: ClaimedMail, outcome: MailOutcome, now: number): Promise<void> {
   const attemptCount = claimed.attemptCount + 1;
   const wait = outcome === 'failed' ? waitAfterMailAttempt(attemptCount) : undefined;
-  await lease.record(new Queries(source.manager), claimed, {
+  await lease.record(db, claimed, {
     attemptCount,
     status: wait === undefined ? outcome : 'pending',
     nextAttemptAt: new Date(now + (wait ?? 0)),
@@ -130,11 +130,10 @@ async function record(source: DataSource, claimed: ClaimedMail, outcome: MailOut
   });
 }
 
-async function readState(source: DataSource, id: Id, now: number): Promise<MailStep> {
-  const [row] = await source.query<{ status: string; attemptCount: number; at: Date }[]>(
-    `SELECT status, attempt_count AS "attemptCount", greatest(next_attempt_at, lease_until) AS at
-       FROM transactional_mails WHERE id = $1`,
-    [id],
+async function readState(db: Queries, id: Id, now: number): Promise<MailStep> {
+  const row = await db.one<{ status: string; attemptCount: number; at: Date }>(
+    sql`SELECT ${columns(TransactionalMail, ['status', 'attemptCount'])}, greatest(next_attempt_at, lease_until) AS at
+          FROM transactional_mails WHERE id = ${id}`,
   );
   if (row?.status === 'pending')
     return { done: false, at: Math.max(row.at.getTime(), now), attempt: row.attemptCount + 1 };

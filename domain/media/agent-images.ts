@@ -1,7 +1,8 @@
 /** Pictures that students show agents, for whoever asks and answers: which may be used, what is in them, how they are presented. */
+import { AgentQuestionImage } from '../../entities/agents/agent-question-image.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Transaction, Queries } from '../../platform/infra/postgres/database.ts';
-import { sql } from '../../platform/infra/postgres/sql.ts';
+import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
@@ -33,6 +34,7 @@ export async function requireOwnImages(
   return rows;
 }
 
+const shownColumns = columns(AgentQuestionImage, ['questionId'], 'shown');
 const imagesOf = sql`agent_question_images shown JOIN media ON media.id = shown.media_id AND media.removed_at IS NULL`;
 
 /** For AgentMessage.images. @returns the images of each question in their order; a question without any is not in it */
@@ -43,7 +45,7 @@ export async function presentImages(
 ): Promise<Map<Id, RecordOf<'Media'>[]>> {
   const rows = await db.rows<
     StoredMedia & { questionId: Id }
-  >(sql`SELECT shown.question_id AS "questionId", ${mediaColumns} FROM ${imagesOf}
+  >(sql`SELECT ${mediaColumns.and(shownColumns)} FROM ${imagesOf}
       WHERE shown.question_id = ANY (${questionIds}::uuid[]) ORDER BY shown.question_id, shown.position`);
   const images = new Map<Id, RecordOf<'Media'>[]>();
   for (const row of rows)

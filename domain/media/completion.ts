@@ -1,4 +1,6 @@
 /** Uploads as they end: somebody says that the file is there, and it is looked at. */
+import { IsNull } from 'typeorm';
+import { Media } from '../../entities/media/media.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { syncSources } from '../knowledge/sources.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
@@ -43,32 +45,29 @@ async function findStored(db: Database, owner: MediaOwner, mediaId: Id): Promise
   return stored;
 }
 
+/** An image goes some days later, unless a question shows it by then (agent-images.ts). */
+const unusedImageEnds = (now: Date) => new Date(now.getTime() + mediaRules.unusedImageMs);
+
 /** Of several who complete it at once, the first says what it is; the others have found the same. */
 async function record(db: Database, { id, clubId, purpose }: StoredMedia, finding: Finding, now: Date): Promise<void> {
   const unknown = { error: null, mime: null, kind: null, width: null, height: null };
   const { error, sizeBytes, mime, kind, width, height } = { ...unknown, ...finding };
   await db.transaction(async (tx) => {
-    const [, recorded] = await tx.query<[unknown[], number]>(
-      `UPDATE media
-          SET status = $2, error = $3, size_bytes = $4, mime = coalesce($5, mime), kind = coalesce($6, kind), width = $7,
-              height = $8, updated_at = $9,
-              -- An image goes some days later, unless a question shows it by then (agent-images.ts).
-              erases_at = CASE WHEN $2 = 'failed' THEN $9::timestamptz
-                               WHEN purpose = 'agent_image' THEN $9 + $10 * interval '1 millisecond' END
-        WHERE id = $1 AND status = 'uploading' AND removed_at IS NULL`,
-      [
-        id,
-        error === null ? 'ready' : 'failed',
+    const { affected } = await tx.manager.update(
+      Media,
+      { id, status: 'uploading', removedAt: IsNull() },
+      {
+        status: error === null ? 'ready' : 'failed',
         error,
-        sizeBytes,
-        mime,
-        kind,
+        sizeBytes: String(sizeBytes),
+        ...(mime !== null && { mime }),
+        ...(kind !== null && { kind }),
         width,
         height,
-        now,
-        mediaRules.unusedImageMs,
-      ],
+        updatedAt: now,
+        erasesAt: error !== null ? now : purpose === 'agent_image' ? unusedImageEnds(now) : null,
+      },
     );
-    if (recorded > 0 && purpose === 'library') await syncSources(tx, clubId, { mediaIds: [id] }, now);
+    if (affected !== 0 && purpose === 'library') await syncSources(tx, clubId, { mediaIds: [id] }, now);
   });
 }

@@ -97,12 +97,12 @@ export async function eraseFile({ db, storage }: MediaDeps, mediaId: Id, now: Da
   await db.run(
     sql`UPDATE media SET ${removal(now)} WHERE id = ${mediaId} AND erases_at <= ${now} AND status = 'ready' AND removed_at IS NULL`,
   );
-  const due = await db.rows<{ objectKey: string }>(sql`UPDATE media
+  const due = await db.rows<{ key: string }>(sql`UPDATE media
         SET status = CASE status WHEN 'uploading' THEN 'failed' ELSE status END,
             error = CASE status WHEN 'uploading' THEN 'upload_expired' ELSE error END,
             updated_at = CASE status WHEN 'uploading' THEN ${now} ELSE updated_at END
-      WHERE id = ${mediaId} AND erases_at <= ${now} RETURNING object_key AS "objectKey"`);
-  for (const { objectKey } of due) await storage.remove(objectKey);
+      WHERE id = ${mediaId} AND erases_at <= ${now} RETURNING object_key AS key`);
+  for (const { key } of due) await storage.remove(key);
   const lastArrival = sql`upload_expires_at + ${mediaRules.arrivalMs} * interval '1 millisecond'`;
   await db.run(sql`
     UPDATE media SET erases_at = CASE WHEN ${lastArrival} > ${now} THEN ${lastArrival} END,

@@ -31,7 +31,8 @@ describe('GET /readyz', () => {
   it('503 when Postgres is unreachable; /healthz stays 200', async () => {
     const api = await serveApp({
       deps: (usual) => {
-        const source = { query: () => Promise.reject(new Error('ECONNREFUSED 10.1.2.3')) } as never;
+        const refused = () => Promise.reject(new Error('ECONNREFUSED 10.1.2.3'));
+        const source = { manager: { query: refused } } as never;
         return { ...usual, deps: { ...usual.deps, db: new Database(source, { notify() {} }) } };
       },
     });
@@ -47,7 +48,7 @@ describe('GET /readyz', () => {
   it('503 when Postgres is silent for 2 s', async () => {
     const api = await serveApp({
       deps: (usual) => {
-        const source = { query: () => new Promise(() => {}) } as never;
+        const source = { manager: { query: () => new Promise(() => {}) } } as never;
         return { ...usual, deps: { ...usual.deps, db: new Database(source, { notify() {} }) } };
       },
     });

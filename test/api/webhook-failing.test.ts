@@ -221,7 +221,7 @@ describe('an endpoint that fails for 5 days', () => {
         [scene.club.owner.id, failingMail],
       );
       const deps = {
-        source: db.source,
+        db,
         vault,
         sendMail: async (mail: OutgoingMail) => void sent.push(mail),
         links: { classroomUrl: 'https://{slug}.example.com', dashboardUrl: 'https://dashboard.example.com' },

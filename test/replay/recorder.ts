@@ -167,7 +167,7 @@ async function activitiesOf(
       ...webhookDeliveryActivities(deliveries),
       ...endpointGateActivities(deliveries),
     }),
-    mail: transactionalMailActivities({ source: db.source, vault, sendMail, links, onOutcome() {} }),
+    mail: transactionalMailActivities({ db, vault, sendMail, links, onOutcome() {} }),
     billing: addOnActivities({
       db,
       get processor() {

@@ -49,7 +49,7 @@ describe('transactional-mail, with time skipped', function () {
     const { mail, classroomUrl, dashboardUrl } = readConfig();
     smtp = createSmtpSender(mail);
     mailDeps = {
-      source: deps.db.source,
+      db: deps.db,
       vault: deps.vault,
       links: { classroomUrl, dashboardUrl },
       onOutcome: (outcome) => outcomes.push(outcome),

@@ -1,10 +1,13 @@
 /** Certificates of courses: issued once a student and course, issued again, revoked, and withdrawn with their student. */
+import { Club } from '../../../entities/clubs/club.ts';
 import { Certificate } from '../../../entities/learning/certificate.ts';
+import { Course } from '../../../entities/learning/course.ts';
+import { CourseCompletion } from '../../../entities/learning/course-completion.ts';
 import { IsNull } from 'typeorm';
 import { randomInt } from 'node:crypto';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
-import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { AddressedDeps } from '../../deps.ts';
@@ -79,21 +82,22 @@ async function hasOne(db: Queries, studentId: Id, courseId: Id): Promise<boolean
 }
 
 /** What a certificate says of its course and club, and of the student's completion, as they are now. */
-interface Print {
-  courseTitle: string;
-  clubName: string;
+const printColumns = columns(
+  Course,
+  { courseTitle: 'title', hours: 'hours', certificateOnCompletion: 'certificateOnCompletion' },
+  'course',
+)
+  .and(columns(Club, { clubName: 'name' }, 'club'))
+  .and<{ completedAt: Date | null }>(columns(CourseCompletion, ['completedAt'], 'completion')).and<{
   lessonCount: number;
-  hours: number | null;
-  completedAt: Date | null;
-  certificateOnCompletion: boolean;
-}
+}>(sql`(
+    SELECT count(*)::int FROM lessons lesson
+     WHERE lesson.course_id = course.id AND lesson.published_at IS NOT NULL AND lesson.removed_at IS NULL) AS "lessonCount"`);
+type Print = RowOf<typeof printColumns>;
 
 /** @throws DomainError not_found, also for a course of another club */
 async function readPrint(db: Queries, { clubId, studentId, courseId }: Pair): Promise<Print> {
-  const print = await db.one<Print>(sql`SELECT course.title AS "courseTitle", club.name AS "clubName", course.hours,
-            completion.completed_at AS "completedAt", course.certificate_on_completion AS "certificateOnCompletion",
-            (SELECT count(*)::int FROM lessons lesson
-              WHERE lesson.course_id = course.id AND lesson.published_at IS NOT NULL AND lesson.removed_at IS NULL) AS "lessonCount"
+  const print = await db.one<Print>(sql`SELECT ${printColumns}
        FROM courses course JOIN clubs club ON club.id = course.club_id
        LEFT JOIN course_completions completion ON completion.course_id = course.id AND completion.student_id = ${studentId}
       WHERE course.id = ${courseId} AND course.club_id = ${clubId}`);

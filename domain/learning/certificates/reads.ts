@@ -1,11 +1,14 @@
 /** Certificates as they are read: one, a page of a club's, a student's own, and the one of a code. */
+import { Club } from '../../../entities/clubs/club.ts';
+import { Certificate } from '../../../entities/learning/certificate.ts';
+import { Course } from '../../../entities/learning/course.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
-import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { all, columns, sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { countListed } from '../../../platform/infra/postgres/lists/counts.ts';
-import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
+import { listPage, type Page, type PageRequest, type PagedList } from '../../../platform/infra/postgres/lists/page.ts';
 import { pageOfIds, search } from '../../../platform/infra/postgres/lists/search.ts';
 import { likePattern } from '../../../platform/core/text.policy.ts';
 import { readCode, readPartOfCode } from './code.policy.ts';
@@ -18,23 +21,42 @@ import {
 
 export type { CertificateRow } from './records.ts';
 
-const columns = `certificate.id, certificate.code, certificate.student_id AS "studentId", certificate.student_name AS "studentName",
-  certificate.student_email AS "studentEmail", certificate.course_id AS "courseId", certificate.course_title AS "courseTitle",
-  course.public_id AS "coursePublicId", certificate.club_name AS "clubName", club.time_zone AS "timeZone", certificate.lesson_count AS "lessonCount",
-  certificate.hours, certificate.version, certificate.issued_at AS "issuedAt", certificate.completed_at AS "completedAt",
-  certificate.revoked_at AS "revokedAt", certificate.revoked_reason AS "revokedReason",
-  certificate.withdrawn_at AS "withdrawnAt", certificate.verify_url AS "verifyUrl"`;
+const certificateColumns = columns(
+  Certificate,
+  [
+    'id',
+    'code',
+    'studentId',
+    'studentName',
+    'studentEmail',
+    'courseId',
+    'courseTitle',
+    'clubName',
+    'lessonCount',
+    'hours',
+    'version',
+    'issuedAt',
+    'completedAt',
+    'revokedAt',
+    'revokedReason',
+    'withdrawnAt',
+    'verifyUrl',
+  ],
+  'certificate',
+)
+  .and(columns(Course, { coursePublicId: 'publicId' }, 'course'))
+  .and(columns(Club, ['timeZone'], 'club'));
 
-const withCourse = `certificates certificate JOIN courses course ON course.id = certificate.course_id
+const withCourse = sql`FROM certificates certificate JOIN courses course ON course.id = certificate.course_id
   JOIN clubs club ON club.id = certificate.club_id`;
 
-async function select(db: Queries, rest: string, parameters: unknown[]): Promise<CertificateRow[]> {
-  return db.query<CertificateRow[]>(`SELECT ${columns} FROM ${withCourse} WHERE ${rest}`, parameters);
+function findOne(db: Queries, condition: Sql): Promise<CertificateRow | undefined> {
+  return db.one<CertificateRow>(sql`SELECT ${certificateColumns} ${withCourse} WHERE ${condition}`);
 }
 
 /** @throws DomainError not_found, also for one of another club */
 export async function findCertificate(db: Queries, clubId: Id, certificateId: Id): Promise<CertificateRow> {
-  const [found] = await select(db, 'certificate.id = $1 AND certificate.club_id = $2', [certificateId, clubId]);
+  const found = await findOne(db, sql`certificate.id = ${certificateId} AND certificate.club_id = ${clubId}`);
   if (!found) throw notFound('certificate');
   return found;
 }
@@ -46,7 +68,7 @@ export async function readCertificate(db: Queries, clubId: Id, certificateId: Id
 
 /** @throws DomainError not_found, also for one of another student */
 export async function findOwnCertificate(db: Queries, studentId: Id, certificateId: Id): Promise<CertificateRow> {
-  const [found] = await select(db, 'certificate.id = $1 AND certificate.student_id = $2', [certificateId, studentId]);
+  const found = await findOne(db, sql`certificate.id = ${certificateId} AND certificate.student_id = ${studentId}`);
   if (!found) throw notFound('certificate');
   return found;
 }
@@ -65,15 +87,16 @@ export async function listCertificates(
   clubId: Id,
   filter: CertificateFilter,
 ): Promise<Page<RecordOf<'Certificate'>>> {
-  const parameters: unknown[] = [clubId];
-  const given = (value: unknown) => `$${parameters.push(value)}`;
-  const conditions = ['certificate.club_id = $1'];
-  if (filter.course_id !== undefined) conditions.push(`certificate.course_id = ${given(filter.course_id)}`);
-  if (filter.student_id !== undefined) conditions.push(`certificate.student_id = ${given(filter.student_id)}`);
-  if (filter.revoked !== undefined)
-    conditions.push(`certificate.revoked_at IS ${filter.revoked ? 'NOT NULL' : 'NULL'}`);
-
-  const shown = conditions.join(' AND ');
+  const shown = all([
+    sql`certificate.club_id = ${clubId}`,
+    filter.course_id === undefined ? undefined : sql`certificate.course_id = ${filter.course_id}`,
+    filter.student_id === undefined ? undefined : sql`certificate.student_id = ${filter.student_id}`,
+    filter.revoked === undefined
+      ? undefined
+      : filter.revoked
+        ? sql`certificate.revoked_at IS NOT NULL`
+        : sql`certificate.revoked_at IS NULL`,
+  ]);
   const q = filter.q?.trim() ?? '';
   if (q !== '') {
     const ids = await search(db, q, {
@@ -81,43 +104,36 @@ export async function listCertificates(
       alias: 'certificate',
       orderedBy: 'issued_at',
       conditions: shown,
-      matching: matches(q, given),
-      parameters,
+      matching: matches(q),
     });
-    const rows = await select(db, `certificate.id = ANY ($1) ORDER BY ${newestFirst}`, [pageOfIds(ids, filter)]);
+    const rows = await db.rows<CertificateRow>(
+      sql`SELECT ${certificateColumns} ${withCourse} WHERE certificate.id = ANY (${pageOfIds(ids, filter)}) ORDER BY ${newestFirst}`,
+    );
     return { rows: rows.map(presentCertificate), total: ids.length };
   }
-  const { limit, offset } = windowOf(filter);
-  const rows = await select(db, `${shown} ORDER BY ${newestFirst} LIMIT ${limit} OFFSET ${offset}`, parameters);
-  return { rows: rows.map(presentCertificate), total: await countCertificates(db, clubId, filter, shown, parameters) };
+  const tallied = { list: 'certificates', clubId, subjectId: filter.course_id, marked: filter.revoked } as const;
+  const { rows, total } = await listPage(db, filter, {
+    ...certificatesWhere(shown),
+    // One student's are few, and counted one by one.
+    ...(filter.student_id === undefined && { total: () => countListed(db, tallied) }),
+  });
+  return { rows: rows.map(presentCertificate), total };
 }
 
-const newestFirst = 'certificate.issued_at DESC, certificate.id DESC';
+const newestFirst = sql`certificate.issued_at DESC, certificate.id DESC`;
 
-/** One student's are few, and counted one by one. */
-async function countCertificates(
-  db: Queries,
-  clubId: Id,
-  filter: CertificateFilter,
-  shown: string,
-  parameters: unknown[],
-): Promise<number> {
-  if (filter.student_id === undefined)
-    return countListed(db, { list: 'certificates', clubId, subjectId: filter.course_id, marked: filter.revoked });
-  const [counted] = await db.query<{ total: number }[]>(
-    `SELECT count(*)::int AS total FROM certificates certificate WHERE ${shown}`,
-    parameters,
-  );
-  return counted?.total ?? 0;
-}
+const certificatesWhere = (shown: Sql): PagedList<CertificateRow> => ({
+  columns: certificateColumns,
+  from: sql`${withCourse} WHERE ${shown}`,
+  counted: sql`FROM certificates certificate WHERE ${shown}`,
+  orderBy: newestFirst,
+});
 
-/** @param given takes a value of the statement, and says what stands for it */
-function matches(q: string, given: (value: unknown) => string): string {
-  const text = given(likePattern(q));
+function matches(q: string): Sql {
+  const text = likePattern(q);
   const part = readPartOfCode(q);
-  const ways = [`certificate.student_name ILIKE ${text}`, `certificate.student_email ILIKE ${text}`];
-  if (part !== undefined) ways.push(`certificate.code LIKE ${given(`%${part}%`)}`);
-  return `(${ways.join(' OR ')})`;
+  const inPerson = sql`certificate.student_name ILIKE ${text} OR certificate.student_email ILIKE ${text}`;
+  return part === undefined ? sql`(${inPerson})` : sql`(${inPerson} OR certificate.code LIKE ${`%${part}%`})`;
 }
 
 /** @returns a page of a student's own certificates, newest first */
@@ -126,16 +142,8 @@ export async function listOwnCertificates(
   studentId: Id,
   page: PageRequest,
 ): Promise<Page<RecordOf<'Certificate'>>> {
-  const { limit, offset } = windowOf(page);
-  const counted = await db.one<{ total: number }>(
-    sql`SELECT count(*)::int AS total FROM certificates WHERE student_id = ${studentId}`,
-  );
-  const rows = await select(
-    db,
-    `certificate.student_id = $1 ORDER BY certificate.issued_at DESC, certificate.id DESC LIMIT ${limit} OFFSET ${offset}`,
-    [studentId],
-  );
-  return { rows: rows.map(presentCertificate), total: counted?.total ?? 0 };
+  const { rows, total } = await listPage(db, page, certificatesWhere(sql`certificate.student_id = ${studentId}`));
+  return { rows: rows.map(presentCertificate), total };
 }
 
 /** @returns what anyone may know who has the code @throws DomainError not_found, as `findCertificateByCode` */
@@ -148,7 +156,7 @@ export async function verifyCertificate(db: Queries, typed: string): Promise<Cer
  * @throws DomainError not_found, the same for a mistyped and for an unknown code
  */
 export async function findCertificateByCode(db: Queries, typed: string): Promise<CertificateRow> {
-  const [found] = await select(db, 'certificate.code = $1', [readCode(typed) ?? 'no code']);
+  const found = await findOne(db, sql`certificate.code = ${readCode(typed) ?? 'no code'}`);
   if (!found) throw new DomainError('not_found', 'No certificate has this code.');
   return found;
 }

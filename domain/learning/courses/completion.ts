@@ -1,7 +1,8 @@
 /** Completing lessons and, by that, courses (EVT-14, EVT-15). */
+import { LessonProgress } from '../../../entities/learning/lesson-progress.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
-import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { AddressedDeps, DatabaseDeps } from '../../deps.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
@@ -71,10 +72,10 @@ async function markCompleted(
     await tx.rows(sql`INSERT INTO lesson_progress (student_id, lesson_id, club_id, first_completed_at, completed, updated_at)
      VALUES (${reader.id}, ${lessonId}, ${reader.clubId}, ${now}, true, ${now}) ON CONFLICT (student_id, lesson_id) DO NOTHING RETURNING 1`);
   if (inserted.length > 0) return { firstCompletedAt: now, fresh: true };
-  const row = await tx.one<{
-    firstCompletedAt: Date;
-  }>(sql`UPDATE lesson_progress SET completed = true, updated_at = CASE WHEN completed THEN updated_at ELSE ${now} END
-      WHERE student_id = ${reader.id} AND lesson_id = ${lessonId} RETURNING first_completed_at AS "firstCompletedAt"`);
+  const row = await tx.one<
+    Pick<LessonProgress, 'firstCompletedAt'>
+  >(sql`UPDATE lesson_progress SET completed = true, updated_at = CASE WHEN completed THEN updated_at ELSE ${now} END
+      WHERE student_id = ${reader.id} AND lesson_id = ${lessonId} RETURNING ${columns(LessonProgress, ['firstCompletedAt'])}`);
   if (!row) throw new Error('A first completion vanished, though the student is held');
   return { firstCompletedAt: row.firstCompletedAt, fresh: false };
 }

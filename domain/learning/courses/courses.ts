@@ -4,11 +4,11 @@ import type { RecordOf } from '../../../contract/contract.ts';
 import { syncSources } from '../../knowledge/sources.ts';
 import type { CourseStatus } from '../../../entities/learning/values.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
-import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
+import { all, columns, given, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
+import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 import { insertWithPublicId, refusalOf } from '../../../platform/infra/postgres/public-ids.ts';
 
@@ -21,32 +21,32 @@ export const maxLessons = 500;
 
 export const courseFull = (message: string) => new DomainError('course_full', message);
 
-interface CourseRow {
-  id: Id;
-  publicId: string;
-  title: string;
-  description: string;
-  status: CourseStatus;
-  hours: number | null;
-  certificateOnCompletion: boolean;
-  lessonCount: number;
-  publishedLessonCount: number;
-  createdAt: Date;
-  updatedAt: Date;
-  publishedAt: Date | null;
-}
+const courseColumns = columns(
+  Course,
+  [
+    'id',
+    'publicId',
+    'title',
+    'description',
+    'status',
+    'hours',
+    'certificateOnCompletion',
+    'createdAt',
+    'updatedAt',
+    'publishedAt',
+  ],
+  'course',
+).and<{ lessonCount: number; publishedLessonCount: number }>(
+  sql`counted.lessons AS "lessonCount", counted.published AS "publishedLessonCount"`,
+);
+type CourseRow = RowOf<typeof courseColumns>;
 
-const columns = `course.id, course.public_id AS "publicId", course.title, course.description, course.status, course.hours,
-  course.certificate_on_completion AS "certificateOnCompletion", course.created_at AS "createdAt",
-  course.updated_at AS "updatedAt", course.published_at AS "publishedAt",
-  counted.lessons AS "lessonCount", counted.published AS "publishedLessonCount"`;
-
-const coursesWithCounts = `courses course CROSS JOIN LATERAL (
+const coursesWithCounts = sql`FROM courses course CROSS JOIN LATERAL (
   SELECT count(*)::int AS lessons, count(published_at)::int AS published FROM lessons
    WHERE course_id = course.id AND removed_at IS NULL) counted`;
 
 /** A removed lesson is in no module. In the statement that reads the course, so that both are of one moment. */
-const outline = `(
+const outline = sql`(
   SELECT coalesce(jsonb_agg(jsonb_build_object('id', module.id, 'title', module.title, 'lessons', (
            SELECT coalesce(jsonb_agg(jsonb_build_object('id', lesson.id, 'public_id', lesson.public_id, 'title', lesson.title,
                     'points', lesson.points, 'published', lesson.published_at IS NOT NULL) ORDER BY lesson.position, lesson.id), '[]')
@@ -79,25 +79,23 @@ export async function listCourses(
   clubId: Id,
   filter: PageRequest & { status?: CourseStatus },
 ): Promise<Page<CourseRecord>> {
-  const { limit, offset } = windowOf(filter);
-  const where = `course.club_id = $1 AND ($2::text IS NULL OR course.status = $2)`;
-  const parameters = [clubId, filter.status ?? null];
-  const [counted] = await db.query<{ total: number }[]>(
-    `SELECT count(*)::int AS total FROM courses course WHERE ${where}`,
-    parameters,
-  );
-  const rows = await db.query<CourseRow[]>(
-    `SELECT ${columns} FROM ${coursesWithCounts}
-      WHERE ${where} ORDER BY course.created_at DESC, course.id DESC LIMIT ${limit} OFFSET ${offset}`,
-    parameters,
-  );
-  return { rows: rows.map(presentCourse), total: counted?.total ?? 0 };
+  const shown = all([
+    sql`course.club_id = ${clubId}`,
+    filter.status === undefined ? undefined : sql`course.status = ${filter.status}`,
+  ]);
+  const { rows, total } = await listPage(db, filter, {
+    columns: courseColumns,
+    from: sql`${coursesWithCounts} WHERE ${shown}`,
+    counted: sql`FROM courses course WHERE ${shown}`,
+    orderBy: sql`course.created_at DESC, course.id DESC`,
+  });
+  return { rows: rows.map(presentCourse), total };
 }
 
 /** @returns the course with its whole outline @throws DomainError not_found, also for a course of another club */
 export async function findCourse(db: Queries, clubId: Id, courseId: Id): Promise<CourseOutline> {
   const row = await db.one<CourseRow & Pick<CourseOutline, 'modules'>>(
-    sql`SELECT ${raw(columns)}, ${raw(outline)} AS modules FROM ${raw(coursesWithCounts)} WHERE course.id = ${courseId} AND course.club_id = ${clubId}`,
+    sql`SELECT ${courseColumns}, ${outline} AS modules ${coursesWithCounts} WHERE course.id = ${courseId} AND course.club_id = ${clubId}`,
   );
   if (!row) throw notFound('course');
   return { ...presentCourse(row), modules: row.modules };
@@ -135,28 +133,19 @@ export async function updateCourse(
 ): Promise<CourseOutline> {
   return db.transaction(async (tx) => {
     const before = await lockCourse(tx, clubId, courseId);
-    await tx
-      .query(
-        `UPDATE courses
-            SET title = coalesce($2, title), description = coalesce($3, description), public_id = coalesce($4, public_id),
-                hours = CASE WHEN $5::int IS NULL THEN hours ELSE nullif($5, 0) END,
-                certificate_on_completion = coalesce($6, certificate_on_completion), status = coalesce($7, status),
-                published_at = CASE WHEN $7 = 'published' AND status <> 'published' THEN $8 ELSE published_at END, updated_at = $8
-          WHERE id = $1`,
-        [
-          courseId,
-          input.title === undefined ? null : tidyName(input.title),
-          input.description ?? null,
-          input.public_id ?? null,
-          input.hours ?? null,
-          input.certificate_on_completion ?? null,
-          input.status ?? null,
-          now,
-        ],
-      )
-      .catch((error: unknown) => {
-        throw refusalOf(error, 'course');
-      });
+    const change = given({
+      title: input.title === undefined ? undefined : tidyName(input.title),
+      description: input.description,
+      publicId: input.public_id,
+      hours: input.hours === 0 ? null : input.hours,
+      certificateOnCompletion: input.certificate_on_completion,
+      status: input.status,
+      publishedAt: input.status === 'published' && before.status !== 'published' ? now : undefined,
+      updatedAt: now,
+    });
+    await tx.manager.update(Course, { id: courseId }, change).catch((error: unknown) => {
+      throw refusalOf(error, 'course');
+    });
     const after = await findCourse(tx, clubId, courseId);
     const contentChanged = after.title !== before.title; // what is found in a lesson says which course it is of
     if (contentChanged || after.status !== before.status)

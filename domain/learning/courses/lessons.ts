@@ -4,7 +4,7 @@ import { LessonComment } from '../../../entities/learning/lesson-comment.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { syncSources } from '../../knowledge/sources.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
-import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { columns, given, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -15,18 +15,19 @@ import { insertWithPublicId, refusalOf } from '../../../platform/infra/postgres/
 
 type LessonRecord = RecordOf<'Lesson'>;
 
-interface LessonRow {
-  id: Id;
-  publicId: string;
-  courseId: Id;
-  moduleId: Id;
-  title: string;
-  content: string;
-  points: number;
-  createdAt: Date;
-  updatedAt: Date;
-  publishedAt: Date | null;
-}
+/** A lesson that was not removed is in a module. */
+const lessonColumns = columns(Lesson, [
+  'id',
+  'publicId',
+  'courseId',
+  'title',
+  'content',
+  'points',
+  'createdAt',
+  'updatedAt',
+  'publishedAt',
+]).and<{ moduleId: Id }>(columns(Lesson, ['moduleId']));
+type LessonRow = RowOf<typeof lessonColumns>;
 
 /** Adds a lesson at the end of the module. @throws DomainError not_found, public_id_taken, course_full */
 export async function createLesson(
@@ -72,27 +73,17 @@ export async function updateLesson(
 ): Promise<LessonRecord> {
   return db.transaction(async (tx) => {
     const before = await lockLesson(tx, clubId, lessonId);
-    await tx
-      .query(
-        `UPDATE lessons
-            SET title = coalesce($2, title), content = coalesce($3, content), public_id = coalesce($4, public_id),
-                points = coalesce($5, points),
-                published_at = CASE WHEN $6::boolean IS NULL THEN published_at WHEN $6 THEN coalesce(published_at, $7) END,
-                updated_at = $7
-          WHERE id = $1`,
-        [
-          lessonId,
-          input.title === undefined ? null : tidyName(input.title),
-          input.content ?? null,
-          input.public_id ?? null,
-          input.points ?? null,
-          input.published ?? null,
-          now,
-        ],
-      )
-      .catch((error: unknown) => {
-        throw refusalOf(error, 'lesson');
-      });
+    const change = given({
+      title: input.title === undefined ? undefined : tidyName(input.title),
+      content: input.content,
+      publicId: input.public_id,
+      points: input.points,
+      publishedAt: input.published === undefined ? undefined : input.published ? (before.publishedAt ?? now) : null,
+      updatedAt: now,
+    });
+    await tx.manager.update(Lesson, { id: lessonId }, change).catch((error: unknown) => {
+      throw refusalOf(error, 'lesson');
+    });
     const after = await findRow(tx, clubId, lessonId);
     const contentChanged = after.content !== before.content;
     await syncSources(tx, clubId, { lessonIds: [lessonId], contentChanged }, now);
@@ -125,10 +116,9 @@ async function lockLesson(tx: Transaction, clubId: Id, lessonId: Id): Promise<Le
 }
 
 async function findRow(db: Queries, clubId: Id, lessonId: Id): Promise<LessonRow> {
-  const row =
-    await db.one<LessonRow>(sql`SELECT id, public_id AS "publicId", course_id AS "courseId", module_id AS "moduleId", title, content, points,
-            created_at AS "createdAt", updated_at AS "updatedAt", published_at AS "publishedAt"
-       FROM lessons WHERE id = ${lessonId} AND club_id = ${clubId} AND removed_at IS NULL`);
+  const row = await db.one<LessonRow>(
+    sql`SELECT ${lessonColumns} FROM lessons WHERE id = ${lessonId} AND club_id = ${clubId} AND removed_at IS NULL`,
+  );
   if (!row) throw notFound('lesson');
   return row;
 }

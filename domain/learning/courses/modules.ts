@@ -2,7 +2,7 @@
 import { Module } from '../../../entities/learning/module.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
-import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -11,12 +11,8 @@ import { courseFull, lockCourse, maxModules } from './courses.ts';
 
 type ModuleRecord = RecordOf<'Module'>;
 
-interface ModuleRow {
-  id: Id;
-  courseId: Id;
-  title: string;
-  createdAt: Date;
-}
+const moduleColumns = columns(Module, ['id', 'courseId', 'title', 'createdAt']);
+type ModuleRow = RowOf<typeof moduleColumns>;
 
 /** Adds a module at the end of the course. @throws DomainError not_found, course_full */
 export async function createModule(
@@ -79,7 +75,7 @@ export async function lockModule(tx: Transaction, clubId: Id, moduleId: Id): Pro
 
 async function findModule(tx: Transaction, clubId: Id, moduleId: Id): Promise<ModuleRow> {
   const row = await tx.one<ModuleRow>(
-    sql`SELECT id, course_id AS "courseId", title, created_at AS "createdAt" FROM modules WHERE id = ${moduleId} AND club_id = ${clubId}`,
+    sql`SELECT ${moduleColumns} FROM modules WHERE id = ${moduleId} AND club_id = ${clubId}`,
   );
   if (!row) throw notFound('module');
   return row;

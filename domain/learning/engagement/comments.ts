@@ -1,12 +1,13 @@
 /** What students say about lessons, and its moderation. */
+import { Student } from '../../../entities/identity/student.ts';
 import { LessonComment } from '../../../entities/learning/lesson-comment.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
-import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
+import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
+import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { lockStudent } from '../../identity/accounts.ts';
 import { findVisibleLesson, lockVisibleLessonForShare } from '../courses/classroom.ts';
 import type { Reader } from '../../identity/student-ref.ts';
@@ -14,19 +15,12 @@ import { findLesson } from '../courses/lessons.ts';
 
 type ClassroomComment = RecordOf<'ClassroomComment'>;
 
-interface CommentRow {
-  id: Id;
-  body: string;
-  studentId: Id;
-  name: string;
-  email: string;
-  avatarUrl: string | null;
-  createdAt: Date;
-}
-
-const columns = `comment.id, comment.body, comment.student_id AS "studentId", student.name, student.email,
-  student.avatar_url AS "avatarUrl", comment.created_at AS "createdAt"`;
-const commentsWithAuthor = `lesson_comments comment JOIN students student ON student.id = comment.student_id`;
+/** The comments of a removed student are deleted: each has an author with an address. */
+const commentColumns = columns(LessonComment, ['id', 'body', 'studentId', 'createdAt'], 'comment').and<
+  Pick<Student, 'name' | 'avatarUrl'> & { email: string }
+>(columns(Student, ['name', 'email', 'avatarUrl'], 'student'));
+type CommentRow = RowOf<typeof commentColumns>;
+const commentsWithAuthor = sql`FROM lesson_comments comment JOIN students student ON student.id = comment.student_id`;
 
 /** @throws DomainError not_found where the student does not see the lesson */
 export async function publishComment(
@@ -48,9 +42,7 @@ export async function publishComment(
       body,
       createdAt: now,
     });
-    const row = await tx.one<CommentRow>(
-      sql`SELECT ${raw(columns)} FROM ${raw(commentsWithAuthor)} WHERE comment.id = ${id}`,
-    );
+    const row = await tx.one<CommentRow>(sql`SELECT ${commentColumns} ${commentsWithAuthor} WHERE comment.id = ${id}`);
     if (!row) throw new Error('A comment vanished inside the transaction that wrote it');
     return presentToStudent(row, reader);
   });
@@ -89,29 +81,28 @@ export async function listComments(
   };
 }
 
-async function commentsOf(db: Queries, lessonId: Id, page: PageRequest): Promise<Page<CommentRow>> {
-  const { limit, offset } = windowOf(page);
-  const counted = await db.one<{ total: number }>(
-    sql`SELECT count(*)::int AS total FROM lesson_comments WHERE lesson_id = ${lessonId}`,
-  );
-  const rows = await db.rows<CommentRow>(sql`SELECT ${raw(columns)} FROM ${raw(commentsWithAuthor)}
-      WHERE comment.lesson_id = ${lessonId} ORDER BY comment.created_at DESC, comment.id DESC LIMIT ${limit} OFFSET ${offset}`);
-  return { rows, total: counted?.total ?? 0 };
+function commentsOf(db: Queries, lessonId: Id, page: PageRequest): Promise<Page<CommentRow>> {
+  return listPage(db, page, {
+    columns: commentColumns,
+    from: sql`${commentsWithAuthor} WHERE comment.lesson_id = ${lessonId}`,
+    counted: sql`FROM lesson_comments WHERE lesson_id = ${lessonId}`,
+    orderBy: sql`comment.created_at DESC, comment.id DESC`,
+  });
 }
 
 /** Also after access to the lesson has ended: what somebody wrote is theirs to take back. @throws DomainError not_found */
 export async function deleteOwnComment({ db }: DatabaseDeps, reader: Reader, commentId: Id): Promise<void> {
-  await deleteOne(db, `id = $1 AND club_id = $2 AND student_id = $3`, [commentId, reader.clubId, reader.id]);
+  await deleteOne(db, { id: commentId, clubId: reader.clubId, studentId: reader.id });
 }
 
 /** @throws DomainError not_found, also for a comment of another club */
 export async function deleteComment({ db }: DatabaseDeps, clubId: Id, commentId: Id): Promise<void> {
-  await deleteOne(db, `id = $1 AND club_id = $2`, [commentId, clubId]);
+  await deleteOne(db, { id: commentId, clubId });
 }
 
-async function deleteOne(db: Queries, condition: string, parameters: unknown[]): Promise<void> {
-  const [, count] = await db.query<[unknown[], number]>(`DELETE FROM lesson_comments WHERE ${condition}`, parameters);
-  if (count === 0) throw notFound('comment');
+async function deleteOne(db: Queries, comment: { id: Id; clubId: Id; studentId?: Id }): Promise<void> {
+  const { affected } = await db.manager.delete(LessonComment, comment);
+  if (affected === 0) throw notFound('comment');
 }
 
 function presentToStudent(row: CommentRow, reader: Reader): ClassroomComment {

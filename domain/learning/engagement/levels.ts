@@ -61,15 +61,7 @@ export async function createLevel(
 ): Promise<LevelRecord> {
   return db.transaction(async (tx) => {
     const level = { id: newId(), name: tidyName(input.name), points: input.points, createdAt: now };
-    await tx
-      .query(`INSERT INTO levels (id, club_id, name, points, created_at) VALUES ($1, $2, $3, $4, $5)`, [
-        level.id,
-        clubId,
-        level.name,
-        level.points,
-        now,
-      ])
-      .catch(rethrowPointsTaken);
+    await tx.manager.insert(Level, { ...level, clubId }).catch(rethrowPointsTaken);
     return presentLevel(level);
   });
 }
@@ -88,8 +80,8 @@ export async function updateLevel(
       ...(input.name !== undefined && { name: tidyName(input.name) }),
       ...(input.points !== undefined && { points: input.points }),
     };
-    await tx
-      .query(`UPDATE levels SET name = $2, points = $3 WHERE id = $1`, [levelId, after.name, after.points])
+    await tx.manager
+      .update(Level, { id: levelId }, { name: after.name, points: after.points })
       .catch(rethrowPointsTaken);
     return presentLevel(after);
   });

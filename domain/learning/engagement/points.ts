@@ -3,11 +3,11 @@ import { PointAward } from '../../../entities/learning/point-award.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { AwardKind } from '../../../entities/learning/values.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
-import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
+import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
+import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { recordFacts } from '../../../platform/engine/facts.ts';
 import { lockStudent } from '../../identity/accounts.ts';
 import { findStudent } from '../../identity/students.ts';
@@ -32,7 +32,11 @@ export interface NewAward {
   note?: string | undefined;
 }
 
-const columns = `award.cause_kind AS kind, award.cause_id AS "causeId", award.points, award.note, award.created_at AS "createdAt"`;
+const awardColumns = columns(
+  PointAward,
+  { kind: 'causeKind', causeId: 'causeId', points: 'points', note: 'note', createdAt: 'createdAt' },
+  'award',
+);
 
 function presentAward(award: Award): RecordOf<'PointAward'> {
   return {
@@ -93,7 +97,7 @@ export async function awardByHand(
 }
 
 async function findAward(tx: Transaction, studentId: Id, cause: NewAward['cause']): Promise<Award | undefined> {
-  const award = await tx.one<Award>(sql`SELECT ${raw(columns)} FROM point_awards award
+  const award = await tx.one<Award>(sql`SELECT ${awardColumns} FROM point_awards award
       WHERE award.student_id = ${studentId} AND award.cause_kind = ${cause.kind} AND award.cause_id = ${cause.id}`);
   return award;
 }
@@ -125,12 +129,10 @@ export async function listAwards(
   page: PageRequest,
 ): Promise<Page<RecordOf<'PointAward'>>> {
   const { id: studentId } = await findStudent(db, student.clubId, student.studentId);
-  const { limit, offset } = windowOf(page);
-  const counted = await db.one<{ total: number }>(
-    sql`SELECT count(*)::int AS total FROM point_awards WHERE student_id = ${studentId}`,
-  );
-  const rows =
-    await db.rows<Award>(sql`SELECT ${raw(columns)} FROM point_awards award WHERE award.student_id = ${studentId}
-      ORDER BY award.created_at DESC, award.cause_id DESC LIMIT ${limit} OFFSET ${offset}`);
-  return { rows: rows.map(presentAward), total: counted?.total ?? 0 };
+  const { rows, total } = await listPage(db, page, {
+    columns: awardColumns,
+    from: sql`FROM point_awards award WHERE award.student_id = ${studentId}`,
+    orderBy: sql`award.created_at DESC, award.cause_id DESC`,
+  });
+  return { rows: rows.map(presentAward), total };
 }

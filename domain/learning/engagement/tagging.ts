@@ -1,5 +1,6 @@
 /** Puts tags on students and takes them off, each real change with its fact (EVT-17, EVT-18). */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
+import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
@@ -18,13 +19,10 @@ export interface Tagging {
  * @throws DomainError not_found (student or tag)
  */
 export async function tagStudent({ db }: DatabaseDeps, tagging: Tagging, now: Date): Promise<void> {
-  await change(
-    db,
-    tagging,
-    'student.tagged',
-    `INSERT INTO student_tags (student_id, tag_id, tagged_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING 1`,
-    now,
-  );
+  const { studentId, tagId } = tagging;
+  const statement = sql`INSERT INTO student_tags (student_id, tag_id, tagged_at) VALUES (${studentId}, ${tagId}, ${now})
+    ON CONFLICT DO NOTHING RETURNING 1`;
+  await change(db, tagging, 'student.tagged', statement, now);
 }
 
 /**
@@ -32,27 +30,22 @@ export async function tagStudent({ db }: DatabaseDeps, tagging: Tagging, now: Da
  * @throws DomainError not_found (student or tag)
  */
 export async function untagStudent({ db }: DatabaseDeps, tagging: Tagging, now: Date): Promise<void> {
-  await change(
-    db,
-    tagging,
-    'student.untagged',
-    // The time is named for the sake of the parameters, which both changes share.
-    `WITH gone AS (DELETE FROM student_tags WHERE student_id = $1 AND tag_id = $2 RETURNING 1) SELECT $3::timestamptz FROM gone`,
-    now,
-  );
+  const { studentId, tagId } = tagging;
+  const statement = sql`DELETE FROM student_tags WHERE student_id = ${studentId} AND tag_id = ${tagId} RETURNING 1`;
+  await change(db, tagging, 'student.untagged', statement, now);
 }
 
 async function change(
   db: Database,
   { clubId, studentId, tagId }: Tagging,
   type: EventType,
-  statement: string,
+  statement: Sql,
   now: Date,
 ): Promise<void> {
   await db.transaction(async (tx) => {
     await lockStudent(tx, clubId, studentId);
     await lockTag(tx, clubId, tagId, 'share');
-    const changed = await tx.query<unknown[]>(statement, [studentId, tagId, now]);
+    const changed = await tx.rows(statement);
     if (changed.length === 0) return;
     await recordFact(tx, { clubId, type, studentId, subjectId: tagId, occurredAt: now });
   });

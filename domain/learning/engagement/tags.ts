@@ -71,15 +71,7 @@ export async function createTag(
 ): Promise<TagRecord> {
   return db.transaction(async (tx) => {
     const tag = { id: newId(), name: tidyName(input.name), createdAt: now };
-    await tx
-      .query(`INSERT INTO tags (id, club_id, name, folded_name, created_at) VALUES ($1, $2, $3, $4, $5)`, [
-        tag.id,
-        clubId,
-        tag.name,
-        foldName(tag.name),
-        now,
-      ])
-      .catch(rethrowNameTaken);
+    await tx.manager.insert(Tag, { ...tag, clubId, foldedName: foldName(tag.name) }).catch(rethrowNameTaken);
     return presentTag(tag);
   });
 }
@@ -94,9 +86,7 @@ export async function updateTag(
   return db.transaction(async (tx) => {
     const before = await lockTag(tx, clubId, tagId, 'update');
     const name = tidyName(input.name);
-    await tx
-      .query(`UPDATE tags SET name = $2, folded_name = $3 WHERE id = $1`, [tagId, name, foldName(name)])
-      .catch(rethrowNameTaken);
+    await tx.manager.update(Tag, { id: tagId }, { name, foldedName: foldName(name) }).catch(rethrowNameTaken);
     return presentTag({ ...before, name });
   });
 }

@@ -57,6 +57,11 @@ export class Columns<Row> extends Sql {
   }
 }
 
+/** A column list that no entity has, such as the `*` of a subselect. */
+export function selection<Row>(list: Sql): Columns<Row> {
+  return new Columns<Row>(['', ''], [list]);
+}
+
 /** The row that a column list selects. */
 export type RowOf<C extends Columns<unknown>> = C['row'];
 

@@ -1,4 +1,3 @@
-import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { sha256 } from '../../../platform/infra/vault.ts';
 import {
@@ -9,7 +8,7 @@ import {
   sessionLifetimeMs,
 } from '../../../domain/identity/sessions.ts';
 import { buildAdministrator, buildClub, buildMember, buildStudent } from '../../toolkit/builders/clubs.ts';
-import { testDatabase } from '../../toolkit/stack/database.ts';
+import { testDatabase, testDeps } from '../../toolkit/stack/database.ts';
 
 const minute = 60_000;
 const now = new Date('2026-03-01T12:00:00Z');
@@ -21,18 +20,19 @@ describe('sessions (AUTH-1)', () => {
   });
 
   it('are valid until the moment of their end, exclusive', async () => {
-    const source = await testDatabase();
+    const { db } = await testDeps();
     const student = await buildStudent((await buildClub()).id);
-    const { token, expiresAt } = await openSession(new Transaction(source.manager), 'student', student.id, now);
+    const { token, expiresAt } = await db.transaction((tx) => openSession(tx, 'student', student.id, now));
     expect(expiresAt).to.deep.equal(after(sessionLifetimeMs.student));
-    expect(await findStudentSession(source, token, new Date(expiresAt.getTime() - 1))).to.include({ id: student.id });
-    expect(await findStudentSession(source, token, expiresAt)).to.equal(undefined);
+    expect(await findStudentSession(db, token, new Date(expiresAt.getTime() - 1))).to.include({ id: student.id });
+    expect(await findStudentSession(db, token, expiresAt)).to.equal(undefined);
   });
 
   it('of an administrator are extended by use, with at most one write in five minutes', async () => {
     const source = await testDatabase();
+    const { db } = await testDeps();
     const { id } = await buildAdministrator();
-    const { token } = await openSession(new Transaction(source.manager), 'admin', id, now);
+    const { token } = await db.transaction((tx) => openSession(tx, 'admin', id, now));
     const end = async () => {
       const [row] = await source.query<{ expires_at: Date }[]>(
         `SELECT expires_at FROM administrator_sessions WHERE token_hash = $1`,
@@ -40,7 +40,7 @@ describe('sessions (AUTH-1)', () => {
       );
       return (row?.expires_at.getTime() ?? 0) - now.getTime() - sessionLifetimeMs.admin;
     };
-    const use = (at: Date) => findAdministratorSession(source, token, undefined, at);
+    const use = (at: Date) => findAdministratorSession(db, token, undefined, at);
     await use(after(5 * minute));
     expect(await end()).to.equal(0);
     await use(after(5 * minute + 1));
@@ -51,10 +51,10 @@ describe('sessions (AUTH-1)', () => {
   });
 
   it('of an administrator end 30 days after their beginning, however much they are used (DEC-10)', async () => {
-    const source = await testDatabase();
+    const { db } = await testDeps();
     const { id } = await buildAdministrator();
-    const { token } = await openSession(new Transaction(source.manager), 'admin', id, now);
-    const find = (at: Date) => findAdministratorSession(source, token, undefined, at);
+    const { token } = await db.transaction((tx) => openSession(tx, 'admin', id, now));
+    const find = (at: Date) => findAdministratorSession(db, token, undefined, at);
     for (let at = 0; at < administratorSessionMaxMs; at += sessionLifetimeMs.admin - minute)
       expect(await find(after(at)), `after ${at} ms`).to.include({ administratorId: id });
     expect(await find(after(administratorSessionMaxMs - 1))).to.include({ administratorId: id });
@@ -63,10 +63,10 @@ describe('sessions (AUTH-1)', () => {
   });
 
   it('of an administrator give the role in the requested club, or null', async () => {
-    const source = await testDatabase();
+    const { db } = await testDeps();
     const [club, other] = [await buildClub(), await buildClub()];
     const { id, token } = await buildMember(club.id, 'editor');
-    const find = (clubId?: string) => findAdministratorSession(source, token, clubId, new Date());
+    const find = (clubId?: string) => findAdministratorSession(db, token, clubId, new Date());
     expect(await find(club.id)).to.deep.equal({ administratorId: id, role: 'editor' });
     expect(await find(other.id)).to.deep.equal({ administratorId: id, role: null });
     expect(await find()).to.deep.equal({ administratorId: id, role: null });

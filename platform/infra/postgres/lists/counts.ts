@@ -1,5 +1,6 @@
 /** How many records a club's list has: exact, at a cost that does not grow with the list (docs/adr/0011-lists-of-a-million.md). */
 import type { Database, Queries } from '../database.ts';
+import { all, raw, sql } from '../sql.ts';
 import type { TalliedList } from '../../../../entities/facts/values.ts';
 import type { Id } from '../../../core/ids.ts';
 
@@ -15,21 +16,20 @@ export interface Tallied {
 
 /** @returns how many there are: tallies and the changes not yet rolled up into them, in one statement, and therefore of one moment */
 export async function countListed(db: Queries, { list, clubId, subjectId, marked }: Tallied): Promise<number> {
-  const parameters: unknown[] = [clubId, list];
-  const conditions = ['club_id = $1', 'list = $2'];
-  if (subjectId !== undefined) conditions.push(`subject_id = $${parameters.push(subjectId)}`);
-  if (marked !== undefined) conditions.push(`marked = $${parameters.push(marked)}`);
-  const where = conditions.join(' AND ');
-  const [counted] = await db.query<{ total: number }[]>(
-    `SELECT coalesce(sum(part), 0)::int AS total FROM (
-       SELECT sum(records) FROM list_tallies WHERE ${where}
-       UNION ALL SELECT sum(records) FROM list_tally_changes WHERE ${where}) AS parts (part)`,
-    parameters,
+  const where = all([
+    sql`club_id = ${clubId} AND list = ${list}`,
+    subjectId === undefined ? undefined : sql`subject_id = ${subjectId}`,
+    marked === undefined ? undefined : sql`marked = ${marked}`,
+  ]);
+  const counted = await db.one<{ total: number }>(
+    sql`SELECT coalesce(sum(part), 0)::int AS total FROM (
+          SELECT sum(records) FROM list_tallies WHERE ${where}
+          UNION ALL SELECT sum(records) FROM list_tally_changes WHERE ${where}) AS parts (part)`,
   );
   return counted?.total ?? 0;
 }
 
-const key = 'club_id, list, subject_id, marked';
+const key = raw('club_id, list, subject_id, marked');
 
 /**
  * Rolls changes up into the tallies, at most `limit` of them, in any order. A tally that reaches zero is deleted.
@@ -37,8 +37,8 @@ const key = 'club_id, list, subject_id, marked';
  */
 export async function rollUpListTallies(db: Database, limit: number): Promise<number> {
   return db.transaction(async (tx) => {
-    const [rolledUp] = await tx.query<{ changes: number; empty: boolean }[]>(
-      `WITH taken AS (
+    const rolledUp = await tx.one<{ changes: number; empty: boolean }>(
+      sql`WITH taken AS (
          DELETE FROM list_tally_changes
           WHERE ctid = ANY (ARRAY (SELECT ctid FROM list_tally_changes LIMIT ${limit} FOR UPDATE SKIP LOCKED))
       RETURNING *),
@@ -49,7 +49,7 @@ export async function rollUpListTallies(db: Database, limit: number): Promise<nu
       RETURNING records)
        SELECT (SELECT count(*)::int FROM taken) AS changes, EXISTS (SELECT FROM folded WHERE records = 0) AS empty`,
     );
-    if (rolledUp?.empty) await tx.query(`DELETE FROM list_tallies WHERE records = 0`);
+    if (rolledUp?.empty) await tx.run(sql`DELETE FROM list_tallies WHERE records = 0`);
     return rolledUp?.changes ?? 0;
   });
 }

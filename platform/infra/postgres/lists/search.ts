@@ -1,5 +1,6 @@
 /** Searching a club's list for a text, newest first, at a cost that does not grow with the list (docs/adr/0011-lists-of-a-million.md). */
 import type { Queries } from '../database.ts';
+import { raw, sql, type Sql } from '../sql.ts';
 import type { Id } from '../../../core/ids.ts';
 import { windowOf, type PageRequest } from './page.ts';
 
@@ -31,10 +32,9 @@ export interface SearchedList {
   /** The column of time that the list is ordered by. */
   orderedBy: string;
   /** What the list shows, without the search. */
-  conditions: string;
+  conditions: Sql;
   /** What a record that fits fulfils. */
-  matching: string;
-  parameters: readonly unknown[];
+  matching: Sql;
 }
 
 /** @returns whether a trigram index can look for it: only three letters or digits in a row make a trigram */
@@ -65,19 +65,19 @@ export async function search(
   return findByIndex(db, list, rules.max);
 }
 
-const newestFirst = ({ alias, orderedBy }: SearchedList) => `${alias}.${orderedBy} DESC, ${alias}.id DESC`;
+const newestFirst = ({ alias, orderedBy }: SearchedList) => raw(`${alias}.${orderedBy} DESC, ${alias}.id DESC`);
 
 /** The newest of the list so far, under the list's own alias. */
 const newest = (list: SearchedList, length: number) =>
-  `(SELECT * FROM ${list.from} WHERE ${list.conditions} ORDER BY ${newestFirst(list)} LIMIT ${length}) AS ${list.alias}`;
+  sql`(SELECT * FROM ${raw(list.from)} WHERE ${list.conditions} ORDER BY ${newestFirst(list)} LIMIT ${length}) AS ${raw(list.alias)}`;
 
 /** @returns what fits among the newest, and whether that is all that a search finds */
 async function probe(db: Queries, list: SearchedList, rules: SearchRules): Promise<{ ids: Id[]; complete: boolean }> {
-  const [seen] = await db.query<{ looked: number; ids: Id[] }[]>(
-    `SELECT count(*)::int AS looked,
-            coalesce(array_agg(${list.alias}.id ORDER BY ${newestFirst(list)}) FILTER (WHERE ${list.matching}), '{}') AS ids
-       FROM ${newest(list, rules.probe)}`,
-    [...list.parameters],
+  const id = raw(`${list.alias}.id`);
+  const seen = await db.one<{ looked: number; ids: Id[] }>(
+    sql`SELECT count(*)::int AS looked,
+               coalesce(array_agg(${id} ORDER BY ${newestFirst(list)}) FILTER (WHERE ${list.matching}), '{}') AS ids
+          FROM ${newest(list, rules.probe)}`,
   );
   const { looked, ids } = seen ?? { looked: 0, ids: [] };
   return { ids: ids.slice(0, rules.max), complete: looked < rules.probe || ids.length >= rules.max };
@@ -85,25 +85,21 @@ async function probe(db: Queries, list: SearchedList, rules: SearchRules): Promi
 
 /** @returns what fits among so many of the newest; it stops at as many as a search finds */
 async function walk(db: Queries, list: SearchedList, length: number, max: number): Promise<Id[]> {
-  const found = await db.query<{ id: Id }[]>(
-    `SELECT ${list.alias}.id FROM ${newest(list, length)}
-      WHERE ${list.matching} ORDER BY ${newestFirst(list)} LIMIT ${max}`,
-    [...list.parameters],
+  const found = await db.rows<{ id: Id }>(
+    sql`SELECT ${raw(list.alias)}.id FROM ${newest(list, length)}
+         WHERE ${list.matching} ORDER BY ${newestFirst(list)} LIMIT ${max}`,
   );
   return found.map(({ id }) => id);
 }
 
 /** Apart from the order, so that no plan walks the whole list in the hope of a match. */
-async function findByIndex(
-  db: Queries,
-  { from, alias, orderedBy, conditions, matching, parameters }: SearchedList,
-  max: number,
-): Promise<Id[]> {
-  const found = await db.query<{ id: Id }[]>(
-    `WITH found AS MATERIALIZED (
-       SELECT ${alias}.id, ${alias}.${orderedBy} FROM ${from} WHERE ${conditions} AND ${matching})
-     SELECT id FROM found ORDER BY ${orderedBy} DESC, id DESC LIMIT ${max}`,
-    [...parameters],
+async function findByIndex(db: Queries, list: SearchedList, max: number): Promise<Id[]> {
+  const alias = raw(list.alias);
+  const orderedBy = raw(list.orderedBy);
+  const found = await db.rows<{ id: Id }>(
+    sql`WITH found AS MATERIALIZED (
+          SELECT ${alias}.id, ${alias}.${orderedBy} FROM ${raw(list.from)} WHERE ${list.conditions} AND ${list.matching})
+        SELECT id FROM found ORDER BY ${orderedBy} DESC, id DESC LIMIT ${max}`,
   );
   return found.map(({ id }) => id);
 }

@@ -3,7 +3,7 @@ import { Club } from '../../../../entities/clubs/club.ts';
 import type { Database } from '../../../../platform/infra/postgres/database.ts';
 import { listPage } from '../../../../platform/infra/postgres/lists/page.ts';
 import { prepared } from '../../../../platform/infra/postgres/prepared.ts';
-import { columns, sql } from '../../../../platform/infra/postgres/sql.ts';
+import { columns, selection, sql } from '../../../../platform/infra/postgres/sql.ts';
 import { buildClub } from '../../../toolkit/builders/clubs.ts';
 import { testDeps } from '../../../toolkit/stack/database.ts';
 
@@ -63,11 +63,24 @@ describe('Queries', () => {
   });
 
   it('lists a page, and counts all that the list holds', async () => {
-    const numbers = { columns: sql`n` as never, from: sql`FROM generate_series(1, ${7}) AS n`, orderBy: sql`n DESC` };
-    expect(await listPage<{ n: number }>(db, { page: 2, page_size: 3 }, numbers)).to.deep.equal({
+    const from = sql`FROM generate_series(1, ${7}) AS n`;
+    const numbers = { columns: selection<{ n: number }>(sql`n`), from, orderBy: sql`n DESC` };
+    expect(await listPage(db, { page: 2, page_size: 3 }, numbers)).to.deep.equal({
       rows: [{ n: 4 }, { n: 3 }, { n: 2 }],
       total: 7,
     });
     expect(await listPage(db, { page: 4, page_size: 3 }, numbers)).to.deep.equal({ rows: [], total: 7 });
+  });
+
+  it('takes the total from other tables than the page, or from the caller', async () => {
+    const from = sql`FROM generate_series(1, 7) AS n CROSS JOIN generate_series(1, 2) AS twice`;
+    const pairs = { columns: selection<{ n: number }>(sql`n`), from, orderBy: sql`n, twice` };
+    const counted = sql`FROM generate_series(1, 7)`;
+    const list = (more: object) => listPage(db, { page: 1, page_size: 3 }, { ...pairs, ...more });
+    const rows = [{ n: 1 }, { n: 1 }, { n: 2 }];
+    expect(await list({})).to.deep.equal({ rows, total: 14 });
+    expect(await list({ counted })).to.deep.equal({ rows, total: 7 });
+    expect(await list({ counted, total: 5 })).to.deep.equal({ rows, total: 5 });
+    expect(await list({ total: async () => 0 })).to.deep.equal({ rows, total: 0 });
   });
 });

@@ -1,5 +1,6 @@
 import { Queries } from '../../../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
+import { sql } from '../../../../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../../../../platform/core/ids.ts';
 import { search, searchRules } from '../../../../../platform/infra/postgres/lists/search.ts';
 import { listStudents, type StudentFilter } from '../../../../../domain/identity/students.ts';
@@ -80,9 +81,8 @@ describe('search in a list of 12,000 students', () => {
       from: 'students student',
       alias: 'student',
       orderedBy: 'created_at',
-      conditions: 'student.club_id = $1',
-      matching: 'student.name ILIKE $2',
-      parameters: [clubId, `%${text}%`],
+      conditions: sql`student.club_id = ${clubId}`,
+      matching: sql`student.name ILIKE ${`%${text}%`}`,
     };
     const ids = await search(new Queries(manager), text, everybody, { ...searchRules, ...rules });
     const rows = await manager.query<{ id: Id; name: string }[]>(`SELECT id, name FROM students WHERE id = ANY ($1)`, [

@@ -88,6 +88,7 @@ import { LeasedRows1763771000000 } from './migrations/1763771000000-leased-rows.
 import { FailingRows1763772000000 } from './migrations/1763772000000-failing-rows.ts';
 import { Priorities1763773000000 } from './migrations/1763773000000-priorities.ts';
 import { CodeFailures1795353000000 } from './migrations/1795353000000-code-failures.ts';
+import { PendingSignUps1795354200000 } from './migrations/1795354200000-pending-sign-ups.ts';
 import { SessionsAndAddresses1795351000000 } from './migrations/1795351000000-sessions-and-addresses.ts';
 import { RecordedFacts1795352520000 } from './migrations/1795352520000-recorded-facts.ts';
 import { SnakeCaseNames } from './naming.ts';
@@ -228,6 +229,7 @@ const migrations = [
   SessionsAndAddresses1795351000000,
   RecordedFacts1795352520000,
   CodeFailures1795353000000,
+  PendingSignUps1795354200000,
 ];
 
 export interface DatabaseSettings {

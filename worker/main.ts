@@ -111,7 +111,7 @@ export async function startWorker(
       failpoint,
     }),
     sweep: sweepActivities(db, (count) => rescued.inc(count)),
-    retention: retentionActivities({ db, storage }),
+    retention: retentionActivities({ db, vault, storage }),
   };
 
   const connection = await connectTemporal(config.temporal.address);

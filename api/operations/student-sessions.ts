@@ -30,6 +30,9 @@ export const requestStudentCode: Operation<'requestStudentCode'> = async ({ body
 export const exchangeStudentCode: Operation<'exchangeStudentCode'> = async ({ body, deps, now }) =>
   data(await accounts.exchangeStudentCode(deps, body, now));
 
+export const setStudentPassword: Operation<'setStudentPassword'> = async ({ student, body, deps }) =>
+  data(await accounts.setStudentPassword(deps, student.id, body.password));
+
 export const getSession: Operation<'getSession'> = async ({ student }) => data(presentStudent(student));
 
 export const endSession: Operation<'endSession'> = async ({ caller, deps }) =>

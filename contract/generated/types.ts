@@ -11,7 +11,7 @@ export interface paths {
         put?: never;
         /**
          * Sign up in a club
-         * @description Creates a student of the club, with an unconfirmed e-mail, and sends a token to confirm it. The answer is the same whether or not the e-mail is known; if it is, its owner gets a mail that says so. Fires `student.created`. A club whose plan has no room for another student answers `402 limit_reached`, with a message for the person who signs up; a club that does not exist answers `403`, as everywhere under a club's path. A registration code is claimed with it, and the free deliveries of the club are given: `access.granted` for each. A code that is none of the club's, expired or revoked: `404`; one that is used up: `409 registration_link_used_up`; whether or not the e-mail is known.
+         * @description Creates a student of the club, with an unconfirmed e-mail, and sends a token to confirm it. The answer is the same whether or not the e-mail is known; if it is, its owner gets a mail that says so. Fires `student.created`. A sign-up counts as a student once its e-mail is confirmed, and is removed after 7 days without. A club whose plan has no room for another student answers `402 limit_reached`, with a message for the person who signs up; one with too many sign-ups of the last hour that nobody has confirmed, `429 rate_limited`; a club that does not exist answers `403`, as everywhere under a club's path. A registration code is claimed with it, and the free deliveries of the club are given: `access.granted` for each. A code that is none of the club's, expired or revoked: `404`; one that is used up: `409 registration_link_used_up`; whether or not the e-mail is known.
          *
          *     Codes of its own:
          *
@@ -68,12 +68,13 @@ export interface paths {
         put?: never;
         /**
          * Confirm the e-mail
-         * @description Spends a single-use token that expires after 24 hours, and opens a session. Redeem it on the user's click, never when a screen mounts. A used, an expired and a nonexistent token answer identically with `410`, so that a guesser cannot tell them apart.
+         * @description Spends a single-use token that expires after 24 hours, and opens a session. Redeem it on the user's click, never when a screen mounts. A used, an expired and a nonexistent token answer identically with `410`, so that a guesser cannot tell them apart. Where the answer says `has_password: false`, ask for a password (`POST /v1/auth/password`). A sign-up counts as a student of the club from here on: a club without a place answers `402 limit_reached`, with a message for the person, and the token stays good.
          *
          *     Codes of its own:
          *
          *     | code | status | meaning |
          *     |---|---|---|
+         *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
          *     | `token_gone` | 410 | The token or code was used, has expired, or never existed; these cannot be told apart. |
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          */
@@ -153,6 +154,7 @@ export interface paths {
          *
          *     | code | status | meaning |
          *     |---|---|---|
+         *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
          *     | `token_gone` | 410 | The token or code was used, has expired, or never existed; these cannot be told apart. |
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          */
@@ -206,10 +208,38 @@ export interface paths {
          *
          *     | code | status | meaning |
          *     |---|---|---|
+         *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
          *     | `token_gone` | 410 | The token or code was used, has expired, or never existed; these cannot be told apart. |
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          */
         post: operations["exchangeStudentCode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/auth/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Choose a password
+         * @description Gives the session's student a password where the account has none: after an invitation, a purchase or an import, or where a sign-up's password was dropped. A session that begins with `has_password: false` is the time to ask for it. Where there is one already: `409 password_exists`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `password_exists` | 409 | The account has a password already; it is changed by a reset. |
+         *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
+         */
+        post: operations["setStudentPassword"];
         delete?: never;
         options?: never;
         head?: never;
@@ -590,7 +620,7 @@ export interface paths {
         put?: never;
         /**
          * Create a student
-         * @description Creates a student without a password and sends them a token to confirm the e-mail. Fires `student.created`, and `access.granted` for each delivery that they are invited to. An e-mail that a student of the club has already: `409 email_taken`; a delivery that is none of the club's: `404`; an archived one: `409 delivery_archived`; then nothing is created. The plan's allowance of students: `402 limit_reached`.
+         * @description Creates a student without a password and sends them a token to confirm the e-mail. Fires `student.created`, and `access.granted` for each delivery that they are invited to. An e-mail that a student of the club has already: `409 email_taken`, except one of a sign-up that nobody has confirmed: the club takes it over under the given name, without the password that was offered. A delivery that is none of the club's: `404`; an archived one: `409 delivery_archived`; then nothing is created. The plan's allowance of students: `402 limit_reached`.
          *
          *     Roles: `owner`, `admin`, `editor`.
          *
@@ -655,6 +685,7 @@ export interface paths {
          *
          *     | code | status | meaning |
          *     |---|---|---|
+         *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
          *     | `email_taken` | 409 | Another student of the club has this e-mail. |
          */
@@ -1654,7 +1685,7 @@ export interface paths {
         put?: never;
         /**
          * Grant access by hand
-         * @description Gives a student access to a delivery. Fires `access.granted`. Without dates, it begins now, or with its cohort if that begins later, and lasts for the `access_days` of the delivery, else until its cohort ends, else without an end. A student who has access to it already, from elsewhere than a sale: `409 already_enrolled`; an archived delivery: `409 delivery_archived`. An end that is not after the beginning: `422`.
+         * @description Gives a student access to a delivery. Fires `access.granted`. Without dates, it begins now, or with its cohort if that begins later, and lasts for the `access_days` of the delivery, else until its cohort ends, else without an end. A student who has access to it already, from elsewhere than a sale: `409 already_enrolled`; an archived delivery: `409 delivery_archived`. An end that is not after the beginning: `422`. A sign-up that nobody has confirmed is taken over by the club, and takes a place in the plan: `402 limit_reached`.
          *
          *     Roles: `owner`, `admin`, `editor`.
          *
@@ -1662,6 +1693,7 @@ export interface paths {
          *
          *     | code | status | meaning |
          *     |---|---|---|
+         *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
          *     | `already_enrolled` | 409 | The student has access to this delivery already. |
          *     | `delivery_archived` | 409 | The delivery is archived; it is not granted any more. |
@@ -4314,6 +4346,7 @@ export interface components {
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
          *     | `method_not_allowed` | 405 | The path exists, with other methods; the header `Allow` names them. |
          *     | `email_taken` | 409 | Another student of the club has this e-mail. |
+         *     | `password_exists` | 409 | The account has a password already; it is changed by a reset. |
          *     | `already_member` | 409 | The person is a member of the club already. |
          *     | `last_owner` | 409 | The club would be left without an owner. |
          *     | `endpoint_limit_reached` | 409 | The club has as many webhook endpoints as a club may have. |
@@ -4358,7 +4391,7 @@ export interface components {
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          * @enum {string}
          */
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "already_member" | "last_owner" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "name_taken" | "public_id_taken" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "too_many_images" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable";
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "name_taken" | "public_id_taken" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "too_many_images" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable";
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -4426,6 +4459,7 @@ export interface components {
             email: string;
             /** @description Whether the e-mail was confirmed. */
             verified: boolean;
+            /** @description False for somebody who was invited or bought, until they choose one (`POST /v1/auth/password`, or a reset). */
             has_password: boolean;
             /** Format: date-time */
             created_at: string;
@@ -4529,6 +4563,14 @@ export interface components {
             code_id: string;
             /** @description The six digits out of the e-mail. */
             code: string;
+        };
+        /**
+         * @example {
+         *       "password": "a quite different phrase"
+         *     }
+         */
+        PasswordChoice: {
+            password: components["schemas"]["NewPassword"];
         };
         /**
          * @example {
@@ -10026,6 +10068,15 @@ export interface operations {
                 };
             };
             400: components["responses"]["MalformedRequest"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description The token or code was used, has expired, or never existed. All three answer byte for byte alike. */
             410: {
                 headers: {
@@ -10154,6 +10205,15 @@ export interface operations {
                 };
             };
             400: components["responses"]["MalformedRequest"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description The token or code was used, has expired, or never existed. All three answer byte for byte alike. */
             410: {
                 headers: {
@@ -10243,8 +10303,68 @@ export interface operations {
                 };
             };
             400: components["responses"]["MalformedRequest"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description The token or code was used, has expired, or never existed. All three answer byte for byte alike. */
             410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            /** @description The rate counter is down. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    setStudentPassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasswordChoice"];
+            };
+        };
+        responses: {
+            /** @description The student. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Student"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11260,6 +11380,15 @@ export interface operations {
             };
             400: components["responses"]["MalformedRequest"];
             401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description The session does not act in this organization, or what it asks is not permitted to it. */
             403: {
                 headers: {
@@ -13959,6 +14088,15 @@ export interface operations {
             };
             400: components["responses"]["MalformedRequest"];
             401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description The session does not act in this organization, or what it asks is not permitted to it. */
             403: {
                 headers: {

@@ -71,10 +71,30 @@ export async function lockPlaces(
             (SELECT coalesce(sum(adds), 0) FROM add_ons WHERE club_id = ${clubId} AND kind = 'students' AND status = 'active') AS bought
        FROM held`);
   if (!row) throw new Error('A count that is written has a row');
-  const allowance = plans[row.plan ?? defaultPlan].allowances.students;
-  const excess = Math.max(0, row.students + more - allowance.included - Number(row.bought));
-  if (excess > 0 && allowance.overage === 'refused') throw noPlaceLeft(addressee);
+  const excess = excessOf({ ...row, more });
+  if (excess === 'refused') throw noPlaceLeft(addressee);
   return { excess };
+}
+
+/**
+ * Whether the club could take one more student now, without taking the place or any lock: for sign-ups, which take it when
+ * they are confirmed (DEC-62).
+ * @throws DomainError limit_reached
+ */
+export async function requireRoom(db: Queries, clubId: Id, addressee: Addressee): Promise<void> {
+  const row = await db.one<{ students: number; plan: PlanName | null; bought: string }>(sql`
+    SELECT (coalesce((SELECT students FROM club_student_counts WHERE club_id = ${clubId}), 0)
+            + coalesce((SELECT sum(students) FROM club_student_changes WHERE club_id = ${clubId}), 0))::int AS students,
+           (SELECT plan FROM club_plans WHERE club_id = ${clubId}) AS plan,
+           (SELECT coalesce(sum(adds), 0) FROM add_ons WHERE club_id = ${clubId} AND kind = 'students' AND status = 'active') AS bought`);
+  if (row && excessOf({ ...row, more: 1 }) === 'refused') throw noPlaceLeft(addressee);
+}
+
+/** @returns by how many students the allowance is exceeded, or that the plan does not bill them */
+function excessOf(of: { students: number; plan: PlanName | null; bought: string; more: number }): number | 'refused' {
+  const allowance = plans[of.plan ?? defaultPlan].allowances.students;
+  const excess = Math.max(0, of.students + of.more - allowance.included - Number(of.bought));
+  return excess > 0 && allowance.overage === 'refused' ? 'refused' : excess;
 }
 
 function noPlaceLeft(addressee: Addressee): DomainError {

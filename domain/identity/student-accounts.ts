@@ -1,6 +1,8 @@
 /** A student's own account: confirmation, sign-in, reset, one-time code. None of them tells whether an e-mail is known. */
 import { Student } from '../../entities/identity/student.ts';
 import type { RecordOf } from '../../contract/contract.ts';
+import { IsNull } from 'typeorm';
+import { DomainError } from '../../platform/core/errors.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
@@ -11,7 +13,8 @@ import type { MailTemplate } from '../../entities/mail/values.ts';
 import { confirmAddress } from './confirmation.ts';
 import { emailNotVerified, invalidCredentials } from './credentials.ts';
 import { spendCode, tryCode } from '../mail/codes.ts';
-import { spendToken, tokenGone, withdrawTokensOf } from '../mail/one-time-tokens.ts';
+import { lockAccount, takePlaceOf } from './pending-sign-ups.ts';
+import { ownerOfToken, spendToken, tokenGone, withdrawTokensOf } from '../mail/one-time-tokens.ts';
 import { hashPassword, passwordMatches } from './passwords.ts';
 import { endSessionsOf, openSession } from './sessions.ts';
 import { presentStudent } from './student-identity.ts';
@@ -52,14 +55,29 @@ export async function signInStudent(
   });
 }
 
-/** Spends the mailed token and opens a session. @throws DomainError token_gone */
+/**
+ * Spends the mailed token and opens a session.
+ * @throws DomainError token_gone; limit_reached (the club has no place any more: the token stays good)
+ */
 export async function verifyStudentEmail({ db }: VaultDeps, token: string, now: Date): Promise<StudentSession> {
   return db.transaction(async (tx) => {
-    const spent = await spendToken(tx, ['student_verify_email', 'student_invitation'], token, now);
-    if (spent.studentId === null) throw tokenGone();
-    await confirmAddress(tx, 'student', spent.studentId, 'sign_up', now);
-    return openStudentSession(tx, spent.studentId, now);
+    const purposes = ['student_verify_email', 'student_invitation'] as const;
+    const held = await lockToConfirm(tx, await ownerOfToken(tx, purposes, token, now));
+    await spendToken(tx, purposes, token, now);
+    await confirmAddress(tx, 'student', held.account.id, 'sign_up', now);
+    await takePlaceOf(tx, held, now);
+    return openStudentSession(tx, held.account.id, now);
   });
+}
+
+/**
+ * Locks a student whose address was proved: after the club's count, if this makes them count, and before their tokens.
+ * @throws DomainError token_gone for somebody who was removed; limit_reached
+ */
+async function lockToConfirm(tx: Transaction, studentId: Id) {
+  const { account, places } = await lockAccount(tx, sql`id = ${studentId}`, { addressee: 'person' });
+  if (!account) throw tokenGone();
+  return { account, places };
 }
 
 /** Mails the confirmation again, to whom it is still missing from. */
@@ -84,7 +102,7 @@ export async function requestStudentCode(
   return { accepted: true, code_id: codeId ?? newId() };
 }
 
-/** Sets a new password; every other session and every mailed token ends. @throws DomainError token_gone */
+/** Sets a new password; every other session and every mailed token ends. @throws DomainError token_gone, limit_reached */
 export async function confirmStudentPasswordReset(
   { db }: VaultDeps,
   { token, password }: { token: string; password: string },
@@ -92,8 +110,11 @@ export async function confirmStudentPasswordReset(
 ): Promise<StudentSession> {
   const passwordHash = await hashPassword(password);
   return db.transaction(async (tx) => {
-    const { studentId } = await spendToken(tx, ['student_reset_password'], token, now);
-    if (studentId === null) throw tokenGone();
+    const purposes = ['student_reset_password'] as const;
+    const held = await lockToConfirm(tx, await ownerOfToken(tx, purposes, token, now));
+    await spendToken(tx, purposes, token, now);
+    const studentId = held.account.id;
+    await takePlaceOf(tx, held, now);
     // Whoever read this mail owns the address: it is confirmed as well.
     await tx.run(
       sql`UPDATE students SET password_hash = ${passwordHash}, verified_at = coalesce(verified_at, ${now}) WHERE id = ${studentId}`,
@@ -106,7 +127,8 @@ export async function confirmStudentPasswordReset(
 
 /**
  * Exchanges a code for a session. Trying comes first and is committed by itself, so that no two guesses share a try.
- * @throws DomainError token_gone for a wrong, used, expired or unknown code, one of another request, and an unknown e-mail alike
+ * @throws DomainError token_gone for a wrong, used, expired or unknown code, one of another request, and an unknown e-mail alike;
+ *   limit_reached
  */
 export async function exchangeStudentCode(
   { db, vault }: VaultDeps,
@@ -118,16 +140,34 @@ export async function exchangeStudentCode(
   const studentId = await db.transaction((tx) => tryCode(tx, vault, tried, now));
   if (studentId === undefined) throw tokenGone();
   return db.transaction(async (tx) => {
-    await lockStudentForCode(tx, studentId);
+    const held = await lockToConfirm(tx, studentId);
     if (!(await spendCode(tx, vault, tried))) throw tokenGone();
     await confirmAddress(tx, 'student', studentId, 'other', now);
+    await takePlaceOf(tx, held, now);
     return openStudentSession(tx, studentId, now);
   });
 }
 
-/** Students come before their tokens in the order of locks (ENG-6). A code of somebody who was removed is gone, too. */
-async function lockStudentForCode(tx: Transaction, studentId: Id): Promise<void> {
-  await tx.run(sql`SELECT FROM students WHERE id = ${studentId} FOR NO KEY UPDATE`);
+/**
+ * Gives a student who has none a password: somebody who was invited, or whose sign-up's password was dropped.
+ * @throws DomainError password_exists
+ */
+export async function setStudentPassword(
+  { db }: VaultDeps,
+  studentId: Id,
+  password: string,
+): Promise<RecordOf<'Student'>> {
+  const passwordHash = await hashPassword(password);
+  return db.transaction(async (tx) => {
+    const { affected } = await tx.manager.update(
+      Student,
+      { id: studentId, passwordHash: IsNull(), removedAt: IsNull() },
+      { passwordHash },
+    );
+    if (affected === 0)
+      throw new DomainError('password_exists', 'The account has a password already: it is changed by a reset.');
+    return presentStudent(await getStudent(tx, studentId));
+  });
 }
 
 export interface EmailInClub {

@@ -97,6 +97,22 @@ export async function spendToken(
   return spent;
 }
 
+/**
+ * Whose student's token this is, without spending it: the student is locked before the token (ENG-6).
+ * @throws DomainError token_gone, as `spendToken`
+ */
+export async function ownerOfToken(
+  tx: Transaction,
+  purposes: readonly TokenPurpose[],
+  token: string,
+  now: Date,
+): Promise<Id> {
+  const owner = await tx.one<{ studentId: Id | null }>(sql`SELECT student_id AS "studentId" FROM one_time_tokens
+      WHERE token_hash = ${sha256(token)} AND purpose = ANY(${purposes}) AND expires_at > ${now}`);
+  if (!owner?.studentId) throw tokenGone();
+  return owner.studentId;
+}
+
 /** Takes back everything that was mailed to a person: after a new address, a new password or the person's removal. */
 export async function withdrawTokensOf(tx: Transaction, owner: TokenOwner): Promise<void> {
   const [column, ownerId] = ownerColumn(owner);

@@ -14,6 +14,7 @@ export const errorStatus = {
   not_found: 404,
   method_not_allowed: 405,
   email_taken: 409,
+  password_exists: 409,
   already_member: 409,
   last_owner: 409,
   endpoint_limit_reached: 409,

@@ -176,7 +176,7 @@ async function activitiesOf(
     }),
     upkeep: {
       ...sweepActivities(db, () => {}),
-      ...retentionActivities({ db, storage: await testObjectStore() }),
+      ...retentionActivities({ db, vault, storage: await testObjectStore() }),
     },
     sales: relay.carryingAfterEach(salesActivities(notices)),
     imports: studentImportActivities(await importDeps()),

@@ -1,5 +1,6 @@
 /** Clubs, their administrators and members, and their students: real rows, made by the domain's own functions where it has them. */
 import { Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { AccountOpener } from '../../../entities/identity/values.ts';
 import type { Language, Role } from '../../../entities/clubs/values.ts';
 import { createOrganization } from '../../../domain/clubs/organizations.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -72,14 +73,20 @@ export async function buildMember(clubId: Id, role: Role): Promise<TestAdministr
 /** A confirmed student with a session; raises no fact. */
 export async function buildStudent(
   clubId: Id,
-  { name = 'Stella Student', verified = true, email: given = '', createdAt = new Date() } = {},
+  {
+    name = 'Stella Student',
+    verified = true,
+    email: given = '',
+    createdAt = new Date(),
+    openedBy = 'club' as AccountOpener,
+  } = {},
 ): Promise<TestStudent> {
   const source = await testDatabase();
   const id = newId();
   const email = given || `student-${id}@example.com`;
   await source.query(
-    `INSERT INTO students (id, club_id, name, email, password_hash, verified_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-    [id, clubId, name, email, await passwordHash, verified ? new Date() : null, createdAt],
+    `INSERT INTO students (id, club_id, name, email, password_hash, verified_at, created_at, opened_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [id, clubId, name, email, await passwordHash, verified ? new Date() : null, createdAt, openedBy],
   );
   const { token } = await source.transaction((tx) => openSession(new Transaction(tx), 'student', id, new Date()));
   return { id, email, token };

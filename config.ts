@@ -11,11 +11,14 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Thrown by {@link readConfig}: `problems` holds one sentence a mistake. Names only, never a value: a value may be a secret. */
 export class ConfigError extends StartProblem {
-  constructor(readonly problems: readonly string[]) {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
     super(
       `The configuration has ${problems.length} mistake(s):\n${problems.map((problem) => `  - ${problem}`).join('\n')}`,
     );
     this.name = 'ConfigError';
+    this.problems = problems;
   }
 }
 

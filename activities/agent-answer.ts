@@ -1,10 +1,8 @@
 /** The activity of `agent-answer/<question id>`. */
-import { cancellationSignal, heartbeat } from '@temporalio/activity';
+import { cancellationSignal } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import { stepAnswer, type AnswerDeps } from '../domain/agents/answers/answer-step.ts';
-import { timeOfStep } from './clock.ts';
-
-export type AgentAnswerActivities = ReturnType<typeof agentAnswerActivities>;
+import { heartbeating, timeOfStep } from './step.ts';
 
 /** Several fit into the time limit of the workflow. */
 const heartbeatEveryMs = 3_000;
@@ -12,14 +10,8 @@ const heartbeatEveryMs = 3_000;
 export function agentAnswerActivities(deps: AnswerDeps) {
   return {
     /** Takes the answer one step further; it may stream for minutes. @param now the workflow's time in Unix milliseconds */
-    async generateAnswer(questionId: string, now: number) {
-      const beating = setInterval(() => heartbeat(), heartbeatEveryMs);
-      try {
-        return await stepAnswer(deps, questionId, timeOfStep(now), stopOfWorker());
-      } finally {
-        clearInterval(beating);
-      }
-    },
+    generateAnswer: (questionId: string, now: number) =>
+      heartbeating(() => stepAnswer(deps, questionId, timeOfStep(now), stopOfWorker()), heartbeatEveryMs),
   };
 }
 

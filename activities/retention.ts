@@ -4,8 +4,6 @@ import type { VaultDeps } from '../domain/deps.ts';
 import { removeOldSignUps } from '../domain/students/students.ts';
 import type { MediaDeps } from '../domain/media/media.ts';
 
-export type RetentionActivities = ReturnType<typeof retentionActivities>;
-
 /** What one batch of each kind came to, in rows. */
 export type RetentionRound = { more: boolean } & Readonly<Record<string, number | boolean>>;
 

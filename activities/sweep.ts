@@ -1,20 +1,29 @@
 /** The activities of the sweeper. */
 import { deleteEndedAnswerLogs } from '../domain/agents/answers/answer-logs.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
-import { removeExpired, rescueOverdue } from '../platform/engine/sweeper.ts';
-
-export type SweepActivities = ReturnType<typeof sweepActivities>;
+import { forgetFaults } from '../platform/engine/faults.ts';
+import { IncompleteRound, removeExpired, rescueOverdue } from '../platform/engine/sweeper.ts';
 
 export function sweepActivities(db: Database, onRescued: (count: number) => void) {
   return {
-    /** @param now the workflow's time in Unix milliseconds @returns how many workflows were woken */
+    /**
+     * @param now the workflow's time in Unix milliseconds
+     * @returns how many workflows were woken
+     * @throws IncompleteRound
+     */
     async rescueOverdue(now: number): Promise<number> {
-      const count = await rescueOverdue(db, new Date(now));
-      onRescued(count);
-      return count;
+      try {
+        const count = await rescueOverdue(db, new Date(now));
+        onRescued(count);
+        return count;
+      } catch (error) {
+        if (error instanceof IncompleteRound) onRescued(error.rescued);
+        throw error;
+      }
     },
-    /** Removes expired rows and the logs of answers that have ended. @param now as above */
+    /** Removes expired rows, faults that have not come again, and the logs of answers that have ended. @param now as above */
     async removeExpired(now: number): Promise<void> {
+      await forgetFaults(db, new Date(now));
       await removeExpired(db.source, new Date(now));
       await deleteEndedAnswerLogs(db, new Date(now));
     },

@@ -46,6 +46,11 @@ export interface OperationRequest<Op extends OperationId> {
   deps: Deps;
   /** When the request was received, by the API's clock: the only clock of business decisions. */
   now: Date;
+  /**
+   * Charges the club for what a student's call on one of its paths is about to change (DEC-53); for every other call it does
+   * nothing. @throws DomainError rate_limited
+   */
+  chargeChange: () => Promise<void>;
   /** Only for operations that ask for a session. @throws Error where the contract asks for none */
   caller: Caller;
   /** Only for operations that students alone call. */

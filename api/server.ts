@@ -1,5 +1,4 @@
 /** The API process: reads its configuration, serves until it is asked to stop, then drains. */
-import '../platform/core/node-version.ts';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';

@@ -4,6 +4,7 @@
  */
 import type Anthropic from '@anthropic-ai/sdk';
 import { askProduct } from './agents/asking.ts';
+import { measureFeeds } from './agents/feeds.ts';
 import { measureLatency } from './agents/latency.ts';
 import { onAgentScene, pick, type Scene } from './agents/scene.ts';
 import { measureStreams } from './agents/streams.ts';
@@ -15,12 +16,17 @@ const measurements: Readonly<Record<string, (scene: Scene, request: Anthropic.Me
     streams: measureStreams,
   };
 
-export const agentMeasurements = Object.keys(measurements);
+/** Needs Postgres alone. */
+const feeds = 'feeds';
+
+export const agentMeasurements = [...Object.keys(measurements), feeds];
 
 const warmUpQuestions = 40;
 
 /** @param wanted the names of those to run, of `agentMeasurements` */
 export async function benchAgents(wanted: readonly string[]): Promise<void> {
+  if (wanted.includes(feeds)) await measureFeeds();
+  if (wanted.every((name) => name === feeds)) return;
   await onAgentScene(async (scene) => {
     progress('warming up');
     const request = await warmUp(scene);

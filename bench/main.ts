@@ -2,7 +2,6 @@
  * `npm run bench -- webhooks [measurement] | agents | api | import | reads | retrieval [measurement] | sales | urgency`: each figure beside its
  * ceiling or its own baseline, in one run, a line a figure.
  */
-import '../platform/core/node-version.ts';
 import { agentMeasurements, benchAgents } from './agents.ts';
 import { benchApi } from './api.ts';
 import { benchImport } from './import.ts';

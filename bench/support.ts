@@ -3,9 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { describeExit, startChild, type Child } from '../dev/children.ts';
 import { freePorts } from '../dev/ports.ts';
+import { scriptArguments } from '../dev/project.ts';
 import { until } from '../dev/readiness.ts';
 import { startStack, type PartName, type Stack } from '../dev/stack.ts';
 
@@ -53,7 +53,7 @@ export async function onFreshStack(
       const child = startChild({
         name: script,
         command: process.execPath,
-        args: ['--import', 'tsx', fileURLToPath(new URL(`../${script}`, import.meta.url))],
+        args: scriptArguments(script),
         env: { ...env, ...extra, [portVariable]: String(port) },
         logFile: path.join(directory, `${script.replaceAll('/', '-')}.log`),
       });

@@ -8,6 +8,10 @@ export interface StreamEvent {
 
 /** Events that come one after another, each when the one before it was taken. */
 export class EventStream<Event extends StreamEvent = StreamEvent> {
+  readonly open: (closed: AbortSignal) => AsyncIterable<Event>;
+
   /** @param open begins the stream; the signal says that nobody takes events any more, and the events then end */
-  constructor(readonly open: (closed: AbortSignal) => AsyncIterable<Event>) {}
+  constructor(open: (closed: AbortSignal) => AsyncIterable<Event>) {
+    this.open = open;
+  }
 }

@@ -1,6 +1,6 @@
 /**
  * Finds, or installs, the programs of the development stack that npm does not bring. Run by itself, it makes sure that
- * all of them are there: `tsx dev/components.ts`.
+ * all of them are there: `npm run components`.
  */
 import { access, constants, stat } from 'node:fs/promises';
 import path from 'node:path';

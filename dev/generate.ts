@@ -2,7 +2,6 @@
  * `npm run generate` writes every file that is derived from another one; with `--check` it fails when a committed file differs
  * from the text that it would write.
  */
-import '../platform/core/node-version.ts';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { generatedFiles, placeOf } from '../contract/generate.ts';

@@ -1,5 +1,4 @@
 /** What a script tells its user when it cannot go on: a message without a stack trace, and exit code 1. */
-import '../platform/core/node-version.ts';
 
 /** Something that the user can put right. The message is complete: what happened, and what to do. */
 export class Problem extends Error {

@@ -15,6 +15,7 @@ import { rollUpWords } from './knowledge/words.ts';
 import { moveCertificatesTo } from './learning/certificates/certificates.ts';
 import { purgeStudentFromLearning } from './learning/student-removal.ts';
 import { withdrawTokensOf } from './mail/one-time-tokens.ts';
+import { inspectLeft } from './media/completion.ts';
 import { forgetAddressesOf } from './mail/requests.ts';
 import { eraseDue, purgeStudentFromMedia } from './media/erasure.ts';
 import { retainNotices } from './sales/retention.ts';
@@ -132,6 +133,13 @@ export const contexts = {
     eraseStudent: (tx, { studentId }, now) => purgeStudentFromMedia(tx, studentId, now),
     changeEmail: null,
     retention: [
+      {
+        async run(deps, now) {
+          const { inspected, more } = await inspectLeft(deps, now);
+          return { rows: { mediaInspected: inspected }, more };
+        },
+        waitsForOthers: true,
+      },
       {
         async run(deps, now) {
           const { erased, refused, more } = await eraseDue(deps, now);

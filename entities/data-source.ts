@@ -36,9 +36,11 @@ import { StudentImport } from './access/student-import.ts';
 import { Club } from './clubs/club.ts';
 import { Invitation } from './clubs/invitation.ts';
 import { Membership } from './clubs/membership.ts';
+import { FailingStep } from './facts/failing-step.ts';
 import { Fact } from './facts/fact.ts';
 import { ListTally } from './facts/list-tally.ts';
 import { ListTallyChange } from './facts/list-tally-change.ts';
+import { UpkeepRound } from './facts/upkeep-round.ts';
 import { Wake } from './facts/wake.ts';
 import { AdministratorSession } from './identity/administrator-session.ts';
 import { Administrator } from './identity/administrator.ts';
@@ -87,10 +89,12 @@ import { WakeNumbers1763770000000 } from './migrations/1763770000000-wake-number
 import { LeasedRows1763771000000 } from './migrations/1763771000000-leased-rows.ts';
 import { FailingRows1763772000000 } from './migrations/1763772000000-failing-rows.ts';
 import { Priorities1763773000000 } from './migrations/1763773000000-priorities.ts';
-import { CodeFailures1795353000000 } from './migrations/1795353000000-code-failures.ts';
-import { PendingSignUps1795354200000 } from './migrations/1795354200000-pending-sign-ups.ts';
+import { CodeFailures1795354900000 } from './migrations/1795354900000-code-failures.ts';
+import { PendingSignUps1795354901000 } from './migrations/1795354901000-pending-sign-ups.ts';
 import { SessionsAndAddresses1795351000000 } from './migrations/1795351000000-sessions-and-addresses.ts';
 import { RecordedFacts1795352520000 } from './migrations/1795352520000-recorded-facts.ts';
+import { FailingSteps1795353600000 } from './migrations/1795353600000-failing-steps.ts';
+import { MediaInspection1795354367000 } from './migrations/1795354367000-media-inspection.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -155,6 +159,7 @@ const entities = [
   AccessDelivery,
   Enrollment,
   Fact,
+  FailingStep,
   Invitation,
   Lesson,
   LessonComment,
@@ -190,6 +195,7 @@ const entities = [
   SubscriptionMark,
   TransactionalMail,
   CodeFailureCount,
+  UpkeepRound,
   Wake,
   WebhookAttempt,
   WebhookDelivery,
@@ -205,22 +211,22 @@ const migrations = [
   WebhookHistory1763730000000,
   Access1763740000000,
   RegistrationLinks1763741000000,
+  Learning1763742000000,
+  Standing1763743000000,
   Certificates1763744000000,
   Sales1763745000000,
   Billing1763746000000,
-  Learning1763742000000,
-  Standing1763743000000,
-  Lists1763748000000,
   StudentImports1763747000000,
+  Lists1763748000000,
   NoticeAddresses1763749000000,
   SubscriptionTargets1763749100000,
   StudentImportAddresses1763750000000,
   Agents1763760000000,
-  PassagesInPlace1763763000000,
-  AgentDeliveries1763765000000,
-  Retrieval1763764000000,
-  AgentMonths1763767000000,
   MediaErasure1763761000000,
+  PassagesInPlace1763763000000,
+  Retrieval1763764000000,
+  AgentDeliveries1763765000000,
+  AgentMonths1763767000000,
   OpenCharges1763768000000,
   WakeNumbers1763770000000,
   LeasedRows1763771000000,
@@ -228,8 +234,10 @@ const migrations = [
   Priorities1763773000000,
   SessionsAndAddresses1795351000000,
   RecordedFacts1795352520000,
-  CodeFailures1795353000000,
-  PendingSignUps1795354200000,
+  FailingSteps1795353600000,
+  MediaInspection1795354367000,
+  CodeFailures1795354900000,
+  PendingSignUps1795354901000,
 ];
 
 export interface DatabaseSettings {

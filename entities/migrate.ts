@@ -1,5 +1,4 @@
-/** `tsx entities/migrate.ts`: brings the database to the newest schema. Several processes may call it at once. */
-import '../platform/core/node-version.ts';
+/** `node --import ./platform/load.mjs entities/migrate.ts` brings the database to the newest schema. Several processes may call it at once. */
 import { ConfigError, readConfig } from '../config.ts';
 import { createDataSource } from './data-source.ts';
 import type { DataSource } from 'typeorm';

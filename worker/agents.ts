@@ -3,11 +3,10 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { AnswerDeps } from '../domain/agents/answers/answer-step.ts';
 import { answerRules } from '../domain/agents/answers/answers.policy.ts';
-import { answersChannel } from '../domain/agents/answers/answers-channel.ts';
+import { createAnswersNotifier } from '../domain/agents/answers/answers-channel.ts';
 import { createDeltaLog } from '../domain/agents/answers/delta-log.ts';
 import { createModel } from '../platform/infra/model/model.ts';
 import { retrieve } from '../domain/knowledge/retrieval.ts';
-import { createNotifier } from '../platform/infra/postgres/notifier.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import type { ObjectStore } from '../platform/infra/object-store.ts';
@@ -23,10 +22,8 @@ export function createAnswerDeps(
   failpoint: (name: string) => Promise<void>,
 ): AnswerDeps {
   const { source } = db;
-  const notifier = createNotifier(
-    source,
-    (error) => log.warn({ error: describeError(error) }, 'the API was not notified of an answer; it polls'),
-    answersChannel,
+  const { notify } = createAnswersNotifier(source, (error) =>
+    log.warn({ error: describeError(error) }, 'the API was not notified of an answer; it polls'),
   );
   return {
     db,
@@ -38,11 +35,11 @@ export function createAnswerDeps(
     askModel: createModel(config.model, answerRules),
     log: createDeltaLog({
       source,
-      notify: () => notifier.notify(),
+      notify,
       onError: (error) => log.warn({ error: describeError(error) }, 'answers could not be written; it is tried again'),
       failpoint,
     }),
-    notify: () => notifier.notify(),
+    notify,
     onEnd(report) {
       const { model, status, error_code: code = '' } = report;
       answers.inc({ status, code });

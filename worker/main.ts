@@ -1,19 +1,17 @@
 /** The worker process: the relay, and a Temporal worker for each task queue, on one connection. */
-import '../platform/core/node-version.ts';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { NativeConnection, Runtime, Worker, type Logger as TemporalLogger } from '@temporalio/worker';
+import { Client } from '@temporalio/client';
+import {
+  NativeConnection,
+  Runtime,
+  Worker,
+  type ActivityInterceptorsFactory,
+  type Logger as TemporalLogger,
+} from '@temporalio/worker';
 import { collectDefaultMetrics, register } from 'prom-client';
 import type { Logger } from 'pino';
-import { addOnActivities } from '../activities/add-on.ts';
-import { agentAnswerActivities } from '../activities/agent-answer.ts';
-import { endpointGateActivities } from '../activities/endpoint-gate.ts';
-import { retentionActivities } from '../activities/retention.ts';
-import { salesActivities } from '../activities/sales.ts';
-import { sourceIndexActivities } from '../activities/source-index.ts';
-import { studentImportActivities } from '../activities/student-import.ts';
-import { sweepActivities } from '../activities/sweep.ts';
-import { transactionalMailActivities } from '../activities/transactional-mail.ts';
+import type { ActivityDeps } from '../activities/index.ts';
 import { readConfig, type Config } from '../config.ts';
 import { createPaymentProcessor } from '../platform/infra/payments.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
@@ -24,18 +22,19 @@ import { StartProblem } from '../platform/core/start-problem.ts';
 import { createLogger, openDatabase, runProcess } from '../platform/infra/process.ts';
 import { createVault } from '../platform/infra/vault.ts';
 import { taskQueues, type TaskQueue } from '../platform/engine/workflow-types.ts';
-import type { DeliveryDeps } from '../domain/webhooks/deliveries/attempts.ts';
 import { createEgress } from '../platform/infra/egress/egress.ts';
 import { postThrough } from '../domain/webhooks/deliveries/post.ts';
-import { activitiesOn, type Activities } from './activities.ts';
+import { activitiesOn } from './activities.ts';
 import { errorsAsCodes } from './activity-errors.ts';
 import { createAnswerDeps } from './agents.ts';
 import { failpointFrom } from './failpoints.ts';
-import { createLocalAttempts, noLocalAttempts } from './local-attempts.ts';
-import { attempts, mails, notices, registerBacklogGauges, rescued, sources } from './metrics.ts';
+import { createAttemptPlaces, noLocalAttempts } from './attempt-places.ts';
+import { mails, notices, registerBacklogGauges, rescued, sources } from './metrics.ts';
 import { startRelay } from './relay.ts';
-import { ensureSchedules } from './schedules.ts';
+import { ensureSchedules, keepSchedules } from './schedules.ts';
 import { createSmtpSender, type SmtpSender } from '../platform/infra/smtp.ts';
+import { faultsAsAnswers } from './step-faults.ts';
+import { watchSweeps } from './sweep-watch.ts';
 import { cachedWorkflows, slots } from './task-queues.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 import { createWorkflowClient } from './workflow-client.ts';
@@ -70,56 +69,59 @@ export async function startWorker(
   const smtp = createSmtpSender(config.mail);
   const bulkSmtp = createSmtpSender({ ...config.mail, smtpUrl: config.mail.bulkSmtpUrl });
   const storage = createObjectStore(config.storage);
-  const localAttempts = createLocalAttempts();
+  const attemptPlaces = createAttemptPlaces();
   const failpoint = failpointFrom(env);
-  const delivery: DeliveryDeps = {
+  const answers = createAnswerDeps(config, db, storage, log, failpoint);
+  const links = { classroomUrl: config.classroomUrl, dashboardUrl: config.dashboardUrl };
+  const mailsThrough = ({ sendMail }: SmtpSender): ActivityDeps['mails'] => ({
     db,
     vault,
-    post: postThrough(egress.dispatcher, config.serviceName),
-    random: Math.random,
-    onAttempt: ({ outcome }) => attempts.inc({ outcome }),
+    sendMail,
+    links,
+    onOutcome(outcome, error) {
+      mails.inc({ outcome });
+      if (error) log.warn({ error: describeError(error) }, 'a mail was not accepted; it is tried again');
+    },
+  });
+  const deps: ActivityDeps = {
+    db,
+    vault,
+    storage,
     failpoint,
-  };
-  const answering = createAnswerDeps(config, db, storage, log, failpoint);
-  const links = { classroomUrl: config.classroomUrl, dashboardUrl: config.dashboardUrl };
-  const sales = salesActivities({ db, vault, onOutcome: (outcome) => notices.inc({ outcome }), failpoint });
-  const mailActivities = ({ sendMail }: SmtpSender) =>
-    transactionalMailActivities({
+    deliveries: {
       db,
       vault,
-      sendMail,
-      links,
-      onOutcome(outcome, error) {
-        mails.inc({ outcome });
-        if (error) log.warn({ error: describeError(error) }, 'a mail was not accepted; it is tried again');
-      },
-    });
-  const activities: Activities = {
-    webhookDelivery: localAttempts.activities(delivery),
-    endpointGate: endpointGateActivities({ db, vault }),
-    transactionalMail: mailActivities(smtp),
-    salesNotice: sales,
-    subscriptionEnd: sales,
-    studentImport: studentImportActivities({ db, vault, storage, failpoint }),
-    addOn: addOnActivities({ db, processor: createPaymentProcessor(config.stripe) }),
-    agentAnswer: agentAnswerActivities(answering),
-    sourceIndex: sourceIndexActivities({
+      post: postThrough(egress.dispatcher, config.serviceName),
+      random: Math.random,
+      places: attemptPlaces.places,
+      onAttempt: attemptPlaces.onAttempt,
+      failpoint,
+    },
+    mails: mailsThrough(smtp),
+    notices: { db, vault, onOutcome: (outcome) => notices.inc({ outcome }), failpoint },
+    addOns: { db, processor: createPaymentProcessor(config.stripe) },
+    answers,
+    sources: {
       db,
       storage,
       onFault: (error) => log.warn({ error: describeError(error) }, 'a source was not indexed; it is tried again'),
       onOutcome: (outcome) => sources.inc({ outcome }),
       failpoint,
-    }),
-    sweep: sweepActivities(db, (count) => rescued.inc(count)),
-    retention: retentionActivities({ db, vault, storage }),
+    },
+    onRescued: (count) => rescued.inc(count),
   };
 
   const connection = await connectTemporal(config.temporal.address);
   const served = config.worker.taskQueues.length > 0 ? config.worker.taskQueues : taskQueues;
-  const bulkActivities: Activities = { ...activities, transactionalMail: mailActivities(bulkSmtp) };
-  const activitiesFor = (queue: TaskQueue) => activitiesOn(queue, queue === 'bulk-mail' ? bulkActivities : activities);
-  const workers = await createWorkers(connection, config, served, activitiesFor, log);
-  await ensureSchedules(connection, config.temporal.namespace);
+  const bulkDeps: ActivityDeps = { ...deps, mails: mailsThrough(bulkSmtp) };
+  const activitiesFor = (queue: TaskQueue) => activitiesOn(queue, queue === 'bulk-mail' ? bulkDeps : deps);
+  const interceptors = [errorsAsCodes(log), faultsAsAnswers(db, log)];
+  const workers = await createWorkers(connection, config, served, { activitiesFor, interceptors }, log);
+  const { schedule: scheduleClient } = new Client({ connection, namespace: config.temporal.namespace });
+  await ensureSchedules(scheduleClient);
+  const stopKeepingSchedules = keepSchedules(scheduleClient, (error) =>
+    log.warn({ error: describeError(error) }, 'the schedules could not be looked at; it is tried again'),
+  );
   const running = Promise.all(workers.map((worker) => worker.run()));
   running.catch((error: unknown) => {
     log.fatal({ error: describeError(error) }, 'a Temporal worker failed');
@@ -129,16 +131,18 @@ export async function startWorker(
     db,
     databaseUrl: config.database.url.reveal(),
     workflows: createWorkflowClient(connection, config.temporal.namespace),
-    localAttempts: served.includes('webhooks') ? localAttempts : noLocalAttempts,
+    localAttempts: served.includes('webhooks') ? attemptPlaces : noLocalAttempts,
     log,
     failpoint,
   });
-  const unregisterGauges = registerBacklogGauges(source);
+  const sweeps = watchSweeps(db);
+  const unregisterGauges = registerBacklogGauges(source, sweeps);
 
   let accepting = true;
+  const isSweptInTime = () => !served.includes('upkeep') || sweeps.isInTime();
   const health = await serveHealth(
     config,
-    () => accepting && relay.isAlive() && workers.every((worker) => worker.getState() === 'RUNNING'),
+    () => accepting && relay.isAlive() && isSweptInTime() && workers.every((worker) => worker.getState() === 'RUNNING'),
   );
   log.info({ port: health.port }, 'the worker is running');
 
@@ -146,11 +150,13 @@ export async function startWorker(
     port: health.port,
     async stop() {
       accepting = false;
+      stopKeepingSchedules();
+      sweeps.stop();
       unregisterGauges();
       await relay.stop();
       for (const worker of workers) worker.shutdown();
       await running;
-      answering.log.close();
+      answers.log.close();
       await connection.close();
       smtp.close();
       bulkSmtp.close();
@@ -186,12 +192,17 @@ async function connectTemporal(address: string): Promise<NativeConnection> {
   }
 }
 
+interface Served {
+  activitiesFor: (queue: TaskQueue) => object;
+  interceptors: ActivityInterceptorsFactory[];
+}
+
 /** A worker for each task queue that is served; all of them load the same bundle of workflows. */
 async function createWorkers(
   connection: NativeConnection,
   { temporal: { namespace }, worker: { workflowBundleFile } }: Config,
   served: readonly TaskQueue[],
-  activitiesFor: (queue: TaskQueue) => object,
+  { activitiesFor, interceptors }: Served,
   log: Logger,
 ): Promise<Worker[]> {
   const bundle = await workflowBundle(workflowBundleFile, temporalLogger(log));
@@ -203,7 +214,7 @@ async function createWorkers(
         taskQueue,
         workflowBundle: bundle,
         activities: activitiesFor(taskQueue),
-        interceptors: { activity: [errorsAsCodes(log)] },
+        interceptors: { activity: interceptors },
         shutdownGraceTime: shutdownGraceMs,
         maxCachedWorkflows: cachedWorkflows,
         maxHeartbeatThrottleInterval: heartbeatsEveryMs,

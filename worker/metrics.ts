@@ -3,6 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, Gauge, Histogram, register } from 'prom-client';
 import type { DataSource } from 'typeorm';
 import { countOfDueRows } from '../platform/engine/due-rows.ts';
+import { failingSteps } from '../platform/engine/faults.ts';
+import type { SweepWatch } from './sweep-watch.ts';
 
 export const attempts = new Counter({
   name: 'webhook_attempts_total',
@@ -57,6 +59,12 @@ export const rescued = new Counter({
   help: 'Workflows that the sweeper started or signaled because their row was overdue; constant in normal life.',
 });
 
+export const stepFaults = new Counter({
+  name: 'workflow_step_faults_total',
+  help: 'Steps of workflows that failed by a fault of ours and are tried again after a growing pause, by workflow type.',
+  labelNames: ['workflow'],
+});
+
 export const relayed = new Counter({
   name: 'relay_sent_total',
   help: 'Facts fanned out and wakes sent by the relay.',
@@ -86,7 +94,7 @@ interface BacklogGauge {
 }
 
 /** Gauges that are read from Postgres when they are asked for. @returns takes them away again */
-export function registerBacklogGauges(source: DataSource): () => void {
+export function registerBacklogGauges(source: DataSource, sweeps: Pick<SweepWatch, 'ageSeconds'>): () => void {
   const gauges: BacklogGauge[] = [
     { name: 'facts_waiting', help: 'Facts not yet fanned out.', sql: `SELECT count(*)::int AS value FROM facts` },
     {
@@ -132,9 +140,21 @@ export function registerBacklogGauges(source: DataSource): () => void {
     },
     {
       name: 'workflow_rows_due',
-      help: 'Rows whose workflow has something to do now and that no worker has leased, by workflow type; counted up to 10,000.',
+      help: 'Rows whose workflow has something to do now, that no worker has leased and whose last step did not fail, by workflow type; counted up to 10,000.',
       labelNames: ['workflow'],
       sql: () => countOfDueRows(source),
+    },
+    {
+      name: 'workflow_rows_failing',
+      help: 'Rows whose last step failed by a fault of ours, by workflow type; they are tried again after a growing pause.',
+      labelNames: ['workflow'],
+      sql: failingSteps('count(*)::int'),
+    },
+    {
+      name: 'workflow_rows_failing_age_seconds',
+      help: 'For how long the rows fail whose last step failed by a fault of ours: the longest, by workflow type.',
+      labelNames: ['workflow'],
+      sql: failingSteps(`extract(epoch FROM clock_timestamp() - min(failing_since))::float`),
     },
   ];
   for (const { name, help, labelNames = [], sql } of gauges) {
@@ -152,7 +172,15 @@ export function registerBacklogGauges(source: DataSource): () => void {
       },
     });
   }
+  const roundAge: Gauge = new Gauge({
+    name: 'sweeper_round_age_seconds',
+    help: 'Seconds since the sweeper has last looked at every kind of row, in any worker.',
+    collect() {
+      roundAge.set(sweeps.ageSeconds() ?? Number.NaN);
+    },
+  });
   return () => {
     for (const { name } of gauges) register.removeSingleMetric(name);
+    register.removeSingleMetric('sweeper_round_age_seconds');
   };
 }

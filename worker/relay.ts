@@ -1,5 +1,6 @@
 /** The relay: carries facts and wakes from Postgres to Temporal, round robin over clubs (ENG-3, ENG-4, ENG-9). */
 import type { Logger } from 'pino';
+import type { DataSource } from 'typeorm';
 import { bulk, type Priority } from '../entities/facts/values.ts';
 import type { Id } from '../platform/core/ids.ts';
 import { relayChannel } from '../platform/infra/postgres/notifier.ts';
@@ -21,7 +22,7 @@ import {
 } from '../platform/engine/relay-queue.ts';
 import { workflowTypes } from '../platform/engine/workflow-types.ts';
 import { contextsInLockOrder, type CausedWorkflow } from '../domain/contexts.ts';
-import type { LocalAttempts } from './local-attempts.ts';
+import type { LocalStarts } from './attempt-places.ts';
 import { relayed, relayErrors } from './metrics.ts';
 import { isEngineAway, type WorkflowClient } from './workflow-client.ts';
 
@@ -36,6 +37,11 @@ const openToBulk = 3 / 4;
  * connections of a worker's bulk mail send. What waits stays in Postgres, where urgent work overtakes it, and does not fill the engine.
  */
 const bulkWakeMs = 250;
+/**
+ * A relay with hardly a free place gathers some more, or waits so long, before it claims: a claim costs about the same whether
+ * it finds one row or four, and in a burst there would be one for each row that was carried.
+ */
+const gathered = { places: 4, ms: 10 } as const;
 /** How often the relay looks without being called: what a lost NOTIFY costs at most. */
 const pollMs = 1_000;
 /** A relay that has not read its work for so long cannot. */
@@ -46,7 +52,7 @@ export interface RelayDeps {
   /** A direct connection, without transaction pooling: LISTEN needs one of its own. */
   databaseUrl: string;
   workflows: WorkflowClient;
-  localAttempts: Pick<LocalAttempts, 'start'>;
+  localAttempts: LocalStarts;
   log: Logger;
   /** A place where tests stop the process; does nothing otherwise. */
   failpoint: (name: 'fanned_out' | 'wake_sent') => Promise<void>;
@@ -59,6 +65,8 @@ export interface Relay {
   stop(): Promise<void>;
 }
 
+type Kind = 'fact' | 'wake';
+
 export function startRelay(deps: RelayDeps): Relay {
   let stopped = false;
   let notified = false;
@@ -66,7 +74,10 @@ export function startRelay(deps: RelayDeps): Relay {
   let wakeUp = () => {};
   const inFlight = new Set<Promise<void>>();
   const inHand = { fact: new Map<Id, InHand>(), wake: new Map<Id, InHand>() };
-  const notify = () => {
+  /** Whether a claim may find rows: not after one that found too few, until rows or places may have come. */
+  const mayWait = { fact: true, wake: true };
+  const notify = (...kinds: readonly Kind[]) => {
+    for (const kind of kinds) mayWait[kind] = true;
     notified = true;
     wakeUp();
   };
@@ -74,12 +85,13 @@ export function startRelay(deps: RelayDeps): Relay {
     databaseUrl: deps.databaseUrl,
     name: 'club-relay',
     channel: relayChannel,
-    onNotify: notify,
+    onNotify: () => notify('fact', 'wake'),
     onFailure: (error) => deps.log.warn({ error: describeError(error) }, 'the relay cannot listen; it polls'),
   });
 
   async function run(): Promise<void> {
     while (!stopped) {
+      await gatherPlaces();
       notified = false;
       const room = maxInFlight - inFlight.size;
       const taken = room > 0 ? await takeUp(room) : 0;
@@ -88,11 +100,24 @@ export function startRelay(deps: RelayDeps): Relay {
     }
   }
 
+  async function gatherPlaces(): Promise<void> {
+    const latest = performance.now() + gathered.ms;
+    while (!stopped && maxInFlight - inFlight.size < gathered.places) {
+      const leftMs = latest - performance.now();
+      if (leftMs <= 0) return;
+      notified = false;
+      await nextNotification(leftMs);
+    }
+  }
+
   /** Takes up to so many facts and wakes and carries each on its own. @returns how many there were */
   async function takeUp(room: number): Promise<number> {
+    const half = Math.ceil(room / 2);
+    if (performance.now() - lookedAt > pollMs) mayWait.fact = mayWait.wake = true;
+    const looksForAll = mayWait.fact && mayWait.wake;
     try {
       // Half for each, so that a wave of one kind does not hold up the other; what is left over goes round the next time.
-      const wakes = await claimWakes(deps.db.source, roomFor('wake', Math.ceil(room / 2)));
+      const wakes = await claim('wake', claimWakes, mayWait.fact ? half : room);
       for (const wake of wakes) {
         carry(
           'wake',
@@ -101,8 +126,8 @@ export function startRelay(deps: RelayDeps): Relay {
           (failure) => deferWake(deps.db.source, wake, failure),
         );
       }
-      const facts = await claimFacts(deps.db.source, roomFor('fact', Math.ceil(room / 2)));
-      lookedAt = performance.now();
+      const facts = await claim('fact', claimFacts, wakes.length > 0 ? half : room);
+      if (looksForAll) lookedAt = performance.now();
       for (const fact of facts) {
         carry(
           'fact',
@@ -114,12 +139,25 @@ export function startRelay(deps: RelayDeps): Relay {
       return wakes.length + facts.length;
     } catch (error) {
       deps.log.error({ error: describeError(error) }, 'the relay cannot read its work');
+      mayWait.fact = mayWait.wake = true;
       await nextNotification(pollMs);
       return 0;
     }
   }
 
-  const roomFor = (kind: 'fact' | 'wake', limit: number): Room => ({
+  async function claim<Row>(
+    kind: Kind,
+    rowsFor: (db: DataSource, room: Room) => Promise<Row[]>,
+    limit: number,
+  ): Promise<Row[]> {
+    if (!mayWait[kind]) return [];
+    mayWait[kind] = false; // before the claim, never after it: a notification that comes during it must not be lost
+    const rows = await rowsFor(deps.db.source, roomFor(kind, limit));
+    if (rows.length === limit) mayWait[kind] = true; // fewer: what its clubs have beyond their places comes up as these are carried
+    return rows;
+  }
+
+  const roomFor = (kind: Kind, limit: number): Room => ({
     limit,
     bulk: Math.max(0, maxInFlight * openToBulk - bulkOf(inHand.fact) - bulkOf(inHand.wake)),
     perClub: maxPerClub,
@@ -129,7 +167,7 @@ export function startRelay(deps: RelayDeps): Relay {
 
   /** @param putOff what makes it be tried again soon; if that fails too, its lease runs out */
   function carry(
-    kind: 'fact' | 'wake',
+    kind: Kind,
     row: { clubId: Id; priority: Priority },
     work: () => Promise<void>,
     putOff: (failure: Failure) => Promise<void>,
@@ -148,14 +186,14 @@ export function startRelay(deps: RelayDeps): Relay {
     const isBulk = row.priority === bulk;
     const giveBackBulk = () => {
       addTo(inHand[kind], row.clubId, { all: 0, bulk: -1 });
-      notify();
+      notify('fact', 'wake'); // either may have waited for a place that is open to bulk
     };
     const carried = attempt().finally(() => {
       inFlight.delete(carried);
       addTo(inHand[kind], row.clubId, { all: -1, bulk: 0 });
       if (isBulk && kind === 'wake') setTimeout(giveBackBulk, bulkWakeMs).unref();
       else if (isBulk) giveBackBulk();
-      notify();
+      notify(kind); // of its club more may wait
     });
     inFlight.add(carried);
   }

@@ -1,12 +1,118 @@
-/** Every workflow type: the bundle that workers run. */
-export { addOn } from './add-on.ts';
-export { agentAnswer } from './agent-answer.ts';
-export { endpointGate } from './endpoint-gate.ts';
+/** Every workflow type, as workers run it: most are one step, repeated until its row has ended (ENG-1). */
+import type { Activities } from '../activities/index.ts';
+import { answerRules } from '../domain/agents/answers/answers.policy.ts';
+import { inAbout } from '../platform/core/durations.policy.ts';
+import { stepWorkflow, untilItSucceeds } from './step-workflow.ts';
+
 export { retention } from './retention.ts';
-export { salesNotice } from './sales-notice.ts';
-export { sourceIndex } from './source-index.ts';
-export { subscriptionEnd } from './subscription-end.ts';
-export { studentImport } from './student-import.ts';
 export { sweep } from './sweep.ts';
-export { transactionalMail } from './transactional-mail.ts';
 export { webhookDelivery } from './webhook-delivery.ts';
+
+const nextAttempt = ({ attempt, at }: { attempt: number; at: number }) =>
+  `attempt ${attempt} ${inAbout(at - Date.now())}`;
+
+/** One add-on, from its purchase until it is known whether it is paid. */
+export const addOn = stepWorkflow<Activities['addOn'], 'settle'>(
+  'settle',
+  { startToCloseTimeout: '70s' }, // beyond the lease's 60 s: a retry then finds the lease expired
+  { waitingFor: nextAttempt },
+);
+
+/** One transactional mail, from the act that asked for it until it is sent or given up. */
+export const transactionalMail = stepWorkflow<Activities['transactionalMail'], 'sendMail'>(
+  'sendMail',
+  { startToCloseTimeout: '70s' }, // beyond the SMTP client's 45 s and the lease's 60 s: a retry then finds the lease expired
+  { waitingFor: nextAttempt },
+);
+
+/** One notice of a sales platform, from its arrival until it is processed, ignored or failed. */
+export const salesNotice = stepWorkflow<Activities['salesNotice'], 'processNotice'>(
+  'processNotice',
+  { startToCloseTimeout: '15s' }, // beyond the lease's 10 s: a retry then finds the lease expired
+  { waitingFor: nextAttempt },
+);
+
+/** The end of a canceled subscription's access, as recorded: an administrator may change it meanwhile. `open`: it has no end any more. */
+export const subscriptionEnd = stepWorkflow<Activities['subscriptionEnd'], 'lookAtSubscriptionEnd'>(
+  'lookAtSubscriptionEnd',
+  { startToCloseTimeout: '30s' }, // two short statements; Postgres itself ends a statement after 30 s
+  { waitingFor: ({ at }) => `the end of the access ${inAbout(at - Date.now())}` },
+);
+
+/** One import of students, from the upload of its file to the file's removal: one batch of rows after another. */
+export const studentImport = stepWorkflow<Activities['studentImport'], 'importRows'>(
+  'importRows',
+  {
+    startToCloseTimeout: '1m', // a batch takes a second or two; repeating one that takes longer does no harm
+    heartbeatTimeout: '10s', // the step beats every 2.5 s: the death of its worker is noticed so soon, not after the minute
+  },
+  {
+    waitingFor: ({ at, status, rowsDone, rowsTotal }) =>
+      at === undefined ? `${status}: ${rowsDone} of about ${rowsTotal ?? '?'} rows` : 'the end of the upload',
+  },
+);
+
+/** A lesson or a file on its way into the index of agents: until its passages stand, it cannot be indexed, or it is gone. */
+export const sourceIndex = stepWorkflow<Activities['sourceIndex'], 'indexSource'>(
+  'indexSource',
+  {
+    startToCloseTimeout: '10m', // two minutes to read, and the time of store and Postgres for a large file
+    heartbeatTimeout: '10s', // it beats every 2.5 s: a dead worker is noticed so soon, when its lease is over too
+  },
+  {
+    during: 'Indexing: the pending activity says how far it is',
+    waitingFor: nextAttempt,
+    ended({ outcome, error, pages, passages }) {
+      if (error !== undefined) return `${outcome}: ${error}`;
+      if (passages === undefined) return outcome;
+      return `${outcome}: ${pages === undefined ? '' : `${pages} pages, `}${passages} passages`;
+    },
+  },
+);
+
+/** One answer, from its question to its end. Its outcome has model, tokens and cost, and no text. */
+export const agentAnswer = stepWorkflow<Activities['agentAnswer'], 'generateAnswer'>(
+  'generateAnswer',
+  {
+    startToCloseTimeout: '15m', // an answer streams for minutes; the step itself gives up at 13
+    heartbeatTimeout: '20s', // a dead worker's lease lasts as long: noticed earlier, its answer could not be taken up
+    retry: { ...untilItSucceeds, maximumInterval: '10s' }, // somebody waits
+  },
+  {
+    waitingFor: ({ waitingFor, call, at }) =>
+      waitingFor === 'call'
+        ? `request ${call} of ${answerRules.calls} to the model ${inAbout(at - Date.now())}`
+        : `the end of request ${call}, which is under way`,
+    ended({ outcome }) {
+      if (!('model' in outcome)) return outcome.status;
+      const { status, error_code: error, model, calls, input_tokens: input, output_tokens: output } = outcome;
+      const { cache_read_tokens: read, cost_micros: cost } = outcome;
+      const why = error === undefined ? '' : ` (${error})`;
+      return `${status}${why}: ${model}, ${calls} request(s), ${input} tokens in, ${read} from the cache, ${output} out, ${cost} millionths of a dollar`;
+    },
+  },
+);
+
+const gateWaits = {
+  paused: () => 'the endpoint to be enabled again',
+  holding: (in_: string) => `the end of the circuit breaker's wait ${in_}`,
+  probing: () => 'the attempt that was let through',
+  idle: () => 'a delivery to try: throttled, and none is due',
+  releasing: () => 'the next page to release',
+  recovering: () => 'recovered deliveries, a few at a time',
+  canceling: () => 'the rest of the queue to be canceled',
+} as const;
+
+/** The gate of one endpoint, only while it is throttled, paused or has parked deliveries. */
+export const endpointGate = stepWorkflow<Activities['endpointGate'], 'tendGate'>(
+  'tendGate',
+  { startToCloseTimeout: '30s' }, // one transaction of a few statements; Postgres itself ends a statement after 30 s
+  {
+    waitingFor: ({ doing, at, parked, givenUpAt }) =>
+      [
+        gateWaits[doing](inAbout(at - Date.now())),
+        `${parked} parked`,
+        ...(givenUpAt === undefined ? [] : [`given up as failing ${inAbout(givenUpAt - Date.now())}`]),
+      ].join('; '),
+  },
+);

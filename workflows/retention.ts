@@ -1,8 +1,8 @@
 /** Removes what was kept long enough, in small batches (DEL-8, HOOK-12). Run by a Schedule. */
 import { proxyActivities } from '@temporalio/workflow';
-import type { RetentionActivities } from '../activities/retention.ts';
+import type { Activities } from '../activities/index.ts';
 
-const { retain } = proxyActivities<RetentionActivities>({
+const { retain } = proxyActivities<Activities['retention']>({
   startToCloseTimeout: '1m', // a batch of each kind takes well under a second
   retry: { maximumAttempts: 3 }, // the next run comes within the minute
 });

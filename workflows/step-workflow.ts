@@ -12,6 +12,8 @@ import {
   workflowInfo,
   type ActivityOptions,
 } from '@temporalio/workflow';
+import { inAbout } from '../platform/core/durations.policy.ts';
+import type { FailedStep } from '../platform/engine/faults.ts';
 
 /** Says "look again" and nothing else: early, late, lost or doubled, it does no harm. */
 const lookAgain = defineSignal('lookAgain');
@@ -32,7 +34,7 @@ interface Words<S extends Step> {
   ended?: (ended: Ended<S>) => string;
 }
 
-/** Retried without end: a refusal is a result of the step, so that only our own faults throw. */
+/** Retried without end: a refusal is a result of the step, and so is a fault that can be noted (ENG-16). What throws is that Postgres is away. */
 export const untilItSucceeds = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m' } as const;
 
 /** Clock skew must not cause a busy loop. */
@@ -67,7 +69,7 @@ export function stepWorkflow<Activities, Name extends keyof Activities & string>
 /** Repeats the step until its row has ended, as a new run whenever the server suggests it. @returns the outcome */
 export async function repeat<S extends Step>(
   rowId: string,
-  step: (now: number) => Promise<S>,
+  step: (now: number) => Promise<S | FailedStep>,
   words: Words<S>,
 ): Promise<OutcomeOf<S>> {
   let signaled = false;
@@ -78,15 +80,23 @@ export async function repeat<S extends Step>(
     signaled = false; // before the step, never after: a signal that arrives during it must not be lost
     if (words.during !== undefined) setCurrentDetails(words.during);
     const next = await step(Date.now());
-    if (next.done && !signaled) {
+    if (isFailed(next)) await waitFor(next, anotherTry(next), () => signaled);
+    else if (next.done && !signaled) {
       const ended = next as Ended<S>;
       if (words.ended) setCurrentDetails(words.ended(ended));
       return ended.outcome;
-    }
-    if (!next.done) await waitFor(next as Waiting<S>, words.waitingFor(next as Waiting<S>), () => signaled);
+    } else if (!next.done) await waitFor(next as Waiting<S>, words.waitingFor(next as Waiting<S>), () => signaled);
     // A signal that is not answered yet is answered by the new run, which begins with a step.
     if (workflowInfo().continueAsNewSuggested) await continueAsNew<(rowId: string) => Promise<unknown>>(rowId);
   }
+}
+
+function isFailed(next: Step | FailedStep): next is FailedStep {
+  return 'failing' in next;
+}
+
+function anotherTry({ at, failing: { faults, code } }: FailedStep): string {
+  return `another try ${inAbout(at - Date.now())}, after ${faults} fault(s) of ours, the last one ${code}`;
 }
 
 async function waitFor({ at }: { at?: number }, summary: string, signaled: () => boolean): Promise<void> {

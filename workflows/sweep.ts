@@ -1,15 +1,19 @@
 /** One round of the sweeper: wakes overdue rows and removes expired ones (ENG-5). Run by a Schedule. */
 import { proxyActivities } from '@temporalio/workflow';
-import type { SweepActivities } from '../activities/sweep.ts';
+import type { Activities } from '../activities/index.ts';
 
-const { rescueOverdue, removeExpired } = proxyActivities<SweepActivities>({
+const { rescueOverdue, removeExpired } = proxyActivities<Activities['sweep']>({
   startToCloseTimeout: '1m', // each takes a bounded batch: a few hundred rows
   retry: { maximumAttempts: 3 }, // the next round comes within the minute
 });
 
 /** @returns how many workflows had to be signaled: 0 in normal life */
 export async function sweep(): Promise<{ rescued: number }> {
-  const rescued = await rescueOverdue(Date.now());
-  await removeExpired(Date.now());
+  let rescued = 0;
+  try {
+    rescued = await rescueOverdue(Date.now());
+  } finally {
+    await removeExpired(Date.now()); // also where some kind of row could not be looked at
+  }
   return { rescued };
 }

@@ -1,14 +1,14 @@
 /** One delivery, from its fact to its end. */
 import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
-import type { WebhookDeliveryActivities } from '../activities/webhook-delivery.ts';
+import type { Activities } from '../activities/index.ts';
 import { deliveryRules } from '../domain/webhooks/deliveries/schedule.policy.ts';
 import { inAbout } from '../platform/core/durations.policy.ts';
 import { repeat, untilItSucceeds } from './step-workflow.ts';
 
 const limits = { startToCloseTimeout: '30s' } as const; // an attempt's 15 s, and beyond the lease's 25 s: a retry then finds the lease expired
 
-const { attemptDelivery } = proxyActivities<WebhookDeliveryActivities>({ ...limits, retry: untilItSucceeds });
-const { attemptDelivery: attemptLocally } = proxyLocalActivities<WebhookDeliveryActivities>({
+const { attemptDelivery } = proxyActivities<Activities['webhookDelivery']>({ ...limits, retry: untilItSucceeds });
+const { attemptDelivery: attemptLocally } = proxyLocalActivities<Activities['webhookDelivery']>({
   ...limits,
   retry: { maximumAttempts: 1 }, // if it fails, the ordinary activity takes over
 });

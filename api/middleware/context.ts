@@ -17,6 +17,8 @@ export interface RequestState {
   rawBody?: Buffer;
   /** The body as it arrives, of an operation that takes no JSON. */
   bodyStream?: AsyncIterable<Buffer>;
+  /** Charges the club for what a student's call is about to change; set where the call was charged. */
+  chargeChange?: () => Promise<void>;
   /** Why the caller is refused, decided before the rate limit is charged and thrown after it. */
   refusal?: Error;
 }

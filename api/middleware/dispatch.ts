@@ -32,6 +32,7 @@ export function dispatch(
       db: deps.db,
       deps,
       now: context.state.now,
+      chargeChange: async () => context.state.chargeChange?.(),
       get caller() {
         return callerOf(context);
       },

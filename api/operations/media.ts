@@ -19,9 +19,9 @@ export const removeMedia: Operation<'removeMedia'> = async ({ params, deps, now 
   noContent(await erasure.removeMedia(deps, params.clubId, params.mediaId, now));
 
 /** Administrators complete the files of the library, students their own images. */
-export const completeMedia: Operation<'completeMedia'> = async ({ params, caller, deps, now }) => {
+export const completeMedia: Operation<'completeMedia'> = async ({ params, caller, deps, now, chargeChange }) => {
   const owner = { clubId: params.clubId, ...(caller.kind === 'student' && { studentId: caller.student.id }) };
-  return data(await completion.completeMedia(deps, owner, params.mediaId, now));
+  return data(await completion.completeMedia(deps, owner, params.mediaId, now, chargeChange));
 };
 
 export const reserveAgentImage: Operation<'reserveAgentImage'> = async ({ params, student, body, deps, now }) =>

@@ -2,7 +2,14 @@
 import { DomainError } from '../../platform/core/errors.ts';
 import { addressesCounted } from './client-ip.policy.ts';
 import { CountersUnavailable, type Limiter, type Verdict } from './limiter.ts';
-import { clubWrites, refusedCalls, ruleFor, type Rule } from './rules.policy.ts';
+import {
+  clubWrites,
+  refusedCalls,
+  ruleFor,
+  studentsShareOfClub,
+  studentWritesOfClub,
+  type Rule,
+} from './rules.policy.ts';
 
 /** A call as far as it is known when it is charged: after session and membership were judged, before the body is read. */
 export interface Call {
@@ -27,6 +34,7 @@ export interface Call {
  *   caller is not known, is charged to a counter of its own for its address, and gets 429 instead of 401 or 403 when
  *   that is spent. So an outsider neither exhausts a club's allowance nor guesses sessions without limit.
  * - An administrator on a classroom path uses the club write limit.
+ * - A student on a path of the club is charged as a student; the club is charged by {@link admitChange}.
  *
  * @param now Unix milliseconds
  * @throws DomainError `rate_limited` with the seconds to wait; `rate_limit_unavailable` when the counters are down and
@@ -37,10 +45,30 @@ export async function admit(limiter: Pick<Limiter, 'charge' | 'chargeHere'>, cal
   const rule = ruleFor(call);
   if (rule === undefined) return;
   // One after another: calls that a spent network is refused do not spend the wider one of its neighbours.
-  for (const charge of chargesOf(rule, call)) {
-    const verdict = await verdictOf(limiter, charge, now);
-    if (!verdict.allowed) throw tooMany(charge.rule, verdict.retryAfterSeconds);
-  }
+  for (const one of chargesOf(rule, call)) await charge(limiter, one, now);
+}
+
+/**
+ * Charges the club for a student's call on one of its paths, once the call is about to change something. A call that changes
+ * nothing costs the club nothing, so a student cannot keep the administrators from writing (DEC-53). Any other call was
+ * charged by {@link admit}.
+ *
+ * @param now Unix milliseconds
+ * @throws DomainError `rate_limited` with the seconds to wait
+ */
+export async function admitChange(
+  limiter: Pick<Limiter, 'charge' | 'chargeHere'>,
+  call: Call,
+  now: number,
+): Promise<void> {
+  const { clubId } = call;
+  if (call.refused || clubId === undefined || !isStudentOnClubPath(ruleFor(call), call)) return;
+  for (const rule of [studentsShareOfClub, clubWrites]) await charge(limiter, { rule, subject: clubOf(clubId) }, now);
+}
+
+async function charge(limiter: Pick<Limiter, 'charge' | 'chargeHere'>, charged: Charge, now: number): Promise<void> {
+  const verdict = await verdictOf(limiter, charged, now);
+  if (!verdict.allowed) throw tooMany(charged.rule, verdict.retryAfterSeconds);
 }
 
 interface Charge {
@@ -48,11 +76,20 @@ interface Charge {
   readonly subject: string;
 }
 
-function chargesOf(rule: Rule, { ip, caller, clubId, refused }: Call): readonly Charge[] {
+function isStudentOnClubPath(rule: Rule | undefined, { caller }: Call): boolean {
+  return rule?.counter === clubWrites.counter && caller?.kind === 'student';
+}
+
+/** A uuid has two spellings, but the club one counter. */
+const clubOf = (clubId: string) => clubId.toLowerCase();
+
+function chargesOf(rule: Rule, call: Call): readonly Charge[] {
+  const { ip, caller, clubId, refused } = call;
   if (rule.scope === 'ip') return ofAddress(rule, ip);
   if (refused || caller === undefined || clubId === undefined) return ofAddress(refusedCalls, ip);
   if (rule.scope === 'student' && caller.kind === 'student') return [{ rule, subject: caller.id }];
-  return [{ rule: clubWrites, subject: clubId.toLowerCase() }]; // a uuid has two spellings, but the club one counter
+  if (isStudentOnClubPath(rule, call)) return [{ rule: studentWritesOfClub, subject: caller.id }];
+  return [{ rule: clubWrites, subject: clubOf(clubId) }];
 }
 
 function ofAddress(rule: Rule, ip: string): readonly Charge[] {

@@ -51,6 +51,26 @@ export const clubWrites: Rule = {
 };
 
 /**
+ * What a student's call on a path of the club is charged to first (DEC-53): it counts for the student, whether or not it
+ * changes something.
+ */
+export const studentWritesOfClub: Rule = {
+  ...clubWrites,
+  name: 'Writes of a student on a path of the club',
+  counter: 'student_club_writes',
+  limit: 30,
+  scope: 'student',
+};
+
+/** How much of {@link clubWrites} all students of a club may spend together, so that its administrators keep the rest (DEC-53). */
+export const studentsShareOfClub: Rule = {
+  ...clubWrites,
+  name: "Changes of the club's students",
+  counter: 'club_writes_of_students',
+  limit: 30,
+};
+
+/**
  * Calls that fail authentication or membership where a club or a student would be charged: they count for the address
  * that they come from, by the rate of "per IP elsewhere", so an outsider cannot exhaust a club's 60.
  */

@@ -2,7 +2,7 @@
 import { readConfig } from '../../config.ts';
 import { Database, Queries } from '../../platform/infra/postgres/database.ts';
 import { newId } from '../../platform/core/ids.ts';
-import { claimAttempt } from '../../domain/webhooks/deliveries/claim.ts';
+import { claimAttempt } from '../../domain/webhooks/deliveries/attempts.ts';
 import { listDeliveries, type DeliveryFilter } from '../../domain/webhooks/deliveries/deliveries.ts';
 import { retainWebhooks, retentionRules } from '../../domain/webhooks/retention.ts';
 import { createDataSource } from '../../entities/data-source.ts';

@@ -3516,7 +3516,7 @@ export interface paths {
         put?: never;
         /**
          * Say that a file has arrived
-         * @description Looks at the file and answers with what it is by its content: `ready`, with the type, size and measures that it has, or `failed` with the reason as `error`, and then the file is erased: reserve another upload. Completing once more changes nothing. Before the file has arrived: `409 upload_missing`. An upload that nobody completes fails as `upload_expired` an hour after the end of its address. Administrators complete files of the library, students their own images.
+         * @description Looks at the file and answers with what it is by its content: `ready`, with the type, size and measures that it has, or `failed` with the reason as `error`, and then the file is erased: reserve another upload. Completing once more changes nothing. While another call inspects the file, and when very many files are inspected, the answer is `processing`: read it, or complete it, again after some seconds. Before the file has arrived: `409 upload_missing`. An upload that nobody completes fails as `upload_expired` an hour after the end of its address. Administrators complete files of the library, students their own images.
          *
          *     Roles: `owner`, `admin`, `editor`.
          *
@@ -6494,7 +6494,7 @@ export interface components {
             size_bytes?: number;
             /** @description Id at an external provider or pasted URL; not returned for self-hosted media. */
             external_id?: string;
-            /** @description Reason when the status is `failed`. Of uploads: `upload_expired` (nobody completed it in time), `content_not_allowed` (by its content it is nothing that may be uploaded there), `not_utf8` (a text in another encoding), `too_large`, `image_broken` (it ends too early or is damaged), `image_animated`, `image_dimensions`. */
+            /** @description Reason when the status is `failed`. Of uploads: `upload_expired` (nobody completed it in time), `content_not_allowed` (by its content it is nothing that may be uploaded there), `not_utf8` (a text in another encoding), `too_large`, `image_broken` (it ends too early or is damaged), `image_animated`, `image_dimensions`, `inspection_failed` (it could not be inspected, as often as it was tried). */
             error?: string;
             duration_seconds?: number;
             width?: number;
@@ -6528,6 +6528,7 @@ export interface components {
          *     }
          */
         AgentCitation: {
+            /** @description Plain text of the material, which others uploaded: show it as text. */
             cited_text: string;
             /**
              * Format: uuid
@@ -6579,7 +6580,7 @@ export interface components {
              */
             id: string;
             role: components["schemas"]["AgentMessageRole"];
-            /** @description Markdown in an answer, raw text in a question. */
+            /** @description Markdown in an answer, raw text in a question. A model writes the answer from material that others uploaded: treat it as untrusted. The service removes what a browser would load or run by itself: an image becomes a link, raw HTML becomes text, in deltas too. Whoever renders it must still not load anything for it, and should show where a link leads. */
             content: string;
             status: components["schemas"]["AgentMessageStatus"];
             error_code?: string;
@@ -18645,7 +18646,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The file, `ready` or `failed`. */
+            /** @description The file, `ready`, `failed` or still `processing`. */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -16,12 +16,12 @@ export type RefusalStatus = keyof typeof errorTypes;
 
 /** Thrown where a request is not as the service wants it. */
 export class Refusal extends Error {
-  constructor(
-    readonly status: RefusalStatus,
-    message: string,
-  ) {
+  readonly status: RefusalStatus;
+
+  constructor(status: RefusalStatus, message: string) {
     super(message);
     this.name = 'Refusal';
+    this.status = status;
   }
 }
 

@@ -11,6 +11,14 @@ export type Outcome =
   | 'closed_by_client';
 
 export class SeenRequest {
+  /** 1 for the first. */
+  readonly number: number;
+  /** As in the header `request-id`. */
+  readonly id: string;
+  /** By name in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The JSON of the body; its text where it is none. */
+  readonly body: unknown;
   readonly receivedAt = new Date();
   outcome: Outcome = 'open';
   /** How many events were sent. */
@@ -22,16 +30,12 @@ export class SeenRequest {
   /** The characters (UTF-16 units) of the text up to the end of each delta. */
   readonly deltaEnds: number[] = [];
 
-  constructor(
-    /** 1 for the first. */
-    readonly number: number,
-    /** As in the header `request-id`. */
-    readonly id: string,
-    /** By name in lower case. */
-    readonly headers: Readonly<Record<string, string>>,
-    /** The JSON of the body; its text where it is none. */
-    readonly body: unknown,
-  ) {}
+  constructor(number: number, id: string, headers: Readonly<Record<string, string>>, body: unknown) {
+    this.number = number;
+    this.id = id;
+    this.headers = headers;
+    this.body = body;
+  }
 
   noteEvent({ delta }: StreamEvent): void {
     this.events += 1;

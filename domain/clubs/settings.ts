@@ -3,7 +3,7 @@ import type { RecordOf } from '../../contract/contract.ts';
 import { Club } from '../../entities/clubs/club.ts';
 import { syncSources } from '../knowledge/sources.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
-import { columns, raw, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
+import { columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../deps.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -30,7 +30,7 @@ export async function updateClub(
   now: Date,
 ): Promise<ClubRecord> {
   return db.transaction(async (tx) => {
-    const before = await readClub(tx, clubId, 'FOR NO KEY UPDATE');
+    const before = await readClub(tx, clubId, sql`FOR NO KEY UPDATE`);
     if (input.time_zone !== undefined) await requireTimeZone(tx, input.time_zone);
     const language = input.language ?? before.language;
     await tx.run(
@@ -41,8 +41,8 @@ export async function updateClub(
   });
 }
 
-async function readClub(db: Queries, clubId: Id, lock = ''): Promise<ClubRow> {
-  const row = await db.one<ClubRow>(sql`SELECT ${clubColumns} FROM clubs WHERE id = ${clubId} ${raw(lock)}`);
+async function readClub(db: Queries, clubId: Id, lock = sql``): Promise<ClubRow> {
+  const row = await db.one<ClubRow>(sql`SELECT ${clubColumns} FROM clubs WHERE id = ${clubId} ${lock}`);
   if (!row) throw new Error('There is no such club');
   return row;
 }

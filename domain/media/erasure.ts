@@ -54,6 +54,8 @@ export async function removeImagesOf(tx: Transaction, conversationIds: readonly 
         WHERE image.media_id = media.id AND conversation.deleted_at IS NULL)`);
 }
 
+const unfinished = sql`status IN ('uploading', 'processing')`;
+
 export interface ErasureCounts {
   /** Files that the bucket was asked to erase, and has. */
   erased: number;
@@ -98,9 +100,9 @@ export async function eraseFile({ db, storage }: MediaDeps, mediaId: Id, now: Da
     sql`UPDATE media SET ${removal(now)} WHERE id = ${mediaId} AND erases_at <= ${now} AND status = 'ready' AND removed_at IS NULL`,
   );
   const due = await db.rows<{ key: string }>(sql`UPDATE media
-        SET status = CASE status WHEN 'uploading' THEN 'failed' ELSE status END,
-            error = CASE status WHEN 'uploading' THEN 'upload_expired' ELSE error END,
-            updated_at = CASE status WHEN 'uploading' THEN ${now} ELSE updated_at END
+        SET status = CASE WHEN ${unfinished} THEN 'failed' ELSE status END,
+            error = CASE WHEN ${unfinished} THEN 'upload_expired' ELSE error END,
+            updated_at = CASE WHEN ${unfinished} THEN ${now} ELSE updated_at END, lease_until = NULL
       WHERE id = ${mediaId} AND erases_at <= ${now} RETURNING object_key AS key`);
   for (const { key } of due) await storage.remove(key);
   const lastArrival = sql`upload_expires_at + ${mediaRules.arrivalMs} * interval '1 millisecond'`;

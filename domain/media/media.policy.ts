@@ -11,7 +11,8 @@ export type MediaError =
   | 'too_large'
   | 'image_broken' // it ends too early, or cannot be measured
   | 'image_animated'
-  | 'image_dimensions';
+  | 'image_dimensions'
+  | 'inspection_failed'; // its inspection ended the process, as often as it was tried
 
 export const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const;
 export type ImageType = (typeof imageTypes)[number];
@@ -51,6 +52,24 @@ export const mediaRules = {
   maxUnusedImages: 20,
   /** After its completion, so long an image that no question shows is kept. */
   unusedImageMs: 7 * 24 * 60 * minuteMs,
+} as const;
+
+/** Looking into a file that has arrived. */
+export const inspectionRules = {
+  /** Of a file, so much work; a picture of 20 MB takes some 50 ms. */
+  workMs: 5_000,
+  /** With all that is read of it from the store. */
+  wholeMs: 45_000,
+  /** Longer than the whole: a dead process's claim is then free. */
+  leaseSeconds: 60,
+  /** A file whose inspection ended its process so often has failed. */
+  maxInterruptions: 3,
+  /** Memory of the thread: its objects, and its buffers beside them, which hold one image and a piece. */
+  maxHeapMb: 64,
+  maxBuffersMb: 64,
+  /** Inspections of a process at a time, and how many more wait for their turn. */
+  places: 4,
+  maxWaiting: 32,
 } as const;
 
 export function isImageType(mime: string): mime is ImageType {

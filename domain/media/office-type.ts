@@ -1,6 +1,7 @@
 /** Whether a file is a DOCX or a PPTX: a ZIP archive whose directory, which stands at its end, names the main part of one. */
 import { Readable } from 'node:stream';
 import { fromRandomAccessReaderPromise, RandomAccessReader } from 'yauzl';
+import { indexingRules } from '../knowledge/indexing/indexing.policy.ts';
 import type { ContentType } from './media.policy.ts';
 
 const mainParts: ReadonlyMap<string, ContentType> = new Map([
@@ -10,7 +11,7 @@ const mainParts: ReadonlyMap<string, ContentType> = new Map([
 /** Every such document has it; other archives that hold one somewhere do not. */
 const contentTypesPart = '[Content_Types].xml';
 const zipMark = Buffer.from('PK\u0003\u0004', 'latin1');
-/** Documents have some hundreds of parts: a directory that takes more than this is looked at no further. */
+/** Documents have some hundreds of parts: a directory that takes more reads, or names more, is looked at no further. */
 const maxReads = 64;
 /** Read of the archive at a time. */
 const windowBytes = 128 * 1_024;
@@ -27,6 +28,7 @@ export async function officeTypeOf(read: Read, sizeBytes: number, head: Buffer):
   const archive = new ArchiveInStore(read);
   try {
     const zip = await fromRandomAccessReaderPromise(archive, sizeBytes, { lazyEntries: true, autoClose: false });
+    if (zip.entryCount > indexingRules.maxEntries) return undefined; // nor could it be indexed
     let hasContentTypes = false;
     let type: ContentType | undefined;
     for await (const { fileName } of zip.eachEntry()) {

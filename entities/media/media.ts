@@ -28,6 +28,7 @@ import { oneOf } from '../one-of.ts';
 @Index('media_library', ['clubId', 'createdAt', 'id'], { where: `purpose = 'library' AND removed_at IS NULL` })
 @Index('media_owner', ['ownerId'], { where: 'owner_id IS NOT NULL' })
 @Index('media_erases_at', ['erasesAt'], { where: 'erases_at IS NOT NULL' })
+@Index('media_processing', ['updatedAt'], { where: `status = 'processing'` })
 @Check('media_erased', 'erases_at IS NULL OR object_key IS NOT NULL')
 export class Media {
   @PrimaryColumn({ type: 'uuid' })
@@ -93,6 +94,18 @@ export class Media {
    */
   @Column({ type: 'timestamptz', nullable: true })
   erasesAt: Date | null;
+
+  /** The fencing token of its inspection: a later claim has a higher one (ENG-2). */
+  @Column({ type: 'integer', default: 0 })
+  fence: number;
+
+  /** Until when somebody inspects it. Null while nobody does, also of one that is `processing` and was left to upkeep. */
+  @Column({ type: 'timestamptz', nullable: true })
+  leaseUntil: Date | null;
+
+  /** How many inspections ended with their process. */
+  @Column({ type: 'smallint', default: 0 })
+  interruptions: number;
 
   /** Until when the address of its upload is good. */
   @Column({ type: 'timestamptz', nullable: true })

@@ -14,15 +14,16 @@ export interface ErrorHeaders {
  * mapper of the API (ERR-1). The message may name fields of the request, never another person's data.
  */
 export class DomainError extends Error {
+  readonly code: ErrorCode;
   readonly status: number;
-  constructor(
-    readonly code: ErrorCode,
-    message: string,
-    readonly headers: ErrorHeaders = {},
-  ) {
+  readonly headers: ErrorHeaders;
+
+  constructor(code: ErrorCode, message: string, headers: ErrorHeaders = {}) {
     super(message);
     this.name = 'DomainError';
+    this.code = code;
     this.status = errorStatus[code];
+    this.headers = headers;
   }
 }
 

@@ -1,5 +1,6 @@
 /** SQL for the rows that need a running workflow, from the table of workflow types. */
 import type { DataSource } from 'typeorm';
+import { isFailing } from './faults.ts';
 import { workflowTypeNames, workflowTypes, type WorkflowType } from './workflow-types.ts';
 
 interface DueRows {
@@ -36,13 +37,18 @@ export function columnOf(source: DataSource, type: WorkflowType, property: strin
 /** Counting goes no further: a count over millions of rows would take longer than the next scrape is away. */
 const maxCounted = 10_000;
 
-/** @returns a query of the rows that are due now: `label` is the workflow type, `value` how many, up to 10,000 of each query */
+/**
+ * @returns a query of the rows that are due now, without those that wait out the pause after a fault: `label` is the workflow
+ *   type, `value` how many, up to 10,000 of each query
+ */
 export function countOfDueRows(source: DataSource): string {
   return workflowTypeNames
     .map((type) => {
+      const subject = columnOf(source, type, workflowTypes[type].key);
+      const failing = isFailing(type, subject, 'clock_timestamp()');
       const counts = dueRowsOf(source, type).map(
         ({ from, at, condition }) =>
-          `(SELECT count(*) FROM (SELECT FROM ${from} WHERE ${at} < clock_timestamp() AND ${condition} LIMIT ${maxCounted}) due)::int`,
+          `(SELECT count(*) FROM (SELECT FROM ${from} WHERE ${at} < clock_timestamp() AND ${condition} AND NOT ${failing} LIMIT ${maxCounted}) due)::int`,
       );
       return `SELECT '${type}' AS label, ${counts.join(' + ')} AS value`;
     })

@@ -1,7 +1,9 @@
 /** The sweeper: wakes overdue rows without a lease, and removes expired rows (ENG-5). */
 import type { DataSource } from 'typeorm';
-import type { Database } from '../infra/postgres/database.ts';
+import type { Database, Queries } from '../infra/postgres/database.ts';
+import { sql } from '../infra/postgres/sql.ts';
 import { columnOf, dueRowsOf } from './due-rows.ts';
+import { isFailing } from './faults.ts';
 import { wakeRuns } from './wakes.ts';
 import { workflowIdOf, workflowTypeNames, workflowTypes, type Run, type WorkflowType } from './workflow-types.ts';
 
@@ -9,21 +11,69 @@ import { workflowIdOf, workflowTypeNames, workflowTypes, type Run, type Workflow
 const overdueMs = 2 * 60_000;
 /** Rows of each query a round, so that a server which forgot everything is brought back in steps, not in one wave. */
 const rescuedARound = 500;
+/** All queries of a round together end within the minute that the activity has. */
+const longestQueryMs = 5_000;
+/** Under this name a complete round is noted. */
+const sweepRound = 'sweep';
 /** Rows of a table removed a round. */
 const removedARound = 1_000;
 /** How long a sent mail's row is kept. */
 const mailHistoryMs = 30 * 86_400_000;
 
-/** Wakes workflows whose rows are overdue. @returns how many: 0 in normal life, an alert depends on it */
+/** Some kinds of rows could not be looked at; those of the others were woken. */
+export class IncompleteRound extends Error {
+  override name = 'IncompleteRound';
+  /** How many workflows were woken all the same. */
+  readonly rescued: number;
+
+  /** @param cause of the first kind that failed */
+  constructor(rescued: number, cause: unknown) {
+    super('The sweeper could not look at every kind of row', { cause });
+    this.rescued = rescued;
+  }
+}
+
+/**
+ * Wakes workflows whose rows are overdue, and that do not wait out the pause after a fault. Each kind of row has a transaction of
+ * its own, so a kind that is slow or broken holds up no other.
+ * @returns how many: 0 in normal life, an alert depends on it
+ * @throws IncompleteRound
+ */
 export async function rescueOverdue(db: Database, now: Date): Promise<number> {
   const overdue = new Date(now.getTime() - overdueMs);
+  const failures: unknown[] = [];
+  let rescued = 0;
+  for (const query of overdueQueries(db.source, overdue)) {
+    try {
+      rescued += await rescue(db, query, now);
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw new IncompleteRound(rescued, failures[0]);
+  await noteRound(db, now);
+  return rescued;
+}
+
+function rescue(db: Database, { text, parameters }: Statement, now: Date): Promise<number> {
   return db.transaction(async (tx) => {
-    const runs: Run[] = [];
-    for (const { text, parameters } of overdueQueries(db.source, overdue))
-      runs.push(...(await tx.query<Run[]>(text, parameters)));
+    await tx.run(sql`SELECT set_config('statement_timeout', ${String(longestQueryMs)}, true)`);
+    const runs = await tx.query<Run[]>(text, parameters);
     await wakeRuns(tx, runs, now);
     return runs.length;
   });
+}
+
+/** @param now of the sweep: the workflow's time */
+async function noteRound(db: Queries, now: Date): Promise<void> {
+  await db.run(sql`INSERT INTO upkeep_rounds (name, completed_at) VALUES (${sweepRound}, ${now})
+     ON CONFLICT (name) DO UPDATE SET completed_at = greatest(upkeep_rounds.completed_at, excluded.completed_at)`);
+}
+
+/** @returns when the sweeper has last looked at every kind of row; undefined before its first time */
+export async function lastCompleteRound(db: Queries): Promise<Date | undefined> {
+  const row = await db.one<{ at: Date }>(sql`SELECT completed_at AS at FROM upkeep_rounds WHERE name = ${sweepRound}`);
+  return row?.at;
 }
 
 interface Statement {
@@ -32,7 +82,7 @@ interface Statement {
   parameters: unknown[];
 }
 
-/** @returns the query of each `due` of each workflow type: rows due before this time that no wake and no lease covers */
+/** @returns the query of each `due` of each workflow type: rows due before this time that no wake, no lease and no fault covers */
 export function overdueQueries(source: DataSource, before: Date): Statement[] {
   return workflowTypeNames.flatMap((workflowType) => {
     const { key, attributes } = workflowTypes[workflowType];
@@ -49,6 +99,7 @@ export function overdueQueries(source: DataSource, before: Date): Statement[] {
           FROM ${from}
          WHERE ${at} < $1 AND ${condition}
            AND NOT EXISTS (SELECT FROM wakes WHERE workflow_id = $3 || ${subject})
+           AND NOT ${isFailing(workflowType, subject, '$1')}
          ORDER BY ${at} LIMIT $2`,
       parameters: [before, rescuedARound, workflowIdOf(workflowType, ''), workflowType],
     }));

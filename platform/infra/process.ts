@@ -34,7 +34,9 @@ export async function openDatabase(database: DatabaseSettings, name: string): Pr
   }
   if (await source.showMigrations()) {
     await source.destroy();
-    throw new StartProblem('The schema is behind this version: run "node --import tsx entities/migrate.ts" first.');
+    throw new StartProblem(
+      'The schema is behind this version: run "node --import ./platform/load.mjs entities/migrate.ts" first.',
+    );
   }
   return source;
 }

@@ -1,6 +1,9 @@
 /** Conversations of students with agents: listing, reading, renaming and deleting them, and what remains of them. */
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
+import type { DataSource } from 'typeorm';
+import { deltaStatements } from '../../domain/agents/answers/delta-statements.ts';
+import { eraseConversations } from '../../domain/agents/conversations/erasure.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { wakesBy } from '../toolkit/assert/wakes.ts';
@@ -12,9 +15,11 @@ import { png } from '../toolkit/builders/pictures.ts';
 import { buildSource } from '../toolkit/builders/sources.ts';
 import { alter } from '../toolkit/drive/alter.ts';
 import { appendWords, endAnswer, failAnswer } from '../toolkit/drive/answers.ts';
-import { expectError } from '../toolkit/drive/api.ts';
+import { expectError, type Answer } from '../toolkit/drive/api.ts';
 import { askingOf, openAskingClassroom, type AskingClassroom } from '../toolkit/drive/asking.ts';
 import { uploadFile } from '../toolkit/drive/media.ts';
+import { untilWaitingForLocks, withOpenTransaction } from '../toolkit/drive/races.ts';
+import { databaseOf } from '../toolkit/fakes/databases.ts';
 import { columnsHolding, testDatabase } from '../toolkit/stack/database.ts';
 
 describe('agent conversations', () => {
@@ -319,18 +324,39 @@ describe('agent conversations', () => {
       expect(await stream.ended).to.equal('whole');
     });
 
-    it('keeps no text that is written while the conversation is deleted', async () => {
+    describe('while the worker writes words of the answer', () => {
       const word = `w${randomUUID()}`;
-      const { answerId, conversationId } = await classroom.ask();
-      let stop = false;
-      const writing = (async () => {
-        while (!stop) await appendWords(answerId, `${word} `);
-      })();
-      await classroom.remove(conversationId);
-      await appendWords(answerId, word);
-      stop = true;
-      await writing;
-      expect(await columnsHolding(word)).to.deep.equal([]);
+      const write = async (source: DataSource, { answerId }: { answerId: Id }) =>
+        deltaStatements.write(source, [{ answerId, callNo: 0, startsAt: 0, text: word }]);
+
+      it('erases the words that were being written before', async () => {
+        const asked = await classroom.ask();
+        let removal: Promise<Answer> | undefined;
+        await withOpenTransaction(
+          async (tx) => {
+            expect(await write(databaseOf(tx).source, asked)).to.deep.equal(['written']);
+          },
+          async () => {
+            removal = classroom.remove(asked.conversationId);
+            await untilWaitingForLocks(1);
+          },
+        );
+        expect((await removal)?.status).to.equal(204);
+        expect(await columnsHolding(word)).to.deep.equal([]);
+      });
+
+      it('lets no words be written from then on', async () => {
+        const asked = await classroom.ask();
+        const source = await testDatabase();
+        await withOpenTransaction(
+          (tx) => eraseConversations(tx, [asked.conversationId], 'conversation_deleted', new Date()),
+          async () => {
+            expect(await write(source, asked)).to.deep.equal(['held']);
+          },
+        );
+        expect(await write(source, asked)).to.deep.equal(['lost']);
+        expect(await columnsHolding(word)).to.deep.equal([]);
+      });
     });
   });
 });

@@ -1,11 +1,13 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../platform/core/ids.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildAccessDelivery, buildEnrollment } from '../toolkit/builders/access.ts';
-import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
+import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
 import { buildCohort, buildCourse, type TestCourse } from '../toolkit/builders/courses.ts';
 import { expectError } from '../toolkit/drive/api.ts';
 import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
+import { inThisOrder } from '../toolkit/drive/races.ts';
 import { rowCounts } from '../toolkit/stack/database.ts';
 
 const spring = { starts_at: '2026-03-01T00:00:00.000Z', ends_at: '2026-06-01T00:00:00.000Z' };
@@ -119,18 +121,30 @@ describe('cohorts of a course', () => {
       expect((await send('DELETE', `/cohorts/${two.id}`)).status).to.equal(204);
     });
 
-    it('with a grant at once: either the grant is refused or the deletion', async () => {
-      const { id: deliveryId } = await buildAccessDelivery(club.id, { courseId: course.id });
-      for (let round = 0; round < 5; round++) {
-        const cohort = await buildCohort(club.id, course.id);
-        const student = await buildEnrollment(club.id);
-        const grant = { student_id: student.studentId, delivery_id: deliveryId, cohort_id: cohort.id };
-        const [granted, deleted] = await Promise.all([
-          send('POST', '/enrollments', grant),
-          send('DELETE', `/cohorts/${cohort.id}`),
-        ]);
-        expect(['201 409', '404 204'], `round ${round}`).to.include(`${granted.status} ${deleted.status}`);
-      }
+    describe('while somebody is enrolled in the cohort', () => {
+      let cohortId: Id;
+      let grant: object;
+      beforeEach(async () => {
+        const { id: deliveryId } = await buildAccessDelivery(club.id, { courseId: course.id });
+        ({ id: cohortId } = await buildCohort(club.id, course.id));
+        const student = await buildStudent(club.id);
+        grant = { student_id: student.id, delivery_id: deliveryId, cohort_id: cohortId };
+      });
+      const enrollment = () => send('POST', '/enrollments', grant);
+      const deletion = () => send('DELETE', `/cohorts/${cohortId}`);
+      const cohortLock = () => sql`SELECT 1 FROM cohorts WHERE id = ${cohortId} FOR UPDATE`;
+
+      it('409 in_use: after the enrollment', async () => {
+        const [enrolled, deleted] = await inThisOrder(cohortLock(), enrollment, deletion);
+        expect(enrolled.status).to.equal(201);
+        expectError(deleted, 'in_use');
+      });
+
+      it('204: before the enrollment, which is refused with 404', async () => {
+        const [deleted, enrolled] = await inThisOrder(cohortLock(), deletion, enrollment);
+        expect(deleted.status).to.equal(204);
+        expectError(enrolled, 'not_found');
+      });
     });
   });
 

@@ -1,11 +1,13 @@
 /** Modules, lessons and their order, as administrators write them. */
 import { expect } from 'chai';
 import { newId, type Id } from '../../platform/core/ids.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildOpenCourse } from '../toolkit/builders/access.ts';
 import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
 import { expectError } from '../toolkit/drive/api.ts';
 import { callsOf } from '../toolkit/drive/club-calls.ts';
+import { inThisOrder } from '../toolkit/drive/races.ts';
 import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 
 describe('course outline', () => {
@@ -22,6 +24,8 @@ describe('course outline', () => {
     (await write('POST', `/courses/${courseId}/modules`, { title })).body.data.id;
   const addLesson = async (moduleId: Id, title: string): Promise<Id> =>
     (await write('POST', `/modules/${moduleId}/lessons`, { title })).body.data.id;
+
+  const courseLock = () => sql`SELECT 1 FROM courses WHERE id = ${courseId} FOR UPDATE`;
 
   /** The titles as they stand: `[module, [lessons]]`. */
   async function outline(): Promise<unknown[]> {
@@ -66,15 +70,28 @@ describe('course outline', () => {
       expect(await outline()).to.deep.equal([]);
     });
 
-    it('a lesson and the deletion of its module at once: one of them is refused', async () => {
-      for (let round = 0; round < 10; round++) {
-        const id = await addModule(`Round ${round}`);
-        const [made, deleted] = await Promise.all([
-          write('POST', `/modules/${id}/lessons`, { title: 'Sheet bend' }),
-          write('DELETE', `/modules/${id}`),
-        ]);
-        expect([made.status, deleted.status].join(' '), `round ${round}`).to.be.oneOf(['201 409', '404 204']);
-      }
+    it('409 in_use: a lesson is being added to the module', async () => {
+      const id = await addModule('Bends');
+      const [made, deleted] = await inThisOrder(
+        courseLock(),
+        () => write('POST', `/modules/${id}/lessons`, { title: 'Sheet bend' }),
+        () => write('DELETE', `/modules/${id}`),
+      );
+      expect(made.status).to.equal(201);
+      expectError(deleted, 'in_use');
+      expect(await outline()).to.deep.equal([['Bends', ['Sheet bend']]]);
+    });
+
+    it('404: a lesson of a module that is being deleted', async () => {
+      const id = await addModule('Bends');
+      const [deleted, made] = await inThisOrder(
+        courseLock(),
+        () => write('DELETE', `/modules/${id}`),
+        () => write('POST', `/modules/${id}/lessons`, { title: 'Sheet bend' }),
+      );
+      expect(deleted.status).to.equal(204);
+      expectError(made, 'not_found');
+      expect(await outline()).to.deep.equal([]);
     });
 
     it('404: a module or course that is unknown or of another club', async () => {
@@ -193,26 +210,31 @@ describe('course outline', () => {
       );
     });
 
-    it('with a new lesson at once: either the new lesson stays last or the order is refused', async () => {
-      const [sheet, carrick, clove] = lessons;
-      const [ordered, made] = await Promise.all([
-        order([hitches, [clove]], [bends, [carrick, sheet]]),
-        write('POST', `/modules/${bends}/lessons`, { title: 'Zeppelin' }),
-      ]);
-      expect(made.status).to.equal(201);
-      expect(ordered.status).to.be.oneOf([200, 422]);
-      const moved = ordered.status === 200;
-      expect(await outline()).to.deep.equal(
-        moved
-          ? [
-              ['Hitches', ['Clove']],
-              ['Bends', ['Carrick', 'Sheet', 'Zeppelin']],
-            ]
-          : [
-              ['Bends', ['Sheet', 'Carrick', 'Zeppelin']],
-              ['Hitches', ['Clove']],
-            ],
-      );
+    describe('while a lesson is added', () => {
+      const turned = () => {
+        const [sheet, carrick, clove] = lessons;
+        return order([hitches, [clove]], [bends, [carrick, sheet]]);
+      };
+      const added = () => write('POST', `/modules/${bends}/lessons`, { title: 'Zeppelin' });
+
+      it('200: before the lesson, which is then the last', async () => {
+        const answers = await inThisOrder(courseLock(), turned, added);
+        expect(answers.map(({ status }) => status)).to.deep.equal([200, 201]);
+        expect(await outline()).to.deep.equal([
+          ['Hitches', ['Clove']],
+          ['Bends', ['Carrick', 'Sheet', 'Zeppelin']],
+        ]);
+      });
+
+      it('422: after the lesson, which the order does not name', async () => {
+        const [made, ordered] = await inThisOrder(courseLock(), added, turned);
+        expect(made.status).to.equal(201);
+        expectError(ordered, 'invalid_request');
+        expect(await outline()).to.deep.equal([
+          ['Bends', ['Sheet', 'Carrick', 'Zeppelin']],
+          ['Hitches', ['Clove']],
+        ]);
+      });
     });
   });
 });

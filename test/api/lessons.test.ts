@@ -1,11 +1,13 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../platform/core/ids.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildLearner, buildOpenCourse, type OpenCourse } from '../toolkit/builders/access.ts';
 import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
 import { clock, expectError } from '../toolkit/drive/api.ts';
 import { classroomOf } from '../toolkit/drive/classroom.ts';
 import { callsOf } from '../toolkit/drive/club-calls.ts';
+import { inThisOrder } from '../toolkit/drive/races.ts';
 import { rowCounts } from '../toolkit/stack/database.ts';
 
 describe('lessons', () => {
@@ -164,28 +166,31 @@ describe('lessons', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('three removals at once: one succeeds', async () => {
-      for (let round = 0; round < 5; round++) {
-        const { id } = (await create({ title: 'Bend' })).body.data;
-        const answers = await Promise.all([1, 2, 3].map(() => write('DELETE', `/lessons/${id}`)));
-        expect(
-          answers.map(({ status }) => status).toSorted((a, b) => a - b),
-          `round ${round}`,
-        ).to.deep.equal([204, 404, 404]);
-      }
-    });
+    describe('while the lesson is removed', () => {
+      let id: Id;
+      beforeEach(async () => {
+        ({ id } = (await create({ title: 'Bend' })).body.data);
+      });
+      const removal = () => write('DELETE', `/lessons/${id}`);
+      const publication = () => change(id, { published: true });
+      const statusesInOrder = async (...requests: (typeof removal)[]) => {
+        const lock = sql`SELECT 1 FROM courses WHERE id = ${course.id} FOR UPDATE`;
+        return (await inThisOrder(lock, ...requests)).map(({ status }) => status);
+      };
 
-    it('a removal and a change at once: the change comes first or is refused', async () => {
-      for (let round = 0; round < 10; round++) {
-        const { id } = (await create({ title: 'Bend' })).body.data;
-        const [removed, changed] = await Promise.all([
-          write('DELETE', `/lessons/${id}`),
-          change(id, { published: true }),
-        ]);
-        expect(removed.status, `round ${round}`).to.equal(204);
-        expect(changed.status, `round ${round}`).to.be.oneOf([200, 404]);
+      it('404: a further removal', async () => {
+        expect(await statusesInOrder(removal, removal, removal)).to.deep.equal([204, 404, 404]);
+      });
+
+      it('404: a change after it', async () => {
+        expect(await statusesInOrder(removal, publication)).to.deep.equal([204, 404]);
         expectError(await write('GET', `/lessons/${id}`), 'not_found');
-      }
+      });
+
+      it('200: a change before it, which the removal then takes along', async () => {
+        expect(await statusesInOrder(publication, removal)).to.deep.equal([200, 204]);
+        expectError(await write('GET', `/lessons/${id}`), 'not_found');
+      });
     });
   });
 });

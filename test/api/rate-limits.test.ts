@@ -143,6 +143,12 @@ describe('rate limits', function () {
       '400 malformed_request',
       () => ofStudent((clubId) => `/v1/clubs/${clubId}/classroom/assignment-files`),
     ],
+    [
+      'A student’s write on a path of the club: 30 per minute per student (DEC-53)',
+      30,
+      '404 not_found',
+      () => ofStudent((clubId) => `/v1/clubs/${clubId}/media/${randomUUID()}/complete`),
+    ],
     ['Agent question: 20 per minute per student', 20, '400 malformed_request', () => ofStudent(questionsOf)],
     [
       'A classroom write of no operation and nobody known: 60 per minute per IP',
@@ -200,6 +206,19 @@ describe('rate limits', function () {
     const other = await buildStudent(first.id);
     expect(await times(1, post(questionsOf(first.id), { token: other.token }))).to.deep.equal({
       '400 malformed_request': 1,
+    });
+  });
+
+  it('125 calls of a student for unknown files leave the club’s 60 writes to its administrators (DEC-53)', async () => {
+    const club = await buildClub();
+    const { token } = await buildStudent(club.id);
+    const complete = () => post(`/v1/clubs/${club.id}/media/${randomUUID()}/complete`, { token });
+    const counts = await Promise.all(Array.from({ length: 125 }, () => times(1, complete())));
+    const outcomes = counts.flatMap((count) => Object.keys(count));
+    expect(outcomes.filter((outcome) => outcome === '404 not_found')).to.have.length(30);
+    expect(outcomes.filter((outcome) => outcome === '429 rate_limited')).to.have.length(95);
+    expect(await times(60, post(endpointsOf(club.id), { token: club.owner.token }))).to.deep.equal({
+      '400 malformed_request': 60,
     });
   });
 
@@ -337,6 +356,15 @@ describe('rate limits', function () {
 });
 
 describe('the contract and the rate table', () => {
+  it('one operation of students is limited per club: its handler charges the club for changes (DEC-53)', () => {
+    const perClub = contractOperations().filter(
+      ({ method, path, auth }) =>
+        auth.includes('student') &&
+        ruleFor({ method, path: path.replaceAll(/\{\w+\}/g, randomUUID()) })?.scope === 'club',
+    );
+    expect(perClub.map(({ operationId }) => operationId)).to.deep.equal(['completeMedia']);
+  });
+
   it('exactly the operations that write are limited, and declare the answers of limits', () => {
     for (const { operationId, method, path, errorCodes } of contractOperations()) {
       const rule = ruleFor({ method, path: path.replaceAll(/\{\w+\}/g, randomUUID()) });

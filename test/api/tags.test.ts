@@ -1,9 +1,11 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../platform/core/ids.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { factsWithSubjects } from '../toolkit/assert/facts.ts';
 import { buildClub, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';
 import { expectError } from '../toolkit/drive/api.ts';
+import { inThisOrder } from '../toolkit/drive/races.ts';
 import { standingCalls } from '../toolkit/drive/standing-calls.ts';
 import { rowCounts } from '../toolkit/stack/database.ts';
 
@@ -56,7 +58,8 @@ describe('tags', () => {
     });
 
     it('409 name_taken: of four at once with one name one succeeds', async () => {
-      const answers = await Promise.all([1, 2, 3, 4].map(() => calls.createTag('vip')));
+      const create = () => calls.createTag('vip');
+      const answers = await inThisOrder(sql`LOCK TABLE tags IN SHARE MODE`, create, create, create, create);
       expect(statusesOf(answers)).to.deep.equal([201, 409, 409, 409]);
     });
 
@@ -103,29 +106,38 @@ describe('tags', () => {
       expect(await factsWithSubjects(club.id)).to.deep.equal([tagged(id), untagged(id), tagged(id)]);
     });
 
-    it('24 additions and removals at once: the facts alternate and match the final state', async () => {
+    it('204: additions and removals that wait for each other leave one fact for each change', async () => {
       const id = await calls.buildTag('vip');
-      const steps = Array.from({ length: 24 }, (_, index) => (index % 2 === 0 ? calls.tag : calls.untag));
-      const answers = await Promise.all(steps.map((step) => step(student.id, id)));
+      const steps = [calls.untag, calls.tag, calls.tag, calls.untag, calls.untag, calls.tag];
+      const answers = await inThisOrder(
+        sql`SELECT 1 FROM students WHERE id = ${student.id} FOR UPDATE`,
+        ...steps.map((step) => () => step(student.id, id)),
+      );
       expect(statusesOf(answers)).to.deep.equal(answers.map(() => 204));
-      const facts = await factsWithSubjects(club.id);
-      expect(facts.length).to.be.greaterThan(0);
-      expect(facts).to.deep.equal(facts.map((_, index) => (index % 2 === 0 ? tagged(id) : untagged(id))));
-      const { tags } = await calls.standing(student.id);
-      expect(tags.length).to.equal(facts.length % 2);
+      expect(await factsWithSubjects(club.id)).to.deep.equal([tagged(id), untagged(id), tagged(id)]);
+      expect((await calls.standing(student.id)).tags).to.have.length(1);
     });
 
-    it('a deletion and an addition at once: one of them is refused', async () => {
-      for (let round = 0; round < 5; round++) {
-        const id = await calls.buildTag('vip');
-        const [deletion, tagging] = await Promise.all([calls.deleteTag(id), calls.tag(student.id, id)]);
-        expect([deletion.status, tagging.status], `round ${round}`).to.be.deep.oneOf([
-          [204, 404],
-          [409, 204],
-        ]);
-        await calls.untag(student.id, id);
-        await calls.deleteTag(id);
-      }
+    describe('while the tag is deleted', () => {
+      let id: Id;
+      beforeEach(async () => {
+        id = await calls.buildTag('vip');
+      });
+      const tagLock = () => sql`SELECT 1 FROM tags WHERE id = ${id} FOR UPDATE`;
+      const deletion = () => calls.deleteTag(id);
+      const addition = () => calls.tag(student.id, id);
+
+      it('404: an addition after the deletion', async () => {
+        const [deleted, added] = await inThisOrder(tagLock(), deletion, addition);
+        expect(deleted.status).to.equal(204);
+        expectError(added, 'not_found');
+      });
+
+      it('204: an addition before the deletion, which is refused with 409', async () => {
+        const [added, deleted] = await inThisOrder(tagLock(), addition, deletion);
+        expect(added.status).to.equal(204);
+        expectError(deleted, 'in_use');
+      });
     });
 
     it('404: an unknown student, one of another club, a removed one; writes nothing', async () => {
@@ -175,20 +187,27 @@ describe('tags', () => {
       expectError(await calls.deleteLevel(id), 'in_use');
     });
 
-    it('a deletion and an award at once: the level is deleted or reached, not both', async () => {
-      for (let round = 0; round < 5; round++) {
-        const one = await buildStudent(club.id);
-        const id = await calls.buildLevel('Bosun', 500 + round);
-        const [deletion] = await Promise.all([
-          calls.deleteLevel(id),
-          calls.award(one.id, { id: newId(), points: 500 + round }),
-        ]);
-        const facts = (await factsWithSubjects(club.id)).filter(({ subjectId }) => subjectId === id);
-        expect([deletion.status, facts.length], `round ${round}`).to.be.deep.oneOf([
-          [204, 0],
-          [409, 1],
-        ]);
-      }
+    describe('while points are awarded that reach the level', () => {
+      let id: Id;
+      beforeEach(async () => {
+        id = await calls.buildLevel('Bosun', 500);
+      });
+      const levelLock = () => sql`SELECT 1 FROM levels WHERE id = ${id} FOR UPDATE`;
+      const deletion = () => calls.deleteLevel(id);
+      const award = () => calls.award(student.id, { id: newId(), points: 500 });
+      const timesReached = async () =>
+        (await factsWithSubjects(club.id)).filter(({ subjectId }) => subjectId === id).length;
+
+      it('204: deletes the level before the award, which reaches nothing', async () => {
+        const [deleted] = await inThisOrder(levelLock(), deletion, award);
+        expect([deleted.status, await timesReached()]).to.deep.equal([204, 0]);
+      });
+
+      it('409 in_use: keeps the level after the award', async () => {
+        const [, deleted] = await inThisOrder(levelLock(), award, deletion);
+        expectError(deleted, 'in_use');
+        expect(await timesReached()).to.equal(1);
+      });
     });
 
     it('404: an unknown level, one of another club, a deleted one, whose points are free again', async () => {

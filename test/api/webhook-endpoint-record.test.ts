@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { useStoppedClock } from '../toolkit/fakes/timers.ts';
 import type { Id } from '../../platform/core/ids.ts';
+import { fakePlaces } from '../toolkit/fakes/attempt-places.ts';
 import { attemptDelivery } from '../../domain/webhooks/deliveries/attempts.ts';
 import { buildWebhookDelivery } from '../toolkit/builders/webhooks.ts';
 import { clock } from '../toolkit/drive/api.ts';
@@ -29,6 +30,7 @@ describe('the record of a webhook endpoint', () => {
       post: async () => ({ outcome, durationMs: 1, responseStatus: status }) as const,
       random: () => 0.5,
       onAttempt() {},
+      places: fakePlaces,
       async failpoint() {},
     };
     await attemptDelivery(deps, deliveryId, at.getTime());

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { withClockStopped } from '../toolkit/fakes/timers.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { sendTransactionalMail, type OutgoingMail } from '../../domain/mail/send.ts';
+import { fakePlaces } from '../toolkit/fakes/attempt-places.ts';
 import { attemptDelivery, type DeliveryDeps } from '../../domain/webhooks/deliveries/attempts.ts';
 import { tendGate } from '../../domain/webhooks/endpoints/gate.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
@@ -40,6 +41,7 @@ describe('an endpoint that fails for 5 days', () => {
         }),
         random: () => 0.5,
         onAttempt() {},
+        places: fakePlaces,
         async failpoint() {},
         ...changes,
       },

@@ -13,7 +13,7 @@ import { readConfig } from '../../config.ts';
 import { isAlive } from '../../dev/children.ts';
 import { lockHolder } from '../../dev/lock.ts';
 import { fixedPorts, freePorts, host, type PortName } from '../../dev/ports.ts';
-import { projectDirectory } from '../../dev/project.ts';
+import { scriptArguments } from '../../dev/project.ts';
 import { startStack, type Stack, type StackOptions } from '../../dev/stack.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { problemOf } from '../toolkit/assert/problem-of.ts';
@@ -156,7 +156,7 @@ describe('dev/stack', () => {
     const startAndKill = async () => {
       const holder = spawn(
         process.execPath,
-        ['--import', 'tsx', path.join(projectDirectory, 'test/toolkit/stack/stack-in-a-process.ts'), directory],
+        [...scriptArguments('test/toolkit/stack/stack-in-a-process.ts'), directory],
         {
           env: { PATH: process.env['PATH'] },
           stdio: ['ignore', 'pipe', 'inherit'],

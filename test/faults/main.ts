@@ -1,5 +1,4 @@
 /** `npm run faults -- webhooks | agents`: kills what can be killed while there is work, and counts what is lost. */
-import '../../platform/core/node-version.ts';
 import { interruption } from '../../dev/interruption.ts';
 import { runScript } from '../../dev/problem.ts';
 import { agentFaults } from './agents.ts';

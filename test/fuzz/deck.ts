@@ -43,14 +43,16 @@ const passes: readonly Pass[] = [
 const wantedOf = 0.6;
 
 export class Deck {
+  readonly draw: Draw;
+  readonly wanted: OperationId | undefined;
   #pass = 0;
   #rest: Card[] = [];
   readonly #succeeded = new Set<OperationId>();
 
-  constructor(
-    readonly draw: Draw,
-    readonly wanted: OperationId | undefined,
-  ) {}
+  constructor(draw: Draw, wanted: OperationId | undefined) {
+    this.draw = draw;
+    this.wanted = wanted;
+  }
 
   next(): Card {
     const wanted = everyOperation.find(({ operationId }) => operationId === this.wanted);

@@ -1,5 +1,4 @@
 /** `npm run fuzz -- --seed N --requests N`: generated requests against every operation; whatever an answer breaks is a failure. */
-import '../../platform/core/node-version.ts';
 import { runScript } from '../../dev/problem.ts';
 import { fileEnded } from '../run/lifecycle.ts';
 import { startRunServer } from '../run/server.ts';

@@ -1,16 +1,7 @@
 /** What plays scenarios for record.ts: a worker for every task queue on the server of the stack, and on one that skips time. */
 import { Client, type WorkflowClient as TemporalClient, type WorkflowHandle } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
-import { addOnActivities } from '../../activities/add-on.ts';
-import { agentAnswerActivities } from '../../activities/agent-answer.ts';
-import { endpointGateActivities } from '../../activities/endpoint-gate.ts';
-import { retentionActivities } from '../../activities/retention.ts';
-import { salesActivities } from '../../activities/sales.ts';
-import { sourceIndexActivities } from '../../activities/source-index.ts';
-import { studentImportActivities } from '../../activities/student-import.ts';
-import { sweepActivities } from '../../activities/sweep.ts';
-import { transactionalMailActivities } from '../../activities/transactional-mail.ts';
-import { webhookDeliveryActivities } from '../../activities/webhook-delivery.ts';
+import { activities as all, type ActivityDeps } from '../../activities/index.ts';
 import { readConfig } from '../../config.ts';
 import type { FakeModel } from '../../dev/fake-model.ts';
 import type { PaymentProcessor } from '../../platform/infra/payments.ts';
@@ -140,7 +131,7 @@ export function useRecorder(): () => Recorder {
 async function activitiesOf(
   { delivering, injected }: Recorder,
   relay: RelayHere,
-  answers: Parameters<typeof agentAnswerActivities>[0],
+  answers: ActivityDeps['answers'],
 ): Promise<Record<string, object>> {
   const { db, vault } = await testDeps();
   const { mail, classroomUrl, dashboardUrl } = readConfig();
@@ -164,23 +155,28 @@ async function activitiesOf(
   });
   return {
     webhooks: relay.carryingAfterEach({
-      ...webhookDeliveryActivities(deliveries),
-      ...endpointGateActivities(deliveries),
+      ...all.webhookDelivery({ deliveries }),
+      ...all.endpointGate(deliveries),
     }),
-    mail: transactionalMailActivities({ db, vault, sendMail, links, onOutcome() {} }),
-    billing: addOnActivities({
-      db,
-      get processor() {
-        return injected.processor;
+    mail: all.transactionalMail({ mails: { db, vault, sendMail, links, onOutcome() {} } }),
+    billing: all.addOn({
+      addOns: {
+        db,
+        get processor() {
+          return injected.processor;
+        },
       },
     }),
     upkeep: {
-      ...sweepActivities(db, () => {}),
-      ...retentionActivities({ db, vault, storage: await testObjectStore() }),
+      ...all.sweep({ db, onRescued() {} }),
+      ...all.retention({ db, vault, storage: await testObjectStore() }),
     },
-    sales: relay.carryingAfterEach(salesActivities(notices)),
-    imports: studentImportActivities(await importDeps()),
-    indexing: sourceIndexActivities(sources),
-    agents: agentAnswerActivities(answers),
+    sales: relay.carryingAfterEach({
+      ...all.salesNotice({ notices }),
+      ...all.subscriptionEnd({ db }),
+    }),
+    imports: all.studentImport(await importDeps()),
+    indexing: all.sourceIndex({ sources }),
+    agents: all.agentAnswer({ answers }),
   };
 }

@@ -1,5 +1,4 @@
 /** `npm run check:tests`: fails when a file of the last `npm test` took longer than its budget. */
-import '../../platform/core/node-version.ts';
 import { Problem, runScript, say } from '../../dev/problem.ts';
 import { committedDurations, overBudget, readTimings } from './timings.ts';
 

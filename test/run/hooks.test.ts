@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { projectDirectory } from '../../dev/project.ts';
+import { projectDirectory, typescriptArguments } from '../../dev/project.ts';
 
 describe('test/run/hooks', () => {
   let directory: string;
@@ -18,7 +18,7 @@ describe('test/run/hooks', () => {
     writeFileSync(file, tests);
     const mocha = path.join(projectDirectory, 'node_modules', 'mocha', 'bin', 'mocha.js');
     const options = ['--no-config', '--exit', '--require', path.join(projectDirectory, 'test', 'run', 'hooks.ts')];
-    const flags = ['--import', 'tsx', '--no-experimental-require-module'];
+    const flags = typescriptArguments;
     return spawnSync(process.execPath, [...flags, mocha, ...options, file], {
       cwd: projectDirectory,
       encoding: 'utf8',

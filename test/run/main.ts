@@ -11,7 +11,6 @@
  * Others are mocha's own. Files that failed run once more, so that a test that fails only now and then is told from one
  * that is broken; either has failed.
  */
-import '../../platform/core/node-version.ts';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';

@@ -51,4 +51,12 @@ describe('a worker’s GET /readyz', function () {
       line.speakAgain();
     }
   });
+
+  it('503 when the sweeper has completed no round for 10 minutes (ENG-5)', async () => {
+    const now = Date.now();
+    const clock = mock.method(Date, 'now', () => now + 10 * 60_000 + 60_000);
+    const late = await get('/readyz');
+    clock.mock.restore();
+    expect([late.status, (await get('/readyz')).status]).to.deep.equal([503, 200]);
+  });
 });

@@ -1,8 +1,9 @@
 import { readConfig } from '../../config.ts';
 import { Secret } from '../../platform/core/secret.ts';
-import { newId } from '../../platform/core/ids.ts';
+import type { EventType } from '../../platform/core/event-types.ts';
+import { newId, noClub, type Id } from '../../platform/core/ids.ts';
 import { wakeRuns } from '../../platform/engine/wakes.ts';
-import type { WorkflowType } from '../../platform/engine/workflow-types.ts';
+import type { Run, WorkflowType } from '../../platform/engine/workflow-types.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { maxInFlight, startRelay, type Relay, type RelayDeps } from '../../worker/relay.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
@@ -19,7 +20,7 @@ import { mock } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { DataSource } from 'typeorm';
-import { noLocalAttempts } from '../../worker/local-attempts.ts';
+import { noLocalAttempts } from '../../worker/attempt-places.ts';
 
 /** An engine that takes what it is given, and says so only when it is told to. */
 class WaitingEngine {
@@ -42,6 +43,24 @@ class WaitingEngine {
   }
   release(): void {
     this.#released.resolve();
+  }
+}
+
+/** An engine that does not start what one type of event has caused. */
+class RefusingEngine extends WaitingEngine {
+  readonly refused: string[] = [];
+  readonly #type: EventType;
+
+  constructor(type: EventType) {
+    super();
+    this.release();
+    this.#type = type;
+  }
+
+  override async start(run: Run): Promise<void> {
+    if (run.attributes.EventType !== this.#type) return super.start(run);
+    this.refused.push(run.subjectId);
+    throw new Error('refused');
   }
 }
 
@@ -155,6 +174,63 @@ describe('the relay', () => {
       expect(performance.now() - begun).to.be.greaterThan(500);
     } finally {
       await relay.stop();
+    }
+  });
+
+  it('leaves a quarter of its places to what is not bulk, in all and of a club (ENG-15)', async () => {
+    const { db } = await testDeps();
+    const source = await testDatabase();
+    const clubIds = Array.from({ length: 8 }, newId);
+    const wakeOf = (clubId: Id, priority: 0 | 2): Run => ({
+      workflowType: 'transactionalMail',
+      subjectId: newId(),
+      clubId,
+      attributes: {},
+      priority,
+    });
+    const bulk = clubIds.flatMap((clubId) => Array.from({ length: 8 }, () => wakeOf(clubId, 2)));
+    await db.transaction((tx) => wakeRuns(tx, bulk, new Date()));
+    const engine = new WaitingEngine();
+    const relay = await relayTo(engine);
+    try {
+      const places = (maxInFlight * 3) / 4;
+      await until('as much bulk as may be', { timeoutMs: 10_000 }, async () => engine.woken.length >= places);
+      // Claimed after all bulk that could be claimed: nothing else is woken before it.
+      const urgent = wakeOf(clubIds[0] ?? noClub, 0);
+      await db.transaction((tx) => wakeRuns(tx, [urgent], new Date()));
+      await until('what is urgent', { timeoutMs: 10_000 }, async () => engine.woken.length > places);
+      expect(engine.woken.slice(places)).to.deep.equal([urgent.subjectId]);
+      const clubOf = new Map(bulk.map(({ subjectId, clubId }) => [subjectId, clubId]));
+      const counts = clubIds.map((id) => engine.woken.filter((subjectId) => clubOf.get(subjectId) === id).length);
+      expect(Math.max(...counts)).to.be.at.most(6);
+    } finally {
+      engine.release();
+      await relay.stop();
+      await source.query(`DELETE FROM wakes`);
+    }
+  });
+
+  it('carries the next good fact of a club beside 2,000 that fail again and again', async () => {
+    const subscription = await buildSubscription('https://example.com/');
+    const source = await testDatabase();
+    const due = 50;
+    const failing = await source.query<{ id: Id }[]>(
+      `INSERT INTO facts (id, club_id, type, student_id, occurred_at, attempt_count, due_at)
+       SELECT gen_random_uuid(), $1, 'student.created', $2, now(), 8, now() + interval '0.3 s' * (number - $3)
+         FROM generate_series(1, 2000) number RETURNING id`,
+      [subscription.clubId, subscription.studentId, due],
+    );
+    const engine = new RefusingEngine('student.created');
+    const relay = await relayTo(engine);
+    try {
+      await until('a failure', { timeoutMs: 10_000 }, async () => engine.refused.length > 0);
+      await commitFact(subscription, { type: 'student.updated' });
+      await until('the good fact', { timeoutMs: 10_000 }, async () => engine.started.length > 0);
+      expect(engine.started).to.have.length(1);
+      expect(new Set(engine.refused).size, 'each failed once more at most').to.equal(engine.refused.length);
+    } finally {
+      await relay.stop();
+      await source.query(`DELETE FROM facts WHERE id = ANY ($1)`, [failing.map(({ id }) => id)]);
     }
   });
 

@@ -1,10 +1,15 @@
+import { mock } from 'node:test';
 import { expect } from 'chai';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { requestMail } from '../../domain/mail/requests.ts';
+import { receiveNotice } from '../../domain/sales/notices/notices.ts';
+import { SalesNotice } from '../../entities/sales/sales-notice.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
+import { keepSchedules } from '../../worker/schedules.ts';
 import type { sweep } from '../../workflows/sweep.ts';
 import { deliveryOf } from '../toolkit/assert/webhooks.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
+import { buildSalesConnection } from '../toolkit/builders/sales.ts';
 import { testDeps } from '../toolkit/stack/database.ts';
 import { buildSubscription } from '../toolkit/builders/webhooks.ts';
 import { alter } from '../toolkit/drive/alter.ts';
@@ -88,11 +93,59 @@ describe('the sweeper, in a worker process', function () {
     });
   });
 
+  it('leaves a notice whose step fails to its pause, and its metrics count it as failing, not as due (ENG-16)', async () => {
+    const deps = await testDeps();
+    const { source } = deps.db;
+    const connection = await buildSalesConnection((await buildClub()).id);
+    const notice = { ...connection, raw: Buffer.from('no JSON'), body: {}, header: () => '', signature: '' };
+    await receiveNotice(deps, notice, new Date(Date.now() - 3 * minute));
+    const { id } = await source.manager.findOneByOrFail(SalesNotice, { connectionId: connection.id });
+    await until('the fault', { timeoutMs: 10 * second }, async () => {
+      const [row] = await source.query<unknown[]>(`SELECT FROM failing_steps WHERE workflow_id = $1`, [
+        workflowIdOf('salesNotice', id),
+      ]);
+      return row !== undefined;
+    });
+    await alter('sales_notices', id, { lease_until: null });
+    expect(await round()).to.deep.equal({ rescued: 0 });
+    const ofNotices = (name: string) => worker.metric(`${name}{workflow="salesNotice"}`);
+    expect(await ofNotices('workflow_rows_failing')).to.equal(1);
+    expect(await ofNotices('workflow_rows_due')).to.equal(0);
+    expect(await ofNotices('workflow_step_faults_total')).to.be.at.least(1);
+    await alter('sales_notices', id, { status: 'ignored' });
+  });
+
   it('has a schedule of a round a minute, one at a time, without catch-up', async () => {
     const { spec, policies, action } = await temporal().schedule.getHandle('sweeper').describe();
     expect(spec.intervals).to.deep.equal([{ every: minute, offset: undefined }]);
     expect(policies).to.include({ overlap: 'SKIP', catchupWindow: minute });
     expect(action).to.include({ workflowType: 'sweep', taskQueue: 'upkeep' });
+  });
+
+  it('its schedule is made again within 5 minutes after somebody deletes it, and one that stands is left paused', async () => {
+    const { schedule } = temporal();
+    const sweeper = schedule.getHandle('sweeper');
+    await schedule.getHandle('retention').delete();
+    mock.timers.enable({ apis: ['setInterval'] });
+    const failures: unknown[] = [];
+    const stop = keepSchedules(schedule, (error) => failures.push(error));
+    try {
+      mock.timers.tick(5 * minute);
+      await until('the schedule', { timeoutMs: 5 * second }, () =>
+        schedule
+          .getHandle('retention')
+          .describe()
+          .then(
+            () => true,
+            () => false,
+          ),
+      );
+      expect((await sweeper.describe()).state.paused).to.equal(true);
+      expect(failures).to.deep.equal([]);
+    } finally {
+      stop();
+      mock.timers.reset();
+    }
   });
 
   it('its schedule starts a round', async () => {

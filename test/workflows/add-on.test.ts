@@ -1,10 +1,10 @@
-import { addOnActivities } from '../../activities/add-on.ts';
+import { activities as all } from '../../activities/index.ts';
 import { buyAddOn } from '../../domain/billing/add-ons.ts';
 import { createPaymentProcessor, type PaymentProcessor } from '../../platform/infra/payments.ts';
 import { settleAddOn } from '../../domain/billing/settling.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
-import type { addOn } from '../../workflows/add-on.ts';
+import type { addOn } from '../../workflows/index.ts';
 import { addOnRow } from '../toolkit/assert/billing.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { keptOf } from '../toolkit/assert/histories.ts';
@@ -38,7 +38,7 @@ describe('add-on, with time skipped', function () {
     if (!made) throw new Error('A processor with a key is one.');
     processor = made;
     const { db } = await testDeps();
-    const { settle } = addOnActivities({ db, processor });
+    const { settle } = all.addOn({ addOns: { db, processor } });
     const activities = {
       async settle(id: Id, now: number) {
         beforeStep(steps.push(await environment().currentTimeMs()));

@@ -1,6 +1,6 @@
 import { agentAnswerActivities } from '../../activities/agent-answer.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
-import type { agentAnswer } from '../../workflows/agent-answer.ts';
+import type { agentAnswer } from '../../workflows/index.ts';
 import { answerRow, callRows } from '../toolkit/assert/answers.ts';
 import { eventsNamed, keptOf, summariesOf } from '../toolkit/assert/histories.ts';
 import { buildQuestion } from '../toolkit/builders/questions.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { RetentionActivities } from '../../activities/retention.ts';
+import type { Activities } from '../../activities/index.ts';
 import type { retention } from '../../workflows/retention.ts';
 import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
 import { runWorkerHere } from '../toolkit/stack/worker.ts';
@@ -26,11 +26,11 @@ describe('retention, a run of its Schedule', function () {
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
   const environment = useTimeSkipping();
   /** What the rounds of a run come to, one after another; the last for ever. */
-  let rounds: Awaited<ReturnType<RetentionActivities['retain']>>[] = [];
+  let rounds: Awaited<ReturnType<Activities['retention']['retain']>>[] = [];
   let times: number[] = [];
 
   before('start the worker', async () => {
-    const activities: RetentionActivities = {
+    const activities: Activities['retention'] = {
       async retain(now) {
         times.push(now);
         const [round = { ...nothing, more: false }] = rounds.length > 1 ? rounds.splice(0, 1) : rounds;

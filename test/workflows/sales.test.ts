@@ -1,4 +1,4 @@
-import { salesActivities } from '../../activities/sales.ts';
+import { activities as all } from '../../activities/index.ts';
 import { changeEnd, restoreAccess, revokeAccess } from '../../domain/access/enrollments/enrollments.ts';
 import { Transaction } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -29,23 +29,37 @@ describe('sales, with time skipped', function () {
   let relay: RelayHere;
   /** How often the next notices fail by a fault of ours. */
   let faults = 0;
+  /** How often the next notices fail before anything of them is written. */
+  let faultsOfVault = 0;
 
   before('start the worker', async () => {
     const { connection, nativeConnection } = environment();
     await connection.operatorService.addSearchAttributes({ namespace: 'default', searchAttributes });
     relay = relayHere(createWorkflowClient(nativeConnection, 'default'), ['salesNotice', 'subscriptionEnd']);
+    const { vault } = await testDeps();
     const deps = await noticeDeps({
+      vault: {
+        ...vault,
+        derive(text) {
+          if (faultsOfVault === 0) return vault.derive(text);
+          faultsOfVault -= 1;
+          throw new Error('a fault of ours');
+        },
+      },
       async failpoint(name) {
         if (name !== 'notice_recorded' || faults === 0) return;
         faults -= 1;
         throw new Error('a fault of ours');
       },
     });
-    const activities = relay.carryingAfterEach(salesActivities(deps));
+    const activities = relay.carryingAfterEach({
+      ...all.salesNotice({ notices: deps }),
+      ...all.subscriptionEnd(deps),
+    });
     workers.push(await runWorkerHere(nativeConnection, { taskQueue: 'sales', activities }));
   });
   beforeEach(() => {
-    faults = 0;
+    [faults, faultsOfVault] = [0, 0];
   });
 
   const now = async () => new Date(await environment().currentTimeMs());
@@ -120,6 +134,20 @@ describe('sales, with time skipped', function () {
       await relay.carry();
       expect(await runOf('salesNotice', id).result()).to.equal('processed');
       expect(await noticeRow(id)).to.include({ status: 'processed', attemptCount: 1 });
+    });
+
+    it('waits after each fault in a timer that names it, and ends as soon as the fault is mended (ENG-16)', async () => {
+      const shop = await shopHere();
+      faultsOfVault = 3;
+      const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
+      await relay.carry();
+      const handle = runOf('salesNotice', id);
+      expect(await handle.result()).to.equal('processed');
+      const { timers } = await summariesOf(handle);
+      expect(timers.map((timer) => timer.replace(/^another try .*, after/, 'after'))).to.deep.equal(
+        [1, 2, 3].map((count) => `after ${count} fault(s) of ours, the last one Error`),
+      );
+      expect(await noticeRow(id)).to.include({ status: 'processed', attemptCount: 4 });
     });
 
     it('puts opaque ids only into Temporal: no address, name, amount or token', async () => {

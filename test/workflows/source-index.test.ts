@@ -1,4 +1,4 @@
-import { sourceIndexActivities } from '../../activities/source-index.ts';
+import { activities as all } from '../../activities/index.ts';
 import { readConfig } from '../../config.ts';
 import type { IndexingDeps } from '../../domain/knowledge/indexing/source-step.ts';
 import { runOf, workflowIdOf } from '../../platform/engine/workflow-types.ts';
@@ -36,7 +36,7 @@ describe('source-index, on the real server', function () {
       delete meanwhile[name];
       await happens?.();
     };
-    const activities = sourceIndexActivities(await indexingDeps({ failpoint }));
+    const activities = all.sourceIndex({ sources: await indexingDeps({ failpoint }) });
     worker = await runWorkerHere(connection, { taskQueue: 'indexing', namespace, activities });
   });
   after('stop the worker', async () => {

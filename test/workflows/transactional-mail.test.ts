@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { transactionalMailActivities } from '../../activities/transactional-mail.ts';
+import { activities as all } from '../../activities/index.ts';
 import { readConfig } from '../../config.ts';
 import type { Mailbox } from '../../dev/mailbox.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
@@ -11,7 +11,7 @@ import type { MailOutcome, MailDeps, OutgoingMail } from '../../domain/mail/send
 import type { MailTemplate } from '../../entities/mail/values.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { createSmtpSender, type SmtpSender } from '../../platform/infra/smtp.ts';
-import type { transactionalMail } from '../../workflows/transactional-mail.ts';
+import type { transactionalMail } from '../../workflows/index.ts';
 import { buildClub, buildStudent, type TestStudent } from '../toolkit/builders/clubs.ts';
 import { testDeps } from '../toolkit/stack/database.ts';
 import { until } from '../toolkit/drive/until.ts';
@@ -58,7 +58,7 @@ describe('transactional-mail, with time skipped', function () {
         await smtp.sendMail(outgoing);
       },
     };
-    const activities = transactionalMailActivities(mailDeps);
+    const activities = all.transactionalMail({ mails: mailDeps });
     workers.push(await runWorkerHere(environment().nativeConnection, { taskQueue: 'mail', activities }));
   });
   beforeEach(() => {
@@ -238,11 +238,13 @@ describe('transactional-mail, with time skipped', function () {
   it('sends once for two steps at once; the other one waits for the lease', async () => {
     const { id, student, now } = await asked();
     const otherStep = Promise.withResolvers<void>();
-    const { sendMail } = transactionalMailActivities({
-      ...mailDeps,
-      async sendMail(outgoing) {
-        await otherStep.promise;
-        await smtp.sendMail(outgoing);
+    const { sendMail } = all.transactionalMail({
+      mails: {
+        ...mailDeps,
+        async sendMail(outgoing) {
+          await otherStep.promise;
+          await smtp.sendMail(outgoing);
+        },
       },
     });
     const steps = [sendMail(id, now.getTime()), sendMail(id, now.getTime())];

@@ -6,11 +6,11 @@ import type { DeliveryKind } from '../../../entities/access/values.ts';
 import { Agent } from '../../../entities/agents/agent.ts';
 import { Course } from '../../../entities/learning/course.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
-import { columns, raw, sql } from '../../../platform/infra/postgres/sql.ts';
+import { all, columns, sql, type RowOf, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
+import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 import { lockCohortForShare } from '../enrollments/cohorts.ts';
 
@@ -25,29 +25,16 @@ export type OpeningRow =
   | { kind: 'course'; courseId: Id; cohortId: Id | null; agentId: null }
   | { kind: 'agent'; courseId: null; cohortId: null; agentId: Id };
 
-type DeliveryRow = OpeningRow & {
-  id: Id;
-  name: string;
-  free: boolean;
-  accessDays: number | null;
-  createdAt: Date;
-  updatedAt: Date;
-  archivedAt: Date | null;
-};
-
 const deliveryColumns = columns(AccessDelivery, [
   'id',
   'name',
-  'kind',
-  'courseId',
-  'cohortId',
-  'agentId',
   'free',
   'accessDays',
   'createdAt',
   'updatedAt',
   'archivedAt',
-]);
+]).and<OpeningRow>(columns(AccessDelivery, ['kind', 'courseId', 'cohortId', 'agentId']));
+type DeliveryRow = RowOf<typeof deliveryColumns>;
 
 export function presentOpening(row: OpeningRow): Opening {
   if (row.kind === 'agent') return { kind: row.kind, agent_id: row.agentId };
@@ -80,15 +67,16 @@ export async function listDeliveries(
   clubId: Id,
   filter: PageRequest & { archived?: boolean },
 ): Promise<Page<DeliveryRecord>> {
-  const { limit, offset } = windowOf(filter);
-  const archived = filter.archived === undefined ? '' : `AND archived_at IS ${filter.archived ? 'NOT NULL' : 'NULL'}`;
-  const counted = await db.one<{ total: number }>(
-    sql`SELECT count(*)::int AS total FROM access_deliveries WHERE club_id = ${clubId} ${raw(archived)}`,
-  );
-  const rows =
-    await db.rows<DeliveryRow>(sql`SELECT ${deliveryColumns} FROM access_deliveries WHERE club_id = ${clubId} ${raw(archived)}
-      ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`);
-  return { rows: rows.map(presentDelivery), total: counted?.total ?? 0 };
+  const archived = filter.archived ? sql`archived_at IS NOT NULL` : sql`archived_at IS NULL`;
+  const { rows, total } = await listPage(db, filter, {
+    columns: deliveryColumns,
+    from: sql`FROM access_deliveries WHERE ${all([
+      sql`club_id = ${clubId}`,
+      filter.archived === undefined ? undefined : archived,
+    ])}`,
+    orderBy: sql`created_at DESC, id DESC`,
+  });
+  return { rows: rows.map(presentDelivery), total };
 }
 
 /** @throws DomainError not_found */
@@ -191,9 +179,9 @@ async function setArchived(
   return findDelivery(tx, clubId, deliveryId);
 }
 
-async function readDelivery(db: Queries, clubId: Id, deliveryId: Id, lock = ''): Promise<DeliveryRow> {
+async function readDelivery(db: Queries, clubId: Id, deliveryId: Id, lock = sql``): Promise<DeliveryRow> {
   const delivery = await db.one<DeliveryRow>(
-    sql`SELECT ${deliveryColumns} FROM access_deliveries WHERE id = ${deliveryId} AND club_id = ${clubId} ${raw(lock)}`,
+    sql`SELECT ${deliveryColumns} FROM access_deliveries WHERE id = ${deliveryId} AND club_id = ${clubId} ${lock}`,
   );
   if (!delivery) throw notFound('delivery');
   return delivery;
@@ -201,23 +189,22 @@ async function readDelivery(db: Queries, clubId: Id, deliveryId: Id, lock = ''):
 
 /** Locks the delivery's row until the transaction ends; changes and grants (`lockDeliveryForShare`) wait. @throws DomainError not_found */
 function lockDelivery(tx: Transaction, clubId: Id, deliveryId: Id): Promise<DeliveryRow> {
-  return readDelivery(tx, clubId, deliveryId, 'FOR NO KEY UPDATE');
+  return readDelivery(tx, clubId, deliveryId, sql`FOR NO KEY UPDATE`);
 }
 
 /** Reads a delivery that is about to be granted, with a shared lock until the transaction ends. @throws DomainError not_found */
 export function lockDeliveryForShare(tx: Transaction, clubId: Id, deliveryId: Id): Promise<DeliveryRow> {
-  return readDelivery(tx, clubId, deliveryId, 'FOR SHARE');
+  return readDelivery(tx, clubId, deliveryId, sql`FOR SHARE`);
 }
 
 /**
- * The condition under which a delivery can be granted by itself, to whoever signs up or claims a link: neither archived,
- * nor in a cohort with which the access would have ended already.
- * @param delivery @param now SQL expressions, such as `delivery` and `$1`
+ * The condition under which `access_deliveries delivery` can be granted by itself, to whoever signs up or claims a link:
+ * neither archived, nor in a cohort with which the access would have ended already.
  */
-export function grantable({ delivery, now }: { delivery: string; now: string }): string {
-  return `${delivery}.archived_at IS NULL AND NOT EXISTS (
+export function grantable(now: Date): Sql {
+  return sql`delivery.archived_at IS NULL AND NOT EXISTS (
     SELECT FROM cohorts cohort
-     WHERE cohort.id = ${delivery}.cohort_id AND cohort.ends_at <= ${now} AND ${delivery}.access_days IS NULL)`;
+     WHERE cohort.id = delivery.cohort_id AND cohort.ends_at <= ${now} AND delivery.access_days IS NULL)`;
 }
 
 /** @throws DomainError not_found if one of them is none of the club's */

@@ -1,9 +1,10 @@
 /** Cohorts of courses, as administrators keep them. */
 import { Cohort } from '../../../entities/access/cohort.ts';
+import { Course } from '../../../entities/learning/course.ts';
 import { Enrollment } from '../../../entities/access/enrollment.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
-import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
+import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -11,20 +12,9 @@ import { changedInstant, optionalInstant } from '../../../platform/core/instants
 import { type Page, type PageRequest, listPage } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 
-interface CohortDates {
-  startsAt: Date | null;
-  endsAt: Date | null;
-}
-
-interface CohortRow extends CohortDates {
-  id: Id;
-  courseId: Id;
-  name: string;
-  createdAt: Date;
-  updatedAt: Date;
-}
-
 const cohortColumns = columns(Cohort, ['id', 'courseId', 'name', 'startsAt', 'endsAt', 'createdAt', 'updatedAt']);
+type CohortRow = RowOf<typeof cohortColumns>;
+type CohortDates = Pick<Cohort, 'startsAt' | 'endsAt'>;
 
 function presentCohort(cohort: CohortRow): RecordOf<'Cohort'> {
   return {
@@ -40,8 +30,7 @@ function presentCohort(cohort: CohortRow): RecordOf<'Cohort'> {
 
 /** @throws DomainError not_found for a course of another club */
 async function requireCourse(db: Queries, clubId: Id, courseId: Id): Promise<void> {
-  const rows = await db.rows(sql`SELECT 1 FROM courses WHERE id = ${courseId} AND club_id = ${clubId}`);
-  if (rows.length === 0) throw notFound('course');
+  if (!(await db.manager.existsBy(Course, { id: courseId, clubId }))) throw notFound('course');
 }
 
 /**
@@ -50,7 +39,7 @@ async function requireCourse(db: Queries, clubId: Id, courseId: Id): Promise<voi
  */
 export async function lockCohortForShare(tx: Transaction, courseId: Id | null, cohortId: Id): Promise<CohortDates> {
   const cohort = await tx.one<CohortDates>(
-    sql`SELECT starts_at AS "startsAt", ends_at AS "endsAt" FROM cohorts WHERE id = ${cohortId} AND course_id = ${courseId} FOR SHARE`,
+    sql`SELECT ${columns(Cohort, ['startsAt', 'endsAt'])} FROM cohorts WHERE id = ${cohortId} AND course_id = ${courseId} FOR SHARE`,
   );
   if (!cohort) throw notFound('cohort');
   return cohort;

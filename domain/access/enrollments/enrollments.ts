@@ -250,10 +250,9 @@ export async function hideEnrollmentsOf(tx: Transaction, studentId: Id, now: Dat
 
 /** Gives a student who has just signed up the club's free deliveries (EVT-4). */
 export async function grantFreeDeliveries(tx: Transaction, clubId: Id, studentId: Id, now: Date): Promise<void> {
-  const free = await tx.query<{ id: Id }[]>(
-    `SELECT id FROM access_deliveries delivery
-      WHERE club_id = $1 AND free AND ${grantable({ delivery: 'delivery', now: '$2' })} ORDER BY created_at, id FOR SHARE`,
-    [clubId, now],
+  const free = await tx.rows<{ id: Id }>(
+    sql`SELECT id FROM access_deliveries delivery
+         WHERE club_id = ${clubId} AND free AND ${grantable(now)} ORDER BY created_at, id FOR SHARE`,
   );
   for (const { id } of free) await grantAccess(tx, { clubId, studentId, deliveryId: id, source: 'free' }, now);
 }

@@ -1,23 +1,24 @@
 /** Enrollments as they are shown: to administrators with their student, to students their own. */
+import { Student } from '../../../entities/identity/student.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
-import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
+import { all, columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { countListed } from '../../../platform/infra/postgres/lists/counts.ts';
-import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
+import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { presentOpening, type OpeningRow } from '../deliveries/deliveries.ts';
 import { enrollmentStatus } from './enrollments.policy.ts';
 import { enrollmentColumns, enrollmentsWithDelivery, type EnrollmentRow } from './rows.ts';
 
-interface EnrollmentOfStudent extends EnrollmentRow {
-  studentName: string;
-  studentEmail: string;
-}
-
-const columns = `${enrollmentColumns}, student.name AS "studentName", student.email AS "studentEmail"`;
-const tables = `${enrollmentsWithDelivery} JOIN students student ON student.id = enrollment.student_id`;
-const shown = `enrollment.revoked_reason IS DISTINCT FROM 'removal'`;
+/** The enrollments of a removed student are hidden: each has a student with an address. */
+const columnsWithStudent = enrollmentColumns.and<{ studentName: string; studentEmail: string }>(
+  columns(Student, { studentName: 'name', studentEmail: 'email' }, 'student'),
+);
+type EnrollmentOfStudent = RowOf<typeof columnsWithStudent>;
+const enrollmentsWithStudent = sql`FROM ${enrollmentsWithDelivery} JOIN students student ON student.id = enrollment.student_id`;
+const notRemoved = sql`enrollment.revoked_reason IS DISTINCT FROM 'removal'`;
+const newestFirst = sql`enrollment.created_at DESC, enrollment.id DESC`;
 
 /** What both kinds of caller see. */
 function presentAccess(enrollment: EnrollmentRow, now: Date) {
@@ -48,7 +49,8 @@ export async function readEnrollment(
   now: Date,
 ): Promise<RecordOf<'Enrollment'>> {
   const enrollment = await db.one<EnrollmentOfStudent>(
-    sql`SELECT ${raw(columns)} FROM ${raw(tables)} WHERE enrollment.id = ${enrollmentId} AND enrollment.club_id = ${clubId} AND ${raw(shown)}`,
+    sql`SELECT ${columnsWithStudent} ${enrollmentsWithStudent}
+         WHERE enrollment.id = ${enrollmentId} AND enrollment.club_id = ${clubId} AND ${notRemoved}`,
   );
   if (!enrollment) throw notFound('enrollment');
   return presentEnrollment(enrollment, now);
@@ -67,21 +69,30 @@ export async function listEnrollments(
   filter: EnrollmentFilter,
   now: Date,
 ): Promise<Page<RecordOf<'Enrollment'>>> {
-  const conditions = ['enrollment.club_id = $1', shown];
-  const parameters: unknown[] = [clubId];
-  for (const column of ['student_id', 'delivery_id'] as const) {
-    if (filter[column] === undefined) continue;
-    parameters.push(filter[column]);
-    conditions.push(`enrollment.${column} = $${parameters.length}`);
-  }
-  if (filter.revoked !== undefined) conditions.push(`enrollment.revoked_at IS ${filter.revoked ? 'NOT NULL' : 'NULL'}`);
-  const rows = await pageOf<EnrollmentOfStudent>(db, columns, conditions, parameters, filter);
-  const total =
-    filter.student_id === undefined
-      ? await countListed(db, { list: 'enrollments', clubId, subjectId: filter.delivery_id, marked: filter.revoked })
-      : await countOneByOne(db, conditions, parameters);
+  const revoked = filter.revoked ? sql`enrollment.revoked_at IS NOT NULL` : sql`enrollment.revoked_at IS NULL`;
+  const shown = all([
+    sql`enrollment.club_id = ${clubId} AND ${notRemoved}`,
+    filter.student_id === undefined ? undefined : sql`enrollment.student_id = ${filter.student_id}`,
+    filter.delivery_id === undefined ? undefined : sql`enrollment.delivery_id = ${filter.delivery_id}`,
+    filter.revoked === undefined ? undefined : revoked,
+  ]);
+  const tallied = { list: 'enrollments', clubId, subjectId: filter.delivery_id, marked: filter.revoked } as const;
+  const { rows, total } = await listPage(db, filter, {
+    columns: columnsWithStudent,
+    from: sql`${enrollmentsWithStudent} WHERE ${shown}`,
+    counted: sql`FROM enrollments enrollment WHERE ${shown}`,
+    orderBy: newestFirst,
+    // One student's are few, and counted one by one.
+    ...(filter.student_id === undefined && { total: () => countListed(db, tallied) }),
+  });
   return { rows: rows.map((row) => presentEnrollment(row, now)), total };
 }
+
+/** In a record of its own, because a delivery and an enrollment both have a cohort. */
+const columnsWithOpening = enrollmentColumns.and<{ opens: OpeningRow }>(
+  sql`jsonb_build_object('kind', delivery.kind, 'courseId', delivery.course_id, 'cohortId', delivery.cohort_id,
+                         'agentId', delivery.agent_id) AS opens`,
+);
 
 /** @returns a page of what the student has or had access to, newest first */
 export async function listOwnEnrollments(
@@ -90,43 +101,12 @@ export async function listOwnEnrollments(
   page: PageRequest,
   now: Date,
 ): Promise<Page<RecordOf<'OwnEnrollment'>>> {
-  const conditions = ['enrollment.student_id = $1', shown];
-  const rows = await pageOf<EnrollmentRow & { opens: OpeningRow }>(
-    db,
-    `${columns}, jsonb_build_object('kind', delivery.kind, 'courseId', delivery.course_id, 'cohortId', delivery.cohort_id,
-                        'agentId', delivery.agent_id) AS opens`,
-    conditions,
-    [studentId],
-    page,
-  );
-  const total = await countOneByOne(db, conditions, [studentId]);
+  const shown = sql`enrollment.student_id = ${studentId} AND ${notRemoved}`;
+  const { rows, total } = await listPage(db, page, {
+    columns: columnsWithOpening,
+    from: sql`FROM ${enrollmentsWithDelivery} WHERE ${shown}`,
+    counted: sql`FROM enrollments enrollment WHERE ${shown}`,
+    orderBy: newestFirst,
+  });
   return { rows: rows.map((row) => ({ ...presentAccess(row, now), opens: presentOpening(row.opens) })), total };
-}
-
-async function pageOf<Row>(
-  db: Queries,
-  selected: string,
-  conditions: readonly string[],
-  parameters: readonly unknown[],
-  page: PageRequest,
-): Promise<Row[]> {
-  const { limit, offset } = windowOf(page);
-  return db.query<Row[]>(
-    `SELECT ${selected} FROM ${tables} WHERE ${conditions.join(' AND ')}
-      ORDER BY enrollment.created_at DESC, enrollment.id DESC LIMIT ${limit} OFFSET ${offset}`,
-    [...parameters],
-  );
-}
-
-/** One student's are few. */
-async function countOneByOne(
-  db: Queries,
-  conditions: readonly string[],
-  parameters: readonly unknown[],
-): Promise<number> {
-  const [counted] = await db.query<{ total: number }[]>(
-    `SELECT count(*)::int AS total FROM enrollments enrollment WHERE ${conditions.join(' AND ')}`,
-    [...parameters],
-  );
-  return counted?.total ?? 0;
 }

@@ -1,8 +1,9 @@
 /** Access for many students at once, by the rules of `grantAccess`, in a number of statements that does not grow with theirs. */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
-import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { recordFacts } from '../../../platform/engine/facts.ts';
+import { Enrollment } from '../../../entities/access/enrollment.ts';
 import { bulk } from '../../../entities/facts/values.ts';
 import type { EnrollmentSource } from '../../../entities/access/values.ts';
 import { hasEnded } from './rows.ts';
@@ -72,8 +73,7 @@ async function standingOf(
   studentIds: readonly Id[],
   deliveryIds: readonly Id[],
 ): Promise<Map<string, Standing>> {
-  const rows =
-    await tx.rows<Standing>(sql`SELECT id, student_id AS "studentId", delivery_id AS "deliveryId", ends_at AS "endsAt"
+  const rows = await tx.rows<Standing>(sql`SELECT ${columns(Enrollment, ['id', 'studentId', 'deliveryId', 'endsAt'])}
        FROM enrollments
       WHERE student_id = ANY (${studentIds}) AND delivery_id = ANY (${deliveryIds})
         AND origin_id IS NULL AND revoked_at IS NULL AND superseded_at IS NULL`);

@@ -1,7 +1,8 @@
 /** Enrollments in the database: reading them under their student's row, which of them stands, and the facts about them. */
+import { AccessDelivery } from '../../../entities/access/access-delivery.ts';
 import { Enrollment } from '../../../entities/access/enrollment.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
-import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
+import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { FactDetails } from '../../../entities/facts/values.ts';
@@ -9,35 +10,35 @@ import { recordFact } from '../../../platform/engine/facts.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import { lockStudent } from '../../identity/accounts.ts';
-import type { EnrollmentSource, RevocationReason } from '../../../entities/access/values.ts';
 import type { EnrollmentTimes } from './enrollments.policy.ts';
 
+/** Of `enrollmentsWithDelivery`. */
+export const enrollmentColumns = columns(
+  Enrollment,
+  [
+    'id',
+    'clubId',
+    'studentId',
+    'deliveryId',
+    'cohortId',
+    'source',
+    'originId',
+    'startsAt',
+    'endsAt',
+    'revokedAt',
+    'revokedReason',
+    'createdAt',
+  ],
+  'enrollment',
+).and(columns(AccessDelivery, { deliveryName: 'name' }, 'delivery'));
 /** An enrollment with what is shown of its delivery. */
-export interface EnrollmentRow extends EnrollmentTimes {
-  id: Id;
-  clubId: Id;
-  studentId: Id;
-  deliveryId: Id;
-  deliveryName: string;
-  cohortId: Id | null;
-  source: EnrollmentSource;
-  /** The purchase or the subscription that it is due to. */
-  originId: Id | null;
-  revokedReason: RevocationReason | null;
-  createdAt: Date;
-}
+export type EnrollmentRow = RowOf<typeof enrollmentColumns>;
 
-export const enrollmentColumns = `enrollment.id, enrollment.club_id AS "clubId", enrollment.student_id AS "studentId",
-  enrollment.delivery_id AS "deliveryId", delivery.name AS "deliveryName", enrollment.cohort_id AS "cohortId", enrollment.source,
-  enrollment.origin_id AS "originId", enrollment.starts_at AS "startsAt", enrollment.ends_at AS "endsAt",
-  enrollment.revoked_at AS "revokedAt", enrollment.revoked_reason AS "revokedReason", enrollment.created_at AS "createdAt"`;
-
-export const enrollmentsWithDelivery = `enrollments enrollment JOIN access_deliveries delivery ON delivery.id = enrollment.delivery_id`;
+export const enrollmentsWithDelivery = sql`enrollments enrollment JOIN access_deliveries delivery ON delivery.id = enrollment.delivery_id`;
 
 /** @throws DomainError not_found, also for an enrollment that was removed */
 export async function findEnrollment(db: Queries, clubId: Id, enrollmentId: Id): Promise<EnrollmentRow> {
-  const enrollment =
-    await db.one<EnrollmentRow>(sql`SELECT ${raw(enrollmentColumns)} FROM ${raw(enrollmentsWithDelivery)}
+  const enrollment = await db.one<EnrollmentRow>(sql`SELECT ${enrollmentColumns} FROM ${enrollmentsWithDelivery}
       WHERE enrollment.id = ${enrollmentId} AND enrollment.club_id = ${clubId} AND enrollment.revoked_reason IS DISTINCT FROM 'removal'`);
   if (!enrollment) throw notFound('enrollment');
   return enrollment;
@@ -57,14 +58,13 @@ export async function findStanding(
 ): Promise<EnrollmentRow | undefined> {
   const which =
     of.originId === null
-      ? `enrollment.origin_id IS NULL AND enrollment.revoked_at IS NULL AND enrollment.superseded_at IS NULL AND enrollment.student_id = $3`
-      : `enrollment.origin_id = $3`;
-  const [standing] = await db.query<EnrollmentRow[]>(
-    `SELECT ${enrollmentColumns} FROM ${enrollmentsWithDelivery}
-      WHERE enrollment.club_id = $1 AND enrollment.delivery_id = $2 AND ${which}`,
-    [of.clubId, of.deliveryId, of.originId ?? of.studentId],
+      ? sql`enrollment.origin_id IS NULL AND enrollment.revoked_at IS NULL AND enrollment.superseded_at IS NULL
+          AND enrollment.student_id = ${of.studentId}`
+      : sql`enrollment.origin_id = ${of.originId}`;
+  return db.one<EnrollmentRow>(
+    sql`SELECT ${enrollmentColumns} FROM ${enrollmentsWithDelivery}
+         WHERE enrollment.club_id = ${of.clubId} AND enrollment.delivery_id = ${of.deliveryId} AND ${which}`,
   );
-  return standing;
 }
 
 /** Whether its end has come; revoked or not. */

@@ -4,7 +4,7 @@
  */
 import { Enrollment } from '../../../entities/access/enrollment.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
-import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { RevocationReason } from '../../../entities/access/values.ts';
 import type { SaleTarget } from '../../../entities/sales/values.ts';
@@ -17,7 +17,7 @@ export type EndsBefore = Readonly<Record<Id, string | null>>;
 
 /** The enrollments of a purchase or a subscription, which an administrator may have removed since. */
 async function enrollmentsOfSale(tx: Transaction, originId: Id): Promise<EnrollmentRow[]> {
-  return tx.rows<EnrollmentRow>(sql`SELECT ${raw(enrollmentColumns)} FROM ${raw(enrollmentsWithDelivery)}
+  return tx.rows<EnrollmentRow>(sql`SELECT ${enrollmentColumns} FROM ${enrollmentsWithDelivery}
       WHERE enrollment.origin_id = ${originId} AND enrollment.revoked_reason IS DISTINCT FROM 'removal' ORDER BY enrollment.id`);
 }
 

@@ -109,10 +109,10 @@ async function reportedBefore(
   accounts: ReadonlyMap<string, FoundAccount>,
 ): Promise<ReadonlySet<Id>> {
   const ids = [...accounts.values()].filter(({ created }) => !created).map(({ studentId }) => studentId);
-  const rows = await tx.rows<{ studentId: Id }>(
-    sql`SELECT student_id AS "studentId" FROM student_import_rows WHERE import_id = ${importId} AND student_id = ANY (${ids})`,
+  const rows = await tx.rows<{ id: Id }>(
+    sql`SELECT student_id AS id FROM student_import_rows WHERE import_id = ${importId} AND student_id = ANY (${ids})`,
   );
-  return new Set(rows.map(({ studentId }) => studentId));
+  return new Set(rows.map(({ id }) => id));
 }
 
 function reportOn(

@@ -1,57 +1,47 @@
 /** Student imports as administrators see them: begun with a file, listed, read, canceled. The work is done by `step.ts`. */
 import { StudentImport } from '../../../entities/access/student-import.ts';
+import { StudentImportRow } from '../../../entities/access/student-import-row.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
-import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
+import { all, columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
+import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
-import type {
-  FileFormat,
-  ImportColumn,
-  ImportError,
-  ImportStatus,
-  RowCode,
-  RowOutcome,
-} from '../../../entities/access/values.ts';
+import type { ImportError, RowOutcome } from '../../../entities/access/values.ts';
 import { hasImportEnded } from './imports.policy.ts';
 
-export interface StoredImport {
-  id: Id;
-  clubId: Id;
-  status: ImportStatus;
-  fileName: string | null;
-  deliveryIds: Id[];
-  invite: boolean;
-  format: FileFormat;
-  ignoredColumns: string[];
-  fileBytes: number | null;
-  rowsTotal: number | null;
-  cursor: number;
-  nextRow: number;
-  created: number;
-  existing: number;
-  failed: number;
-  error: ImportError | null;
-  looksAt: Date | null;
-  createdAt: Date;
-  startedAt: Date | null;
-  completedAt: Date | null;
-}
-
-const columns = `id, club_id AS "clubId", status, file_name AS "fileName", delivery_ids AS "deliveryIds", invite, format,
-  ignored_columns AS "ignoredColumns", file_bytes AS "fileBytes", rows_total AS "rowsTotal", cursor, next_row AS "nextRow",
-  created_count AS created, existing_count AS existing, failed_count AS failed, error, looks_at AS "looksAt",
-  created_at AS "createdAt", started_at AS "startedAt", completed_at AS "completedAt"`;
+const importColumns = columns(StudentImport, {
+  id: 'id',
+  clubId: 'clubId',
+  status: 'status',
+  fileName: 'fileName',
+  deliveryIds: 'deliveryIds',
+  invite: 'invite',
+  format: 'format',
+  ignoredColumns: 'ignoredColumns',
+  fileBytes: 'fileBytes',
+  rowsTotal: 'rowsTotal',
+  cursor: 'cursor',
+  nextRow: 'nextRow',
+  created: 'createdCount',
+  existing: 'existingCount',
+  failed: 'failedCount',
+  error: 'error',
+  looksAt: 'looksAt',
+  createdAt: 'createdAt',
+  startedAt: 'startedAt',
+  completedAt: 'completedAt',
+});
+export type StoredImport = RowOf<typeof importColumns>;
 
 /** Where the file of an import stands in the store. */
 export const fileKeyOf = ({ clubId, id }: { clubId: Id; id: Id }) => `student-imports/${clubId}/${id}.csv`;
 
 /** @returns undefined where there is none */
 export async function loadImport(db: Queries, importId: Id): Promise<StoredImport | undefined> {
-  const found = await db.one<StoredImport>(sql`SELECT ${raw(columns)} FROM student_imports WHERE id = ${importId}`);
+  const found = await db.one<StoredImport>(sql`SELECT ${importColumns} FROM student_imports WHERE id = ${importId}`);
   return found;
 }
 
@@ -79,18 +69,25 @@ export async function listImports(
   clubId: Id,
   page: PageRequest,
 ): Promise<Page<RecordOf<'StudentImport'>>> {
-  const { limit, offset } = windowOf(page);
-  const counted = await db.one<{ total: number }>(
-    sql`SELECT count(*)::int AS total FROM student_imports WHERE club_id = ${clubId}`,
-  );
-  const rows = await db.rows<StoredImport>(sql`SELECT ${raw(columns)} FROM student_imports WHERE club_id = ${clubId}
-      ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`);
-  return { rows: rows.map(presentImport), total: counted?.total ?? 0 };
+  const { rows, total } = await listPage(db, page, {
+    columns: importColumns,
+    from: sql`FROM student_imports WHERE club_id = ${clubId}`,
+    orderBy: sql`created_at DESC, id DESC`,
+  });
+  return { rows: rows.map(presentImport), total };
 }
 
 export interface ReportFilter extends PageRequest {
   outcome?: RowOutcome;
 }
+
+const reportColumns = columns(StudentImportRow, {
+  row: 'row',
+  outcome: 'outcome',
+  code: 'code',
+  column: 'columnName',
+  studentId: 'studentId',
+});
 
 /** @returns a page of the report, in the order of the file @throws DomainError not_found */
 export async function listImportRows(
@@ -100,17 +97,18 @@ export async function listImportRows(
   { outcome, ...page }: ReportFilter,
 ): Promise<Page<RecordOf<'StudentImportRow'>>> {
   const { created, existing, failed } = await findImport(db, clubId, importId);
-  const { limit, offset } = windowOf(page);
-  const rows = await db.query<
-    { row: number; outcome: RowOutcome; code: RowCode | null; column: ImportColumn | null; studentId: Id | null }[]
-  >(
-    `SELECT row, outcome, code, column_name AS "column", student_id AS "studentId" FROM student_import_rows
-      WHERE import_id = $1 ${outcome === undefined ? '' : 'AND outcome = $2'} ORDER BY row LIMIT ${limit} OFFSET ${offset}`,
-    outcome === undefined ? [importId] : [importId, outcome],
-  );
-  return {
+  const { rows, total } = await listPage(db, page, {
+    columns: reportColumns,
+    from: sql`FROM student_import_rows WHERE ${all([
+      sql`import_id = ${importId}`,
+      outcome === undefined ? undefined : sql`outcome = ${outcome}`,
+    ])}`,
+    orderBy: sql`row`,
     // Counted with each batch, so that the totals of a long report cost no more than those of a short one.
     total: outcome === undefined ? created + existing + failed : { created, existing, failed }[outcome],
+  });
+  return {
+    total,
     rows: rows.map(({ row, outcome: became, code, column, studentId }) => ({
       row,
       outcome: became,

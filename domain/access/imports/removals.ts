@@ -27,10 +27,10 @@ export async function readRemovedAddresses(
   importId: Id,
 ): Promise<(foldedEmail: string) => boolean> {
   const rows = await tx.rows<{
-    addressKey: Buffer;
-  }>(sql`SELECT address_key AS "addressKey" FROM student_import_addresses noted JOIN students student ON student.id = noted.student_id
+    key: Buffer;
+  }>(sql`SELECT address_key AS key FROM student_import_addresses noted JOIN students student ON student.id = noted.student_id
       WHERE noted.import_id = ${importId} AND student.removed_at IS NOT NULL`);
-  const keys = new Set(rows.map(({ addressKey }) => addressKey.toString('hex')));
+  const keys = new Set(rows.map(({ key }) => key.toString('hex')));
   return (email) => keys.size > 0 && keys.has(addressKeyOf(vault, email).toString('hex'));
 }
 

@@ -1,8 +1,10 @@
 /** Claiming a registration link: by a signed-in student, or while signing up (OP-12, ACC-6). */
+import { Club } from '../../../entities/clubs/club.ts';
+import { RegistrationLink } from '../../../entities/access/registration-link.ts';
 import { RegistrationLinkClaim } from '../../../entities/access/registration-link-claim.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
-import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { lockStudent } from '../../identity/accounts.ts';
@@ -12,23 +14,21 @@ import { foldCode, noLink, requireClaimable, type LinkState } from './links.poli
 
 type Claim = RecordOf<'RegistrationLinkClaim'>;
 
-interface ClaimedLink extends LinkState {
-  id: Id;
-  name: string;
-  clubName: string;
-}
+const linkColumns = columns(RegistrationLink, ['id', 'name', 'revokedAt', 'expiresAt', 'maxUses', 'uses'], 'link').and(
+  columns(Club, { clubName: 'name' }, 'club'),
+);
+type ClaimedLink = RowOf<typeof linkColumns> & LinkState;
 
-const openDeliveries = `registration_link_deliveries given JOIN access_deliveries delivery ON delivery.id = given.delivery_id
-  AND ${grantable({ delivery: 'delivery', now: '$2' })}`;
+const openDeliveries = (now: Date) =>
+  sql`registration_link_deliveries given JOIN access_deliveries delivery ON delivery.id = given.delivery_id
+  AND ${grantable(now)}`;
 
 /** @throws DomainError not_found */
-async function findLink(tx: Transaction, clubId: Id, code: string, now: Date, lock = ''): Promise<ClaimedLink> {
-  const [link] = await tx.query<ClaimedLink[]>(
-    `SELECT link.id, link.name, link.revoked_at AS "revokedAt", link.expires_at AS "expiresAt", link.max_uses AS "maxUses",
-            link.uses, club.name AS "clubName", EXISTS (SELECT FROM ${openDeliveries} WHERE given.link_id = link.id) AS gives
-       FROM registration_links link JOIN clubs club ON club.id = link.club_id
-      WHERE link.club_id = $1 AND link.folded_code = $3 ${lock}`,
-    [clubId, now, foldCode(code) ?? ''],
+async function findLink(tx: Transaction, clubId: Id, code: string, now: Date, lock = sql``): Promise<ClaimedLink> {
+  const link = await tx.one<ClaimedLink>(
+    sql`SELECT ${linkColumns}, EXISTS (SELECT FROM ${openDeliveries(now)} WHERE given.link_id = link.id) AS gives
+          FROM registration_links link JOIN clubs club ON club.id = link.club_id
+         WHERE link.club_id = ${clubId} AND link.folded_code = ${foldCode(code) ?? ''} ${lock}`,
   );
   if (!link) throw noLink();
   return link;
@@ -50,16 +50,15 @@ export async function requireClaimableLink(tx: Transaction, clubId: Id, code: st
  */
 export async function claimLink(tx: Transaction, clubId: Id, studentId: Id, code: string, now: Date): Promise<Claim> {
   await lockStudent(tx, clubId, studentId);
-  const link = await findLink(tx, clubId, code, now, 'FOR NO KEY UPDATE OF link');
+  const link = await findLink(tx, clubId, code, now, sql`FOR NO KEY UPDATE OF link`);
   const answer = (deliveries: string[]): Claim => ({ club_name: link.clubName, name: link.name, deliveries });
   const earlier = await namesOfClaim(tx, link.id, studentId);
   if (earlier) return answer(earlier);
 
   requireClaimable(link, now);
-  const deliveries = await tx.query<{ id: Id; name: string }[]>(
-    `SELECT delivery.id, delivery.name FROM ${openDeliveries}
-      WHERE given.link_id = $1 ORDER BY delivery.created_at, delivery.id FOR SHARE OF delivery`,
-    [link.id, now],
+  const deliveries = await tx.rows<{ id: Id; name: string }>(
+    sql`SELECT delivery.id, delivery.name FROM ${openDeliveries(now)}
+         WHERE given.link_id = ${link.id} ORDER BY delivery.created_at, delivery.id FOR SHARE OF delivery`,
   );
   await tx.run(sql`UPDATE registration_links SET uses = uses + 1 WHERE id = ${link.id}`);
   await tx.manager.insert(RegistrationLinkClaim, {

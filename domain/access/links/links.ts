@@ -1,18 +1,19 @@
 /** Registration links as administrators keep them. */
 import { IsNull } from 'typeorm';
+import { Club } from '../../../entities/clubs/club.ts';
 import { RegistrationLink } from '../../../entities/access/registration-link.ts';
 import { RegistrationLinkDelivery } from '../../../entities/access/registration-link-delivery.ts';
 import { randomInt } from 'node:crypto';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { requireFeature } from '../../billing/allowances.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
-import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
+import { columns, given, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { violates } from '../../../platform/infra/postgres/errors.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { changedInstant, optionalInstant } from '../../../platform/core/instants.ts';
-import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
+import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 import { requireDeliveries } from '../deliveries/deliveries.ts';
 import { noLink } from './links.policy.ts';
@@ -24,26 +25,17 @@ export interface Classrooms {
   classroomUrl: string;
 }
 
-interface LinkRow {
-  id: Id;
-  code: string;
-  name: string;
-  deliveries: { id: Id; name: string }[];
-  maxUses: number | null;
-  uses: number;
-  expiresAt: Date | null;
-  revokedAt: Date | null;
-  createdAt: Date;
-  slug: string;
-}
-
-const selected = `SELECT link.id, link.code, link.name, link.max_uses AS "maxUses", link.uses, link.expires_at AS "expiresAt",
-    link.revoked_at AS "revokedAt", link.created_at AS "createdAt", club.slug,
+const linkColumns = columns(
+  RegistrationLink,
+  ['id', 'code', 'name', 'maxUses', 'uses', 'expiresAt', 'revokedAt', 'createdAt'],
+  'link',
+).and(columns(Club, ['slug'], 'club')).and<{ deliveries: { id: Id; name: string }[] }>(sql`
     (SELECT coalesce(jsonb_agg(jsonb_build_object('id', delivery.id, 'name', delivery.name)
                                ORDER BY delivery.created_at, delivery.id), '[]')
        FROM registration_link_deliveries given JOIN access_deliveries delivery ON delivery.id = given.delivery_id
-      WHERE given.link_id = link.id) AS deliveries
-  FROM registration_links link JOIN clubs club ON club.id = link.club_id`;
+      WHERE given.link_id = link.id) AS deliveries`);
+type LinkRow = RowOf<typeof linkColumns>;
+const linksWithClub = sql`FROM registration_links link JOIN clubs club ON club.id = link.club_id`;
 
 function presentLink(link: LinkRow, { classroomUrl }: Classrooms): RegistrationLinkRecord {
   return {
@@ -67,14 +59,13 @@ export async function listLinks(
   clubId: Id,
   page: PageRequest,
 ): Promise<Page<RegistrationLinkRecord>> {
-  const { limit, offset } = windowOf(page);
-  const counted = await db.one<{ total: number }>(
-    sql`SELECT count(*)::int AS total FROM registration_links WHERE club_id = ${clubId}`,
-  );
-  const rows = await db.rows<LinkRow>(
-    sql`${raw(selected)} WHERE link.club_id = ${clubId} ORDER BY link.created_at DESC, link.id DESC LIMIT ${limit} OFFSET ${offset}`,
-  );
-  return { rows: rows.map((row) => presentLink(row, at)), total: counted?.total ?? 0 };
+  const { rows, total } = await listPage(db, page, {
+    columns: linkColumns,
+    from: sql`${linksWithClub} WHERE link.club_id = ${clubId}`,
+    counted: sql`FROM registration_links WHERE club_id = ${clubId}`,
+    orderBy: sql`link.created_at DESC, link.id DESC`,
+  });
+  return { rows: rows.map((row) => presentLink(row, at)), total };
 }
 
 /** @throws DomainError not_found */
@@ -83,10 +74,10 @@ export async function findLink(
   at: Classrooms,
   clubId: Id,
   linkId: Id,
-  lock = '',
+  lock = sql``,
 ): Promise<RegistrationLinkRecord> {
   const link = await db.one<LinkRow>(
-    sql`${raw(selected)} WHERE link.id = ${linkId} AND link.club_id = ${clubId} ${raw(lock)}`,
+    sql`SELECT ${linkColumns} ${linksWithClub} WHERE link.id = ${linkId} AND link.club_id = ${clubId} ${lock}`,
   );
   if (!link) throw noLink();
   return presentLink(link, at);
@@ -118,12 +109,18 @@ export async function createLink(
     await requireDeliveries(tx, clubId, input.delivery_ids);
     const id = newId();
     const code = input.code ?? madeCode();
-    await tx
-      .query(
-        `INSERT INTO registration_links (id, club_id, code, folded_code, name, max_uses, expires_at, created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)`,
-        [id, clubId, code, code.toLowerCase(), tidyName(input.name), input.max_uses ?? null, expiresAt, now],
-      )
+    await tx.manager
+      .insert(RegistrationLink, {
+        id,
+        clubId,
+        code,
+        foldedCode: code.toLowerCase(),
+        name: tidyName(input.name),
+        maxUses: input.max_uses ?? null,
+        expiresAt,
+        createdAt: now,
+        updatedAt: now,
+      })
       .catch((error: unknown) => {
         throw violates(error, 'registration_links_club_code') ? codeTaken() : error;
       });
@@ -149,25 +146,18 @@ export async function updateLink(
 ): Promise<RegistrationLinkRecord> {
   return db.transaction(async (tx) => {
     const expiresAt = changedInstant(input.expires_at, 'expires_at');
-    await findLink(tx, classrooms, clubId, linkId, 'FOR NO KEY UPDATE OF link');
+    await findLink(tx, classrooms, clubId, linkId, sql`FOR NO KEY UPDATE OF link`);
     if (input.delivery_ids) {
       await requireDeliveries(tx, clubId, input.delivery_ids);
       await setDeliveries(tx, linkId, input.delivery_ids);
     }
-    await tx.query(
-      `UPDATE registration_links
-          SET name = coalesce($2, name), max_uses = CASE WHEN $3::int IS NULL THEN max_uses ELSE nullif($3, 0) END,
-              expires_at = CASE WHEN $4 THEN $5 ELSE expires_at END, updated_at = $6
-        WHERE id = $1`,
-      [
-        linkId,
-        input.name === undefined ? null : tidyName(input.name),
-        input.max_uses ?? null,
-        expiresAt !== undefined,
-        expiresAt ?? null,
-        now,
-      ],
-    );
+    const change = given({
+      name: input.name === undefined ? undefined : tidyName(input.name),
+      maxUses: input.max_uses === 0 ? null : input.max_uses,
+      expiresAt,
+      updatedAt: now,
+    });
+    await tx.manager.update(RegistrationLink, { id: linkId }, change);
     return findLink(tx, classrooms, clubId, linkId);
   });
 }

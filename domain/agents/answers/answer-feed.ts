@@ -1,17 +1,23 @@
 /**
  * The text of answers as it grows: workers write it to Postgres, this reads it for everybody in the process who follows an
- * answer, with one query a look, however many they are. A follower has a cursor and is given more only when it asks, so that a
- * slow one holds nothing but its place.
+ * answer, with one query a look, however many they are. A NOTIFY names the answers that have grown, so that a process looks for
+ * its own followers alone. A follower has a cursor and is given more only when it asks, so that a slow one holds nothing but its
+ * place.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
 import { listen } from '../../../platform/infra/postgres/listener.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
-import { answersChannel } from './answers-channel.ts';
+import { answersChannel, tagOf, tagsIn } from './answers-channel.ts';
 
 /** How often it looks without being called: what a lost NOTIFY costs at most. */
 const pollMs = 1_000;
+/**
+ * Between two looks for followers who have words already: workers write at different moments, and each NOTIFY would be a look.
+ * Who waits for first words, or for more than one look brings, is not kept waiting.
+ */
+const pauseMs = 50;
 /** Characters of an ended answer, and entries of the log of one under way, that a follower is given at a time. */
 const maxCharacters = 16_384;
 const maxEntries = 64;
@@ -35,12 +41,15 @@ export interface AnswerFeed {
   stop(): Promise<void>;
 }
 
-/** A follower between asking for more and getting it. */
 interface Follower {
   answerId: Id;
   /** Characters that it has. */
   cursor: number;
-  /** The number of the notification after which the follower had read everything; -1 while there may be more. */
+  /** It has been given none yet. */
+  isFirst: boolean;
+  /** There may be more than it has: counts the reasons to think so. */
+  called: number;
+  /** The value of `called` after which it had read everything; -1 while there may be more. */
   seen: number;
   take: (part: Part | undefined) => void;
 }
@@ -54,34 +63,61 @@ interface Part {
 }
 
 export function createAnswerFeed({ source, databaseUrl, onFailure }: FeedDeps): AnswerFeed {
+  /** Everybody, by the tag of their answer. */
+  const followers = new Map<string, Set<Follower>>();
+  /** Of these, who have asked for more and not got it. */
   const waiting = new Set<Follower>();
-  let notifications = 0;
   let stopped = false;
   let wakeUp = () => {};
-  const notify = () => {
-    notifications++;
+  const call = (called: Iterable<Follower>) => {
+    for (const follower of called) follower.called++;
     wakeUp();
   };
-  const listener = listen({ databaseUrl, name: 'club-answers', channel: answersChannel, onNotify: notify, onFailure });
-  const poll = setInterval(() => waiting.size > 0 && notify(), pollMs);
-  const isDue = ({ seen }: Follower) => seen < notifications;
+  const onNotify = (payload: string) => {
+    const tags = tagsIn(payload);
+    if (!tags) return [...followers.values()].forEach(call);
+    for (const tag of tags) {
+      const concerned = followers.get(tag);
+      if (concerned) call(concerned);
+    }
+  };
+  const listener = listen({ databaseUrl, name: 'club-answers', channel: answersChannel, onNotify, onFailure });
+  const poll = setInterval(() => call(waiting), pollMs);
+  const isDue = ({ seen, called }: Follower) => seen < called;
+  const isUrgent = ({ isFirst, seen }: Follower) => isFirst || seen < 0;
 
   async function run(): Promise<void> {
+    let lookedAt = -pauseMs;
     while (!stopped) {
       const due = [...waiting].filter(isDue);
-      if (due.length > 0) await look(due);
-      else await new Promise<void>((resolve) => (wakeUp = resolve));
+      const pauseLeft = lookedAt + pauseMs - performance.now();
+      if (due.length === 0) await untilCalled();
+      else if (pauseLeft > 0 && !due.some(isUrgent)) await untilCalled(pauseLeft);
+      else {
+        lookedAt = performance.now();
+        await look(due);
+      }
     }
   }
 
+  function untilCalled(timeoutMs?: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = timeoutMs === undefined ? undefined : setTimeout(resolve, timeoutMs);
+      wakeUp = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
   async function look(due: readonly Follower[]): Promise<void> {
-    const notificationsBefore = notifications;
+    const calledBefore = due.map(({ called }) => called);
     try {
       const parts = await readParts(source, [due.map(({ answerId }) => answerId), due.map(({ cursor }) => cursor)]);
       for (const [index, follower] of due.entries()) {
         const part = parts[index];
         if (!part || !waiting.has(follower)) continue;
-        follower.seen = part.more ? -1 : notificationsBefore;
+        follower.seen = part.more ? -1 : (calledBefore[index] ?? -1);
         if (part.text !== '' || part.over) follower.take(part);
       }
     } catch (error) {
@@ -109,13 +145,22 @@ export function createAnswerFeed({ source, databaseUrl, onFailure }: FeedDeps): 
   const running = run();
   return {
     async *follow(answerId, from, left) {
-      const follower: Follower = { answerId, cursor: from, seen: -1, take: () => {} };
-      for (;;) {
-        const part = await next(follower, left);
-        if (!part) return false;
-        follower.cursor += lengthOf(part.text);
-        if (part.text !== '') yield part.text;
-        if (part.over && !part.more) return true;
+      const follower: Follower = { answerId, cursor: from, isFirst: true, called: 0, seen: -1, take: () => {} };
+      const tag = tagOf(answerId);
+      const alike = followers.get(tag) ?? new Set();
+      followers.set(tag, alike.add(follower));
+      try {
+        for (;;) {
+          const part = await next(follower, left);
+          if (!part) return false;
+          follower.cursor += lengthOf(part.text);
+          follower.isFirst &&= part.text === '';
+          if (part.text !== '') yield part.text;
+          if (part.over && !part.more) return true;
+        }
+      } finally {
+        alike.delete(follower);
+        if (alike.size === 0 && followers.get(tag) === alike) followers.delete(tag);
       }
     },
     async stop() {

@@ -26,8 +26,8 @@ export interface AnswerDeps {
   /** Absent where no model is configured. */
   askModel: AskModel | undefined;
   log: DeltaLog;
-  /** Tells the API's processes that an answer has ended; after the commit. */
-  notify: () => void;
+  /** Tells the API's processes that answers have ended; after the commit. */
+  notify: (answerIds: readonly Id[]) => void;
   /** Told how an answer ended, once. */
   onEnd: (report: AnswerReport) => void;
   /** Told when the first words of an answer stand in the log: milliseconds since its question was accepted. */
@@ -160,7 +160,7 @@ async function fail(
 
 /** @param byUs this step has ended it: whoever waits for it is told, and it is counted */
 async function ended(deps: AnswerDeps, { id }: AnswerRow, byUs: boolean): Promise<AnswerStep> {
-  if (byUs) deps.notify();
+  if (byUs) deps.notify([id]);
   const report = await reportOn(deps.db, id);
   if (!report) return { done: true, outcome: { status: 'gone' } };
   if (report.status === 'generating') return { done: false, at: 0, waitingFor: 'lease', call: report.calls };

@@ -9,7 +9,7 @@ import { beginAnswer, type AnswerRow } from './answer-rows.ts';
 import { answerRules, endOf, errorAfterBegin } from './answers.policy.ts';
 import { citationsOf } from '../prompt/citations.policy.ts';
 import { AnswerLost, type AnswerLog } from './delta-log.ts';
-import { createTextCleaner } from './delta-text.policy.ts';
+import { createAnswerText } from './delta-text.policy.ts';
 import {
   ModelFailure,
   type AskModel,
@@ -89,7 +89,7 @@ export async function readStream(deps: StreamDeps, call: Call): Promise<StreamOu
 /** @returns what kept the stream from its last word, if something did */
 async function follow(deps: StreamDeps, call: Call, stream: StreamState): Promise<unknown> {
   const { answer, log, prompt, signal, clock } = call;
-  const cleaner = createTextCleaner();
+  const cleaner = createAnswerText();
   const tooLate = new AbortController();
   const late = new ModelFailure('silent', 'not_begun_in_time');
   const left = answer.createdAt.getTime() + answerRules.beginWithinMs - clock().getTime();

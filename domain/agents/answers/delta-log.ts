@@ -54,8 +54,8 @@ export interface DeltaLog {
 
 export interface DeltaLogDeps {
   source: DataSource;
-  /** Tells the API's processes that logs have grown; after the commit. */
-  notify: () => void;
+  /** Tells the API's processes which answers' logs have grown; after the commit. */
+  notify: (answerIds: readonly Id[]) => void;
   onError: (error: unknown) => void;
   /** A place where tests stop the process. */
   failpoint: (name: 'answer_delta') => Promise<void>;
@@ -121,11 +121,11 @@ export function createDeltaLog(deps: DeltaLogDeps): DeltaLog {
         batch.map(({ answerId, callNo, sent }) => ({ answerId, callNo, ...(sent ?? { startsAt: 0, text: '' }) })),
       );
       await deps.failpoint('answer_delta');
-      let grown = false;
+      const grown: Id[] = [];
       for (const [place, entry] of batch.entries()) {
         const outcome = outcomes[place];
         if (outcome === 'written') {
-          grown = true;
+          grown.push(entry.answerId);
           entry.sent = undefined;
           if (entry.isFirst) entry.onFirstWords();
           entry.isFirst = false;
@@ -133,7 +133,7 @@ export function createDeltaLog(deps: DeltaLogDeps): DeltaLog {
         } else if (outcome === 'lost') lose(entry);
         // Otherwise its row is held by somebody: it is tried again with the next batch.
       }
-      if (grown) deps.notify();
+      if (grown.length > 0) deps.notify(grown);
     } catch (error) {
       deps.onError(error);
       await sleep(tryAgainMs);

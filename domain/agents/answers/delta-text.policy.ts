@@ -3,6 +3,8 @@
  * in two; the first half is held back until the next chunk brings the second.
  */
 
+import { createMarkdownStripper } from './answer-markdown.policy.ts';
+
 const replacement = '\uFFFD';
 
 export interface TextCleaner {
@@ -34,6 +36,16 @@ function clean(text: string): string {
 
 function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
+}
+
+/** @returns the model's text as it is stored and told: in Postgres's form, without images and raw HTML */
+export function createAnswerText(): TextCleaner {
+  const cleaner = createTextCleaner();
+  const stripper = createMarkdownStripper();
+  return {
+    push: (chunk) => stripper.push(cleaner.push(chunk)),
+    end: () => stripper.push(cleaner.end()) + stripper.end(),
+  };
 }
 
 /** @returns how many characters: code points, as positions in answers are counted */

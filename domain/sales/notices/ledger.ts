@@ -1,6 +1,8 @@
 /** Carrying out what a notice tells: whose sale it is, then the purchase and the subscription, in one transaction. */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
-import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { Product } from '../../../entities/sales/product.ts';
+import { Purchase } from '../../../entities/sales/purchase.ts';
+import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
 import { findOrOpenAccount } from '../../identity/accounts.ts';
@@ -88,7 +90,8 @@ export interface KnownOwner extends Owner {
 
 /** Of a charge, those of the purchase and of its subscription: one, as long as they agree. */
 async function findKnownOwners(tx: Transaction, { clubId, platform }: Ledger, ids: SaleIds): Promise<Owner[]> {
-  return tx.rows<Owner>(sql`SELECT DISTINCT ON (student_id) student_id AS "studentId", product.id AS "productId", product.external_id AS "productExternalId"
+  return tx.rows<Owner>(sql`SELECT DISTINCT ON (student_id) ${columns(Purchase, ['studentId'], 'sale')},
+            ${columns(Product, { productId: 'id', productExternalId: 'externalId' }, 'product')}
        FROM (SELECT 1 AS place, student_id, product_id FROM purchases WHERE club_id = ${clubId} AND platform = ${platform} AND external_id = ${ids.purchaseId ?? null}
               UNION ALL
              SELECT 2, student_id, product_id FROM subscriptions WHERE club_id = ${clubId} AND platform = ${platform} AND external_id = ${ids.subscriptionId ?? null}) sale

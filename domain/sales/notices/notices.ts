@@ -1,7 +1,7 @@
 /** Notices of sales platforms: stored as they come (SALE-1), shown to administrators, replayed. */
 import { SalesNotice } from '../../../entities/sales/sales-notice.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Database, Queries } from '../../../platform/infra/postgres/database.ts';
+import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { all, columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -44,21 +44,20 @@ export async function receiveNotice({ db, vault }: VaultDeps, received: Received
   const proof = stated === '' || stated.length > longestProof ? null : stated;
   const id = newId();
   await db.transaction(async (tx) => {
-    const connection = await tx.one<{
-      clubId: Id;
-    }>(sql`INSERT INTO sales_notices (id, club_id, connection_id, platform, body, proof, addresses, next_attempt_at, received_at)
+    const connection = await tx.one<
+      Pick<SalesNotice, 'clubId'>
+    >(sql`INSERT INTO sales_notices (id, club_id, connection_id, platform, body, proof, addresses, next_attempt_at, received_at)
        SELECT ${id}, club_id, id, platform, ${received.raw}, ${proof === null ? null : vault.seal(proof, id)}, ${addressesIn(received.body)}, ${now}, ${now} FROM sales_connections
         WHERE token_hash = ${tokenHash} AND platform = ${platform} AND deleted_at IS NULL
-       RETURNING club_id AS "clubId"`);
+       RETURNING ${columns(SalesNotice, ['clubId'])}`);
     if (!connection) throw noConnection();
     await wake(tx, 'salesNotice', [{ id, clubId: connection.clubId }], now);
   });
 }
 
-async function requireConnection({ source }: Database, platform: SalesPlatform, tokenHash: Buffer): Promise<void> {
-  const [connection] = await source.query<unknown[]>(
-    `SELECT 1 FROM sales_connections WHERE token_hash = $1 AND platform = $2 AND deleted_at IS NULL`,
-    [tokenHash, platform],
+async function requireConnection(db: Queries, platform: SalesPlatform, tokenHash: Buffer): Promise<void> {
+  const connection = await db.one(
+    sql`SELECT 1 FROM sales_connections WHERE token_hash = ${tokenHash} AND platform = ${platform} AND deleted_at IS NULL`,
   );
   if (!connection) throw noConnection();
 }

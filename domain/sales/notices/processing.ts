@@ -1,8 +1,9 @@
 /** The step of a notice: claim, apply in one transaction, record (ENG-2). */
-import type { DataSource } from 'typeorm';
+import { SalesConnection } from '../../../entities/sales/sales-connection.ts';
 import { SalesNotice } from '../../../entities/sales/sales-notice.ts';
 import { defineLease, ignoreLostLease, LeaseLost, runStep, type Claim } from '../../../platform/engine/lease.ts';
-import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import { violates } from '../../../platform/infra/postgres/errors.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -54,13 +55,15 @@ export function processNotice(deps: NoticeDeps, id: Id, now: number): Promise<No
   return runStep({
     claim: () => lease.claim<ClaimedNotice>(source, id, now, withConnection),
     act: (claimed) => applyOrFail(deps, claimed, new Date(now)),
-    state: () => readState(source, id, now),
+    state: () => readState(deps.db, id, now),
   });
 }
 
+const claimedColumns = columns(SalesNotice, ['id', 'fence', 'clubId', 'platform', 'body', 'proof'], 'claimed').and(
+  columns(SalesConnection, { connectionId: 'id', secret: 'secret' }, 'connection'),
+);
 const withConnection = `
-     SELECT claimed.id, claimed.fence, claimed.club_id AS "clubId", claimed.platform, claimed.body, claimed.proof,
-            connection.id AS "connectionId", connection.secret
+     SELECT ${claimedColumns.render([])}
        FROM claimed JOIN sales_connections connection ON connection.id = claimed.connection_id`;
 
 /** @throws LeaseLost, and faults of our own */
@@ -184,10 +187,10 @@ async function ownerOfUnread(tx: Transaction, claimed: ClaimedNotice): Promise<K
   return (await lockKnownOwner(tx, claimed, { purchaseId })) ?? (await lockKnownOwner(tx, claimed, { subscriptionId }));
 }
 
-async function readState(source: DataSource, id: Id, now: number): Promise<NoticeStep> {
-  const [row] = await source.query<{ status: NoticeStatus; attemptCount: number; at: Date }[]>(
-    `SELECT status, attempt_count AS "attemptCount", greatest(next_attempt_at, lease_until) AS at FROM sales_notices WHERE id = $1`,
-    [id],
+async function readState(db: Queries, id: Id, now: number): Promise<NoticeStep> {
+  const row = await db.one<{ status: NoticeStatus; attemptCount: number; at: Date }>(
+    sql`SELECT ${columns(SalesNotice, ['status', 'attemptCount'])}, greatest(next_attempt_at, lease_until) AS at
+          FROM sales_notices WHERE id = ${id}`,
   );
   if (row?.status === 'pending')
     return { done: false, at: Math.max(row.at.getTime(), now), attempt: row.attemptCount + 1 };

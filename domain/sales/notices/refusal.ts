@@ -3,13 +3,15 @@ import type { NoticeErrorCode } from '../../../entities/sales/values.ts';
 
 /** A code, and where in the body the fault is. Never a value of it. */
 export class NoticeRefusal extends Error {
-  constructor(
-    readonly code: NoticeErrorCode,
-    /** Names from the body's root, joined by dots; absent where the fault is in no one place. */
-    readonly path?: string,
-  ) {
+  readonly code: NoticeErrorCode;
+  /** Names from the body's root, joined by dots; absent where the fault is in no one place. */
+  readonly path?: string | undefined;
+
+  constructor(code: NoticeErrorCode, path?: string) {
     super(code);
     this.name = 'NoticeRefusal';
+    this.code = code;
+    this.path = path;
   }
 }
 

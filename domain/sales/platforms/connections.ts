@@ -5,10 +5,10 @@ import { randomBytes } from 'node:crypto';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { requireFeature } from '../../billing/allowances.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
-import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
+import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
+import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import type { AddressedDeps, DatabaseDeps } from '../../deps.ts';
 import { sha256 } from '../../../platform/infra/vault.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
@@ -17,19 +17,15 @@ import type { SalesPlatform } from '../../../entities/sales/values.ts';
 type Connection = RecordOf<'SalesConnection'>;
 type ConnectionWithToken = RecordOf<'SalesConnectionWithToken'>;
 
-interface ConnectionRow {
-  id: Id;
-  platform: SalesPlatform;
-  name: string;
-  hasSecret: boolean;
-  createdAt: Date;
-  rotatedAt: Date;
-  lastNoticeAt: Date | null;
-}
-
-const columns = `connection.id, connection.platform, connection.name, connection.secret IS NOT NULL AS "hasSecret",
-  connection.created_at AS "createdAt", connection.rotated_at AS "rotatedAt",
-  (SELECT max(received_at) FROM sales_notices WHERE connection_id = connection.id) AS "lastNoticeAt"`;
+const connectionColumns = columns(
+  SalesConnection,
+  ['id', 'platform', 'name', 'createdAt', 'rotatedAt'],
+  'connection',
+).and<{ hasSecret: boolean; lastNoticeAt: Date | null }>(
+  sql`connection.secret IS NOT NULL AS "hasSecret",
+      (SELECT max(received_at) FROM sales_notices WHERE connection_id = connection.id) AS "lastNoticeAt"`,
+);
+type ConnectionRow = RowOf<typeof connectionColumns>;
 
 /** 32 random bytes: nobody guesses an address. */
 const newToken = () => randomBytes(32).toString('base64url');
@@ -82,28 +78,25 @@ export async function rotateConnection(
 
 /** Takes no notices any more; those that came, and what they led to, stay. @throws DomainError not_found */
 export async function deleteConnection({ db }: DatabaseDeps, clubId: Id, connectionId: Id, now: Date): Promise<void> {
-  const deleted = await db.run(
-    sql`UPDATE sales_connections SET deleted_at = ${now} WHERE id = ${connectionId} AND club_id = ${clubId} AND deleted_at IS NULL`,
-  );
-  if (deleted === 0) throw noConnection();
+  const standing = { id: connectionId, clubId, deletedAt: IsNull() };
+  const { affected } = await db.manager.update(SalesConnection, standing, { deletedAt: now });
+  if (affected === 0) throw noConnection();
 }
 
 /** @returns a page of the club's connections, oldest first */
 export async function listConnections(db: Queries, clubId: Id, page: PageRequest): Promise<Page<Connection>> {
-  const { limit, offset } = windowOf(page);
-  const counted = await db.one<{ total: number }>(
-    sql`SELECT count(*)::int AS total FROM sales_connections WHERE club_id = ${clubId} AND deleted_at IS NULL`,
-  );
-  const rows =
-    await db.rows<ConnectionRow>(sql`SELECT ${raw(columns)} FROM sales_connections connection WHERE connection.club_id = ${clubId} AND connection.deleted_at IS NULL
-      ORDER BY connection.created_at, connection.id LIMIT ${limit} OFFSET ${offset}`);
-  return { rows: rows.map(present), total: counted?.total ?? 0 };
+  const { rows, total } = await listPage(db, page, {
+    columns: connectionColumns,
+    from: sql`FROM sales_connections connection WHERE connection.club_id = ${clubId} AND connection.deleted_at IS NULL`,
+    orderBy: sql`connection.created_at, connection.id`,
+  });
+  return { rows: rows.map(present), total };
 }
 
 const noConnection = () => notFound('sales connection');
 
 async function findConnection(tx: Transaction, clubId: Id, connectionId: Id): Promise<ConnectionRow> {
-  const row = await tx.one<ConnectionRow>(sql`SELECT ${raw(columns)} FROM sales_connections connection
+  const row = await tx.one<ConnectionRow>(sql`SELECT ${connectionColumns} FROM sales_connections connection
       WHERE connection.id = ${connectionId} AND connection.club_id = ${clubId} AND connection.deleted_at IS NULL`);
   if (!row) throw noConnection();
   return row;

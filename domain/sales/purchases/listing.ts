@@ -1,45 +1,56 @@
 /** Purchases and subscriptions as administrators see them. */
+import { Product } from '../../../entities/sales/product.ts';
+import { Purchase } from '../../../entities/sales/purchase.ts';
+import { Subscription } from '../../../entities/sales/subscription.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
-import type { PurchaseStatus, SalesPlatform, SubscriptionStatus } from '../../../entities/sales/values.ts';
+import { all, columns, sql, type Columns, type RowOf, type Sql } from '../../../platform/infra/postgres/sql.ts';
+import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
+import type { PurchaseStatus, SubscriptionStatus } from '../../../entities/sales/values.ts';
 
-interface SaleRow {
-  id: Id;
-  studentId: Id;
-  productId: Id;
-  productName: string;
-  platform: SalesPlatform;
-  externalId: string;
-  createdAt: Date;
-  updatedAt: Date;
-}
+const ofProduct = columns(Product, { productId: 'id', productName: 'name' }, 'product');
 
-export interface PurchaseRow extends SaleRow {
-  subscriptionId: Id | null;
-  status: PurchaseStatus;
-  amount: string;
-  currency: string;
-  paidAt: Date;
-  refundedAt: Date | null;
-}
+/** Of `purchases sale`, joined with its product. */
+export const purchaseColumns = columns(
+  Purchase,
+  [
+    'id',
+    'studentId',
+    'platform',
+    'externalId',
+    'createdAt',
+    'updatedAt',
+    'status',
+    'subscriptionId',
+    'amount',
+    'currency',
+    'paidAt',
+    'refundedAt',
+  ],
+  'sale',
+).and(ofProduct);
+export type PurchaseRow = RowOf<typeof purchaseColumns>;
 
-export interface SubscriptionRow extends SaleRow {
-  status: SubscriptionStatus;
-  currentPeriodEnd: Date | null;
-  pastDueSince: Date | null;
-  canceledAt: Date | null;
-  accessEndedAt: Date | null;
-}
-
-const sale = `sale.id, sale.student_id AS "studentId", product.id AS "productId", product.name AS "productName", sale.platform,
-  sale.external_id AS "externalId", sale.created_at AS "createdAt", sale.updated_at AS "updatedAt", sale.status`;
-
-export const purchaseColumns = `${sale}, sale.subscription_id AS "subscriptionId", sale.amount, sale.currency,
-  sale.paid_at AS "paidAt", sale.refunded_at AS "refundedAt"`;
-export const subscriptionColumns = `${sale}, sale.current_period_end AS "currentPeriodEnd", sale.past_due_since AS "pastDueSince",
-  sale.canceled_at AS "canceledAt", sale.access_ended_at AS "accessEndedAt"`;
+/** Of `subscriptions sale`, joined with its product. */
+export const subscriptionColumns = columns(
+  Subscription,
+  [
+    'id',
+    'studentId',
+    'platform',
+    'externalId',
+    'createdAt',
+    'updatedAt',
+    'status',
+    'currentPeriodEnd',
+    'pastDueSince',
+    'canceledAt',
+    'accessEndedAt',
+  ],
+  'sale',
+).and(ofProduct);
+export type SubscriptionRow = RowOf<typeof subscriptionColumns>;
 
 export interface SaleFilter<Status> extends PageRequest {
   student_id?: Id;
@@ -52,7 +63,7 @@ export async function listPurchases(
   clubId: Id,
   filter: SaleFilter<PurchaseStatus>,
 ): Promise<Page<RecordOf<'Purchase'>>> {
-  const { rows, total } = await page<PurchaseRow>(db, 'purchases', purchaseColumns, clubId, filter);
+  const { rows, total } = await listSales(db, clubId, filter, { table: sql`purchases`, columns: purchaseColumns });
   return { rows: rows.map(presentPurchase), total };
 }
 
@@ -62,39 +73,30 @@ export async function listSubscriptions(
   clubId: Id,
   filter: SaleFilter<SubscriptionStatus>,
 ): Promise<Page<RecordOf<'Subscription'>>> {
-  const { rows, total } = await page<SubscriptionRow>(db, 'subscriptions', subscriptionColumns, clubId, filter);
+  const { rows, total } = await listSales(db, clubId, filter, {
+    table: sql`subscriptions`,
+    columns: subscriptionColumns,
+  });
   return { rows: rows.map(presentSubscription), total };
 }
 
-async function page<Row>(
+function listSales<Row>(
   db: Queries,
-  table: 'purchases' | 'subscriptions',
-  columns: string,
   clubId: Id,
   filter: SaleFilter<string>,
+  sale: { table: Sql; columns: Columns<Row> },
 ): Promise<Page<Row>> {
-  const { limit, offset } = windowOf(filter);
-  const conditions = ['sale.club_id = $1'];
-  const parameters: unknown[] = [clubId];
-  for (const [column, value] of [
-    ['student_id', filter.student_id],
-    ['status', filter.status],
-  ] as const) {
-    if (value === undefined) continue;
-    parameters.push(value);
-    conditions.push(`sale.${column} = $${parameters.length}`);
-  }
-  const where = conditions.join(' AND ');
-  const [counted] = await db.query<{ total: number }[]>(
-    `SELECT count(*)::int AS total FROM ${table} sale WHERE ${where}`,
-    parameters,
-  );
-  const rows = await db.query<Row[]>(
-    `SELECT ${columns} FROM ${table} sale JOIN products product ON product.id = sale.product_id
-      WHERE ${where} ORDER BY sale.created_at DESC, sale.id DESC LIMIT ${limit} OFFSET ${offset}`,
-    parameters,
-  );
-  return { rows, total: counted?.total ?? 0 };
+  const shown = all([
+    sql`sale.club_id = ${clubId}`,
+    filter.student_id === undefined ? undefined : sql`sale.student_id = ${filter.student_id}`,
+    filter.status === undefined ? undefined : sql`sale.status = ${filter.status}`,
+  ]);
+  return listPage(db, filter, {
+    columns: sale.columns,
+    from: sql`FROM ${sale.table} sale JOIN products product ON product.id = sale.product_id WHERE ${shown}`,
+    counted: sql`FROM ${sale.table} sale WHERE ${shown}`,
+    orderBy: sql`sale.created_at DESC, sale.id DESC`,
+  });
 }
 
 function presentPurchase(row: PurchaseRow): RecordOf<'Purchase'> {

@@ -1,35 +1,30 @@
 /** Products of sales platforms, and the deliveries that a sale of each gives. */
+import { Product } from '../../../entities/sales/product.ts';
 import { ProductDelivery } from '../../../entities/sales/product-delivery.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { requireDeliveries } from '../../access/deliveries/deliveries.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
-import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
+import { all, columns, given, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { sqlStateOf, violates } from '../../../platform/infra/postgres/errors.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
+import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 
-type Product = RecordOf<'Product'>;
+type ProductRecord = RecordOf<'Product'>;
 
-interface ProductRow {
-  id: Id;
-  platform: string;
-  externalId: string;
-  name: string;
-  deliveryIds: Id[];
-  createdAt: Date;
-  updatedAt: Date;
-}
+const productColumns = columns(
+  Product,
+  ['id', 'platform', 'externalId', 'name', 'createdAt', 'updatedAt'],
+  'product',
+).and<{ deliveryIds: Id[] }>(
+  sql`ARRAY (SELECT given.delivery_id FROM product_deliveries given WHERE given.product_id = product.id
+              ORDER BY given.delivery_id) AS "deliveryIds"`,
+);
+type ProductRow = RowOf<typeof productColumns>;
 
-const selected = `SELECT product.id, product.platform, product.external_id AS "externalId", product.name,
-    ARRAY (SELECT given.delivery_id FROM product_deliveries given WHERE given.product_id = product.id
-            ORDER BY given.delivery_id) AS "deliveryIds",
-    product.created_at AS "createdAt", product.updated_at AS "updatedAt"
-  FROM products product`;
-
-function presentProduct(product: ProductRow): Product {
+function presentProduct(product: ProductRow): ProductRecord {
   return {
     id: product.id,
     platform: product.platform,
@@ -46,25 +41,22 @@ export async function listProducts(
   db: Queries,
   clubId: Id,
   filter: PageRequest & { platform?: string },
-): Promise<Page<Product>> {
-  const { limit, offset } = windowOf(filter);
-  const where = `product.club_id = $1 AND ($2::text IS NULL OR product.platform = $2)`;
-  const parameters = [clubId, filter.platform ?? null];
-  const [counted] = await db.query<{ total: number }[]>(
-    `SELECT count(*)::int AS total FROM products product WHERE ${where}`,
-    parameters,
-  );
-  const rows = await db.query<ProductRow[]>(
-    `${selected} WHERE ${where} ORDER BY product.created_at DESC, product.id DESC LIMIT ${limit} OFFSET ${offset}`,
-    parameters,
-  );
-  return { rows: rows.map(presentProduct), total: counted?.total ?? 0 };
+): Promise<Page<ProductRecord>> {
+  const { rows, total } = await listPage(db, filter, {
+    columns: productColumns,
+    from: sql`FROM products product WHERE ${all([
+      sql`product.club_id = ${clubId}`,
+      filter.platform === undefined ? undefined : sql`product.platform = ${filter.platform}`,
+    ])}`,
+    orderBy: sql`product.created_at DESC, product.id DESC`,
+  });
+  return { rows: rows.map(presentProduct), total };
 }
 
 /** @throws DomainError not_found */
-export async function findProduct(db: Queries, clubId: Id, productId: Id, lock = ''): Promise<Product> {
+export async function findProduct(db: Queries, clubId: Id, productId: Id, lock = sql``): Promise<ProductRecord> {
   const product = await db.one<ProductRow>(
-    sql`${raw(selected)} WHERE product.id = ${productId} AND product.club_id = ${clubId} ${raw(lock)}`,
+    sql`SELECT ${productColumns} FROM products product WHERE product.id = ${productId} AND product.club_id = ${clubId} ${lock}`,
   );
   if (!product) throw notFound('product');
   return presentProduct(product);
@@ -76,17 +68,13 @@ export async function createProduct(
   clubId: Id,
   input: { platform: string; external_id: string; name: string; delivery_ids?: readonly Id[] },
   now: Date,
-): Promise<Product> {
+): Promise<ProductRecord> {
   return db.transaction(async (tx) => {
     await requireDeliveries(tx, clubId, input.delivery_ids ?? []);
     const id = newId();
-    await tx
-      .query(
-        `INSERT INTO products (id, club_id, platform, external_id, name, created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $6)`,
-        [id, clubId, input.platform, input.external_id, tidyName(input.name), now],
-      )
-      .catch(productExistsOr);
+    const { platform, external_id: externalId } = input;
+    const product = { id, clubId, platform, externalId, name: tidyName(input.name), createdAt: now, updatedAt: now };
+    await tx.manager.insert(Product, product).catch(productExistsOr);
     await setMapping(tx, id, input.delivery_ids ?? []);
     return findProduct(tx, clubId, id);
   });
@@ -102,26 +90,20 @@ export async function updateProduct(
   productId: Id,
   input: { platform?: string; external_id?: string; name?: string; delivery_ids?: readonly Id[] },
   now: Date,
-): Promise<Product> {
+): Promise<ProductRecord> {
   return db.transaction(async (tx) => {
-    await findProduct(tx, clubId, productId, 'FOR NO KEY UPDATE');
+    await findProduct(tx, clubId, productId, sql`FOR NO KEY UPDATE`);
     if (input.delivery_ids) {
       await requireDeliveries(tx, clubId, input.delivery_ids);
       await setMapping(tx, productId, input.delivery_ids);
     }
-    await tx
-      .query(
-        `UPDATE products SET platform = coalesce($2, platform), external_id = coalesce($3, external_id),
-                name = coalesce($4, name), updated_at = $5 WHERE id = $1`,
-        [
-          productId,
-          input.platform ?? null,
-          input.external_id ?? null,
-          input.name === undefined ? null : tidyName(input.name),
-          now,
-        ],
-      )
-      .catch(productExistsOr);
+    const change = given({
+      platform: input.platform,
+      externalId: input.external_id,
+      name: input.name === undefined ? undefined : tidyName(input.name),
+      updatedAt: now,
+    });
+    await tx.manager.update(Product, { id: productId }, change).catch(productExistsOr);
     return findProduct(tx, clubId, productId);
   });
 }
@@ -129,8 +111,8 @@ export async function updateProduct(
 /** Deletes a product that nothing was sold of: what refers to it keeps it. @throws DomainError not_found, in_use */
 export async function deleteProduct({ db }: DatabaseDeps, clubId: Id, productId: Id): Promise<void> {
   await db.transaction(async (tx) => {
-    await findProduct(tx, clubId, productId, 'FOR UPDATE');
-    await tx.query(`DELETE FROM products WHERE id = $1`, [productId]).catch((error: unknown) => {
+    await findProduct(tx, clubId, productId, sql`FOR UPDATE`);
+    await tx.manager.delete(Product, { id: productId }).catch((error: unknown) => {
       throw sqlStateOf(error) === foreignKeyViolation ? new DomainError('in_use', 'The product was sold.') : error;
     });
   });

@@ -1,7 +1,8 @@
 /** Purchases: each recorded once by the platform's own id, however often and in whatever order it is sent (EVT-10, SALE-3). */
+import { ProductDelivery } from '../../../entities/sales/product-delivery.ts';
 import { Purchase } from '../../../entities/sales/purchase.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
-import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
 import { grantAccess } from '../../access/enrollments/enrollments.ts';
@@ -19,18 +20,19 @@ export interface SaleOwner {
   productId: Id;
 }
 
-interface PurchaseRow {
-  id: Id;
-  studentId: Id;
-  subscriptionId: Id | null;
-  status: PurchaseStatus;
-  amount: string;
-  currency: string;
-  termsRank: number;
-  termsAt: Date;
-  paidAt: Date;
-  refundedAt: Date | null;
-}
+const purchaseColumns = columns(Purchase, [
+  'id',
+  'studentId',
+  'subscriptionId',
+  'status',
+  'amount',
+  'currency',
+  'termsRank',
+  'termsAt',
+  'paidAt',
+  'refundedAt',
+]);
+type PurchaseRow = RowOf<typeof purchaseColumns>;
 
 /** Chargeback wins over refund, and either over paid. */
 const ranks: Readonly<Record<PurchaseStatus, number>> = { paid: 0, refunded: 1, chargeback: 2 };
@@ -92,10 +94,9 @@ async function findPurchase(
   { clubId, platform }: SaleOwner,
   externalId: string,
 ): Promise<PurchaseRow | undefined> {
-  const row =
-    await tx.one<PurchaseRow>(sql`SELECT id, student_id AS "studentId", subscription_id AS "subscriptionId", status, amount, currency, terms_rank AS "termsRank", terms_at AS "termsAt",
-            paid_at AS "paidAt", refunded_at AS "refundedAt"
-       FROM purchases WHERE club_id = ${clubId} AND platform = ${platform} AND external_id = ${externalId}`);
+  const row = await tx.one<PurchaseRow>(
+    sql`SELECT ${purchaseColumns} FROM purchases WHERE club_id = ${clubId} AND platform = ${platform} AND external_id = ${externalId}`,
+  );
   return row;
 }
 
@@ -149,7 +150,7 @@ export async function grantMapped(
   now: Date,
 ): Promise<void> {
   const mapped = await tx.rows<{ deliveryId: Id }>(
-    sql`SELECT delivery_id AS "deliveryId" FROM product_deliveries WHERE product_id = ${productId} ORDER BY delivery_id`,
+    sql`SELECT ${columns(ProductDelivery, ['deliveryId'])} FROM product_deliveries WHERE product_id = ${productId} ORDER BY delivery_id`,
   );
   // Every charge pays for more of a subscription: neither the delivery's days nor the cohort's end are its own.
   const period = source === 'subscription' ? { endsAt: null } : {};

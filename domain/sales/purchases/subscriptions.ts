@@ -1,7 +1,9 @@
 /** Subscriptions: what is known of each is recorded, and its state, its facts and its access follow from all of it (ADR 0012). */
+import { Purchase } from '../../../entities/sales/purchase.ts';
+import { SubscriptionMark } from '../../../entities/sales/subscription-mark.ts';
 import { Subscription } from '../../../entities/sales/subscription.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
-import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
 import type { MarkKind, SaleTarget } from '../../../entities/sales/values.ts';
@@ -19,8 +21,8 @@ export async function findOrOpenSubscription(
   externalId: string,
   now: Date,
 ): Promise<Id> {
-  const known = await tx.one<{ id: Id; studentId: Id }>(
-    sql`SELECT id, student_id AS "studentId" FROM subscriptions WHERE club_id = ${clubId} AND platform = ${platform} AND external_id = ${externalId}`,
+  const known = await tx.one<Pick<Subscription, 'id' | 'studentId'>>(
+    sql`SELECT ${columns(Subscription, ['id', 'studentId'])} FROM subscriptions WHERE club_id = ${clubId} AND platform = ${platform} AND external_id = ${externalId}`,
   );
   if (known && known.studentId !== studentId) throw new SaleJustTaken();
   if (known) return known.id;
@@ -67,13 +69,13 @@ export async function recordMark(
 /** All that the state of a subscription follows from, and what was made of it last. */
 async function readKnown(tx: Transaction, subscriptionId: Id) {
   const charges = await tx.rows<Charge>(
-    sql`SELECT external_id AS "externalId", paid_at AS "paidAt", status <> 'paid' AS undone FROM purchases WHERE subscription_id = ${subscriptionId}`,
+    sql`SELECT ${columns(Purchase, ['externalId', 'paidAt'])}, status <> 'paid' AS undone FROM purchases WHERE subscription_id = ${subscriptionId}`,
   );
-  const marks = await tx.rows<{ kind: MarkKind; at: Date; periodEnd: Date | null }>(
-    sql`SELECT kind, at, period_end AS "periodEnd" FROM subscription_marks WHERE subscription_id = ${subscriptionId}`,
+  const marks = await tx.rows<Pick<SubscriptionMark, 'kind' | 'at' | 'periodEnd'>>(
+    sql`SELECT ${columns(SubscriptionMark, ['kind', 'at', 'periodEnd'])} FROM subscription_marks WHERE subscription_id = ${subscriptionId}`,
   );
   const before = await tx.one<{ stepsTaken: number; target: SaleTarget; endsBefore: EndsBefore }>(
-    sql`SELECT steps_taken AS "stepsTaken", access_target AS target, ends_before AS "endsBefore" FROM subscriptions WHERE id = ${subscriptionId}`,
+    sql`SELECT ${columns(Subscription, { stepsTaken: 'stepsTaken', target: 'accessTarget', endsBefore: 'endsBefore' })} FROM subscriptions WHERE id = ${subscriptionId}`,
   );
   if (!before) throw new Error('A subscription vanished inside a transaction that holds its student');
   const of = (kind: MarkKind) => marks.filter((mark) => mark.kind === kind);

@@ -1,19 +1,37 @@
 /** The step of a delivery: claim an attempt, post it, record the outcome (ENG-2, HOOK-2). */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { DataSource } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { AttemptOutcome } from '../../../entities/webhooks/values.ts';
-import { claimAttempt, leaseSeconds, type Claim } from './claim.ts';
+import type { AttemptOutcome, AttemptTrigger } from '../../../entities/webhooks/values.ts';
+import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { readState, type DeliveryStep } from './parking.ts';
 import type { AttemptAnswer } from './post.ts';
 import { recordFailure, recordSuccess, type RecordDeps } from './record.ts';
+import { deliveryRules } from './schedule.policy.ts';
 
 export interface DeliveryDeps extends RecordDeps {
   /** Makes the one request of an attempt; a result whatever the receiver does. */
   post: (message: { url: string; eventId: Id; body: string; secrets: string[] }) => Promise<AttemptAnswer>;
   /** Told how each attempt ended, before it is recorded. */
-  onAttempt: (attempt: { endpointId: Id; outcome: AttemptOutcome; durationMs: number }) => void;
+  onAttempt: (attempt: { endpointId: Id; host: string; outcome: AttemptOutcome; durationMs: number }) => void;
+  /** How many attempts run at once. */
+  places: AttemptPlaces;
   /** A place where tests stop the process; does nothing otherwise. */
   failpoint: (name: 'claimed' | 'posted') => Promise<void>;
+}
+
+/** Bounds the attempts that this process makes at once (HOOK-15 to HOOK-17). */
+export interface AttemptPlaces {
+  /**
+   * Takes the places of a claimed attempt; they are held until `leave`.
+   * @param attempt.host of the target, with its port
+   * @param attempt.asked by hand: it takes places, and waits for none
+   * @param now Unix milliseconds
+   * @returns undefined; or, where a place is missing, when to come again, in Unix milliseconds
+   */
+  take(attempt: { deliveryId: Id; endpointId: Id; host: string; asked: boolean }, now: number): number | undefined;
+  /** The step of the delivery has ended, whether or not it took places. */
+  leave(deliveryId: Id): void;
 }
 
 /** How often a number is used again after an interruption, before it counts as a failed attempt. */
@@ -31,12 +49,16 @@ const recordMarginMs = 2_000;
  * @returns what Postgres holds now, whether or not this call brought it about
  */
 export async function attemptDelivery(deps: DeliveryDeps, id: Id, now: number): Promise<DeliveryStep> {
-  for (let claims = 1; ; claims++) {
-    const claim = await claimAttempt(deps.db.source, id, now);
-    if (claim) return makeAttempt(deps, id, claim, now);
-    const step = await readState(deps.db, id, now);
-    if (step) return step;
-    if (claims === maxClaims) return { done: false, waitingFor: 'attempt', at: now, attempt: 1 };
+  try {
+    for (let claims = 1; ; claims++) {
+      const claim = await claimAttempt(deps.db.source, id, now);
+      if (claim) return await makeAttempt(deps, id, claim, now);
+      const step = await readState(deps.db, id, now);
+      if (step) return step;
+      if (claims === maxClaims) return { done: false, waitingFor: 'attempt', at: now, attempt: 1 };
+    }
+  } finally {
+    deps.places.leave(id);
   }
 }
 
@@ -44,23 +66,27 @@ async function makeAttempt(deps: DeliveryDeps, id: Id, claim: Claim, now: number
   const { db, vault } = deps;
   const started = performance.now();
   const elapsed = () => Math.round(performance.now() - started);
+  const { endpointId } = claim;
+  const { host } = new URL(claim.url);
   await deps.failpoint('claimed');
 
   if (claim.interruptions > maxRepetitions) {
-    deps.onAttempt({ endpointId: claim.endpointId, outcome: 'interrupted', durationMs: 0 });
+    deps.onAttempt({ endpointId, host, outcome: 'interrupted', durationMs: 0 });
     await recordFailure(deps, id, claim, undefined, new Date(now));
     return stepAfter(deps, id, claim, now);
   }
+  const later = deps.places.take({ deliveryId: id, endpointId, host, asked: claim.trigger !== 'schedule' }, now);
+  if (later !== undefined) return putOff(deps, id, claim, now, later);
 
   const secrets = [claim.secret, ...(claim.previousSecret ? [claim.previousSecret] : [])];
   const answer = await deps.post({
     url: claim.url,
     eventId: claim.eventId,
     body: claim.body,
-    secrets: secrets.map((secret) => vault.open(secret, claim.endpointId)),
+    secrets: secrets.map((secret) => vault.open(secret, endpointId)),
   });
   await deps.failpoint('posted');
-  deps.onAttempt({ endpointId: claim.endpointId, outcome: answer.outcome, durationMs: answer.durationMs });
+  deps.onAttempt({ endpointId, host, outcome: answer.outcome, durationMs: answer.durationMs });
 
   const recordedAt = new Date(now + elapsed());
   const record = () =>
@@ -89,3 +115,109 @@ async function stepAfter({ db }: DeliveryDeps, id: Id, claim: Claim, now: number
   const step = await readState(db, id, now);
   return step ?? { done: false, waitingFor: 'attempt', at: now, attempt: claim.number };
 }
+
+/**
+ * Gives a claim back whose attempt has no place: it leaves no attempt, and the row is due later, so that the sweeper does not
+ * find it overdue meanwhile.
+ * @param until Unix milliseconds
+ */
+async function putOff(deps: DeliveryDeps, id: Id, claim: Claim, now: number, until: number): Promise<DeliveryStep> {
+  const [delivery] = await putOffDelivery(deps.db.source, [id, claim.fence, new Date(until)]);
+  if (delivery?.waits) return { done: false, waitingFor: 'attempt', at: until, attempt: claim.number };
+  return stepAfter(deps, id, claim, now);
+}
+
+const putOffDelivery = prepared<{ waits: boolean }>(
+  'put_off_delivery',
+  `WITH delivery AS (
+     UPDATE webhook_deliveries
+        SET lease_until = NULL, next_attempt_at = CASE WHEN requested IS NULL THEN $3 ELSE next_attempt_at END
+      WHERE id = $1 AND fence = $2 AND lease_until IS NOT NULL
+  RETURNING id, status = 'pending' AND requested IS NULL AS waits),
+   attempt AS (
+     DELETE FROM webhook_attempts USING delivery WHERE delivery_id = delivery.id AND fence = $2)
+   SELECT waits FROM delivery`,
+);
+
+export interface Claim {
+  fence: number;
+  /** From 1; used again after an interruption. */
+  number: number;
+  trigger: AttemptTrigger;
+  /** On the schedule: its failure leads to the next wait of the table. One asked for beside it is made once. */
+  onSchedule: boolean;
+  /** Which attempt of the schedule it would be, 1 to 8. */
+  schedulePosition: number;
+  /** How often an attempt of this number was cut off. */
+  interruptions: number;
+  clubId: Id;
+  endpointId: Id;
+  /** The breaker's epoch at the claim: a failure of an earlier one arms nothing. */
+  breakerEpoch: number;
+  url: string;
+  secret: Buffer;
+  previousSecret: Buffer | null;
+  eventId: Id;
+  body: string;
+}
+
+/** Longer than an attempt can take, so that a living worker never loses its lease. */
+export const leaseSeconds = deliveryRules.attemptTimeLimitMs / 1_000 + 10;
+
+/**
+ * One statement, so one transaction: the lease, the row of the attempt, and what the attempt needs. The attempt is one that
+ * was asked for, first of all if it was interrupted, else the next of the schedule if that is due. The schedule's own wait
+ * for the breaker: while the endpoint is throttled only the delivery that its gate admitted is attempted.
+ * @param now Unix milliseconds
+ * @returns undefined where there is nothing to attempt now, or somebody is at it
+ */
+export async function claimAttempt(source: DataSource, id: Id, now: number): Promise<Claim | undefined> {
+  const expiredBefore = new Date(now - deliveryRules.expiryMs);
+  const [claim] = await claimDelivery(source, [id, new Date(now), leaseSeconds, expiredBefore]);
+  return claim;
+}
+
+/** One of the schedule that was cut off is made as what was asked for since, which waits for no breaker. */
+const trigger = `coalesce(delivery.in_flight, delivery.requested, 'schedule')`;
+
+const claimDelivery = prepared<Claim>(
+  'claim_delivery',
+  `
+  WITH claimed AS (
+    UPDATE webhook_deliveries delivery
+       SET fence = fence + 1, lease_until = clock_timestamp() + make_interval(secs => $3), parked_at = NULL,
+           in_flight = nullif(${trigger}, 'schedule'), requested = CASE WHEN in_flight IS NOT NULL THEN requested END
+     WHERE id = $1 AND created_at > $4 AND payload_purged_at IS NULL
+       AND (lease_until IS NULL OR lease_until < clock_timestamp())
+       AND (in_flight IS NOT NULL OR requested IS NOT NULL
+            OR (status = 'pending' AND next_attempt_at <= $2 AND schedule_position < ${deliveryRules.attempts}))
+       AND NOT (${trigger} = 'recovery' AND parked_at IS NOT NULL)
+       AND EXISTS (
+         SELECT FROM webhook_endpoints endpoint
+          WHERE endpoint.id = delivery.endpoint_id AND endpoint.status = 'enabled'
+            AND (endpoint.breaker_step = 0 OR ${trigger} <> 'schedule' OR endpoint.admitted_delivery_id = delivery.id))
+ RETURNING *),
+  interrupted AS (
+    UPDATE webhook_attempts attempt SET outcome = 'interrupted'
+      FROM claimed WHERE attempt.delivery_id = claimed.id AND attempt.outcome IS NULL
+ RETURNING 1),
+  begun AS (
+    INSERT INTO webhook_attempts (delivery_id, fence, number, trigger, started_at)
+    SELECT id, fence, attempt_count + 1, coalesce(in_flight, 'schedule'), $2 FROM claimed)
+  SELECT claimed.fence, claimed.attempt_count + 1 AS number,
+         coalesce(claimed.in_flight, 'schedule') AS trigger,
+         claimed.status = 'pending' AND claimed.in_flight IS DISTINCT FROM 'recovery' AND claimed.requested IS DISTINCT FROM 'recovery'
+           AND claimed.schedule_position < ${deliveryRules.attempts} AS "onSchedule",
+         claimed.schedule_position + 1 AS "schedulePosition",
+         claimed.club_id AS "clubId", claimed.endpoint_id AS "endpointId",
+         (SELECT count(*)::int FROM webhook_attempts attempt
+           WHERE attempt.delivery_id = claimed.id AND attempt.number = claimed.attempt_count + 1
+             AND attempt.outcome = 'interrupted')
+           + (SELECT count(*)::int FROM interrupted) AS interruptions,
+         endpoint.breaker_epoch AS "breakerEpoch", endpoint.url, endpoint.secret,
+         CASE WHEN endpoint.previous_secret_expires_at > $2 THEN endpoint.previous_secret END AS "previousSecret",
+         event.id AS "eventId", event.body
+    FROM claimed
+    JOIN webhook_endpoints endpoint ON endpoint.id = claimed.endpoint_id
+    JOIN webhook_events event ON event.id = claimed.event_id`,
+);

@@ -4,7 +4,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
 import { afterFailure, failingDeadline, isThrottled, resetBreaker, type Breaker } from '../endpoints/breaker.policy.ts';
-import type { Claim } from './claim.ts';
+import type { Claim } from './attempts.ts';
 import { callGate } from '../wakes.ts';
 import type { AttemptAnswer } from './post.ts';
 import { closeEndpoint } from '../endpoints/queue.ts';

@@ -6,7 +6,7 @@ import type { Database, Transaction } from '../../../platform/infra/postgres/dat
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
 import { failingDeadline, isThrottled } from './breaker.policy.ts';
-import { leaseSeconds } from '../deliveries/claim.ts';
+import { leaseSeconds } from '../deliveries/attempts.ts';
 import { cancelSome, closeEndpoint } from './queue.ts';
 import { columnsToWake, type DeliveryToWake } from '../wakes.ts';
 import { wake } from '../../../platform/engine/wakes.ts';

@@ -15,13 +15,14 @@ export type Resolve = (name: string) => Promise<readonly string[]>;
 
 /** Why no connection was made. `code` says it more precisely than the outcome; neither holds a name or an address. */
 export class ConnectionFailed extends Error {
-  constructor(
-    readonly outcome: 'dns_error' | 'connection_error' | 'tls_error' | 'address_refused',
-    readonly code: string,
-    options?: ErrorOptions,
-  ) {
+  readonly outcome: 'dns_error' | 'connection_error' | 'tls_error' | 'address_refused';
+  readonly code: string;
+
+  constructor(outcome: ConnectionFailed['outcome'], code: string, options?: ErrorOptions) {
     super(`No connection was made: ${outcome} (${code}).`, options);
     this.name = 'ConnectionFailed';
+    this.outcome = outcome;
+    this.code = code;
   }
 }
 

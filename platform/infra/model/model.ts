@@ -48,14 +48,18 @@ export type AskModel = (request: ModelRequest, signal: AbortSignal) => AsyncGene
 /** The model's service did not do what was asked of it. */
 export class ModelFailure extends Error {
   override name = 'ModelFailure';
-  constructor(
-    readonly kind: FailureKind,
-    /** What it was, for operators: a status, an error type of the service, a system call's code. */
-    readonly code: string,
-    readonly retryAfterMs = 0,
-    readonly requestId: string | null = null,
-  ) {
+  readonly kind: FailureKind;
+  /** What it was, for operators: a status, an error type of the service, a system call's code. */
+  readonly code: string;
+  readonly retryAfterMs: number;
+  readonly requestId: string | null;
+
+  constructor(kind: FailureKind, code: string, retryAfterMs = 0, requestId: string | null = null) {
     super(`The model failed: ${code}`);
+    this.kind = kind;
+    this.code = code;
+    this.retryAfterMs = retryAfterMs;
+    this.requestId = requestId;
   }
 }
 

@@ -125,3 +125,11 @@ export function pauseBeforeRepetition(random: number): number {
 function isPassing(error: unknown): boolean {
   return error instanceof StaleRead || passingConflicts.has(sqlStateOf(error) ?? '');
 }
+
+/** @returns whether another transaction stood in the way, so that nothing is wrong with this one */
+export function isConflict(error: unknown): boolean {
+  return isPassing(error) || sqlStateOf(error) === lockTimeout;
+}
+
+/** A lock was not had in time. */
+const lockTimeout = '55P03';

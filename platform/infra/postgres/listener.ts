@@ -12,8 +12,11 @@ export interface Listening {
   /** Of the connection, as Postgres lists it. */
   name: string;
   channel: string;
-  /** Called for each NOTIFY, and after each connection: what was missed meanwhile is to be read then. */
-  onNotify: () => void;
+  /**
+   * Called for each NOTIFY with its payload, which may be empty; and with an empty one after each connection: what was missed
+   * meanwhile is to be read then.
+   */
+  onNotify: (payload: string) => void;
   onFailure: (error: unknown) => void;
 }
 
@@ -40,13 +43,13 @@ export function listen({ databaseUrl, name, channel, onNotify, onFailure }: List
       retried = true;
       setTimeout(() => void connect(), reconnectMs);
     };
-    fresh.on('notification', onNotify);
+    fresh.on('notification', ({ payload = '' }) => onNotify(payload));
     fresh.on('error', retry);
     fresh.on('end', retry);
     try {
       await fresh.connect();
       await fresh.query(`LISTEN ${channel}`);
-      onNotify();
+      onNotify('');
       // Something is said now and then, so that silence means that nobody is there.
       const alive = setInterval(() => void fresh.query('SELECT 1').catch(() => {}), heartbeatMs);
       fresh.once('end', () => clearInterval(alive));

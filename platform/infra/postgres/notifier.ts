@@ -10,11 +10,7 @@ export const relayChannel = 'relay';
  * because every listener polls as well.
  * @param onError told of a NOTIFY that failed
  */
-export function createNotifier(
-  source: DataSource,
-  onError: (error: unknown) => void,
-  channel = relayChannel,
-): Notifier {
+export function createNotifier(source: DataSource, onError: (error: unknown) => void): Notifier {
   let sending = false;
   let again = false;
 
@@ -23,7 +19,7 @@ export function createNotifier(
     do {
       again = false;
       try {
-        await source.query(`NOTIFY ${channel}`);
+        await source.query(`NOTIFY ${relayChannel}`);
       } catch (error) {
         onError(error);
       }

@@ -3,7 +3,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { Secret } from '../../../platform/core/secret.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
-import { admit, type Call } from '../../../api/rate-limits/admission.ts';
+import { admit, admitChange, type Call } from '../../../api/rate-limits/admission.ts';
 import { createLimiter, type Limiter } from '../../../api/rate-limits/limiter.ts';
 import { freePort, masterKey, migratedPostgres, type Store } from '../../toolkit/stack/counter-stores.ts';
 
@@ -54,9 +54,9 @@ describe('admission', function () {
   });
 
   /** @returns 'passes', or the status, code and Retry-After of the refusal */
-  const outcome = async (of: Call, now = noon, by = limiter): Promise<string> => {
+  const outcome = async (of: Call, now = noon, by = limiter, charge = admit): Promise<string> => {
     try {
-      await admit(by, of, now);
+      await charge(by, of, now);
       return 'passes';
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
@@ -238,6 +238,34 @@ describe('admission', function () {
       await passes(29, inClub('POST', '/classroom/posts/p1/comments', someone, clubId));
       await passes(1, inClub('POST', '/webhook-endpoints', admin(), clubId));
       expect(await outcome(inClub('POST', '/classroom/posts/p1/comments', someone, clubId))).to.equal(limited(minute));
+    });
+
+    it('the student for a write on a path of the club: 30 a minute, and none of the club’s 60 (DEC-53)', async () => {
+      const clubId = randomUUID();
+      for (const someone of [student(), student(), student()]) {
+        await passes(30, inClub('POST', `/media/${randomUUID()}/complete`, someone, clubId));
+        expect(await outcome(inClub('POST', '/media/m1/complete', someone, clubId))).to.equal(limited(minute));
+      }
+      await passes(60, inClub('POST', '/media', admin(), clubId));
+    });
+
+    it('the club for what students change there, up to 30 of its 60 for all of them (DEC-53)', async () => {
+      const clubId = randomUUID();
+      const change = (caller: Call['caller']) =>
+        outcome(inClub('POST', '/media/m1/complete', caller, clubId), noon, limiter, admitChange);
+      for (let n = 0; n < 30; n += 1) expect(await change(student())).to.equal('passes');
+      expect(await change(student())).to.equal(limited(minute));
+      await passes(30, inClub('POST', '/media', admin(), clubId));
+      expect(await outcome(inClub('POST', '/media', admin(), clubId))).to.equal(limited(minute));
+    });
+
+    it('nothing more for a change of anybody else, or on another path', async () => {
+      const unlimited = { charge: () => Promise.reject(new Error('It was charged.')), chargeHere: limiter.chargeHere };
+      const path = '/media/m1/complete';
+      await admitChange(unlimited, inClub('POST', path, admin()), noon);
+      await admitChange(unlimited, inClub('POST', '/classroom/agent-images', student()), noon);
+      await admitChange(unlimited, { ...inClub('POST', path, student()), refused: true }, noon);
+      await admitChange(unlimited, inClub('GET', '/media', student()), noon);
     });
 
     it('all credential operations of both kinds of user to one limit for an address', async () => {

@@ -1,5 +1,6 @@
 /** The counters of the rate limits on a real Postgres and a real Redis: fixed windows, early retries, several processes, stores that fail. */
 import { Secret } from '../../../platform/core/secret.ts';
+import { scriptArguments } from '../../../dev/project.ts';
 import { storeDeadlineMs } from '../../../api/rate-limits/counter-store.ts';
 import { CountersUnavailable, createLimiter, type Limiter } from '../../../api/rate-limits/limiter.ts';
 import { openPostgresCounters } from '../../../api/rate-limits/postgres-counters.ts';
@@ -156,9 +157,7 @@ for (const [name, start, address] of backends) {
       const { counter } = budget(60);
       const burst = () =>
         run(process.execPath, [
-          '--import',
-          'tsx',
-          'test/toolkit/drive/charge-burst.ts',
+          ...scriptArguments('test/toolkit/drive/charge-burst.ts'),
           store.url.reveal(),
           counter,
           '60',

@@ -1,7 +1,7 @@
 /** Images that are whole, cut short or damaged, of every type. */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { measureImage } from '../../../domain/media/image.ts';
+import { imageTypeOf, measureImage } from '../../../domain/media/image.ts';
 import type { ImageType } from '../../../domain/media/media.policy.ts';
 import { gif, jpeg, png, pngChunk, webp } from '../../toolkit/builders/pictures.ts';
 
@@ -36,6 +36,71 @@ describe('a complete image', () => {
       const bytes = Buffer.concat([pictures[type](4, 5), Buffer.from('ftypmp42 and a film')]);
       expect(measureImage(type, bytes), type).to.deep.equal({ width: 4, height: 5, isAnimated: false });
     }
+  });
+});
+
+describe('an image that lies', () => {
+  it('about its length is not measured: a chunk, a segment, a block or the container beyond the end', () => {
+    const lying: [ImageType, Buffer, number, number][] = [
+      ['image/png', png(3, 3), 8, 0x7f], // the length of IHDR
+      ['image/png', png(3, 3, { extra: 9 }), 33, 0x7f],
+      ['image/jpeg', jpeg(3, 3), 4, 0xff],
+      ['image/gif', gif(3, 3), 10, 0xff], // a colour table
+      ['image/webp', webp(3, 3), 7, 0x7f],
+      ['image/webp', webp(3, 3), 19, 0x7f],
+    ];
+    for (const [type, bytes, at, value] of lying) {
+      expect(measureImage(type, bytes), type).to.deep.equal({ width: 3, height: 3, isAnimated: false });
+      bytes[at] = value;
+      expect(measureImage(type, bytes), `${type} ${at}`).to.equal(undefined);
+    }
+  });
+
+  it('about its size is not measured: none, or none at all', () => {
+    expect(measureImage('image/png', png(0, 3))).to.equal(undefined);
+    expect(measureImage('image/gif', gif(3, 0))).to.equal(undefined);
+    expect(measureImage('image/jpeg', jpeg(3, 0))).to.equal(undefined);
+    const frame = jpeg(3, 3).indexOf(Buffer.from([0xff, 0xc0]));
+    const frameless = jpeg(3, 3);
+    frameless[frame + 1] = 0xc4; // a table
+    expect(measureImage('image/jpeg', frameless)).to.equal(undefined);
+  });
+
+  it('by its number of parts is not measured: beyond 100,000', () => {
+    const many: [ImageType, Buffer, Buffer, number][] = [
+      ['image/png', png(3, 3), pngChunk('tEXt', Buffer.alloc(0)), 33],
+      ['image/jpeg', jpeg(3, 3), Buffer.from([0xff, 0xe1, 0, 2]), 2],
+      ['image/gif', gif(3, 3), Buffer.from([0x21, 0xfe, 0]), 19],
+    ];
+    for (const [type, bytes, part, at] of many) {
+      const withParts = (count: number) =>
+        Buffer.concat([bytes.subarray(0, at), ...Array.from({ length: count }, () => part), bytes.subarray(at)]);
+      expect(measureImage(type, withParts(90_000)), type).to.deep.equal({ width: 3, height: 3, isAnimated: false });
+      expect(measureImage(type, withParts(100_000)), type).to.equal(undefined);
+    }
+  });
+
+  it('is told by its first bytes alone', () => {
+    for (const type of types) {
+      const head = pictures[type](3, 3);
+      expect(imageTypeOf(head)).to.equal(type);
+      expect(imageTypeOf(head.subarray(0, 2))).to.equal(undefined);
+    }
+    expect(imageTypeOf(Buffer.from('RIFF\0\0\0\0WAVE', 'latin1'))).to.equal(undefined);
+  });
+
+  it('of a real encoder’s simple WebP is measured: lossy and lossless', () => {
+    const simple = (name: string, data: string) => {
+      const bytes = Buffer.from(`RIFF____WEBP${name}____${'\0'.repeat(data.length / 2)}`, 'latin1');
+      bytes.writeUInt32LE(bytes.length - 8, 4);
+      bytes.writeUInt32LE(data.length / 2, 16);
+      bytes.write(data, 20, 'hex');
+      return bytes;
+    };
+    const lossy = simple('VP8 ', '3001009d012a04000200');
+    const lossless = simple('VP8L', '2f034000000000000000');
+    expect(measureImage('image/webp', lossy)).to.deep.equal({ width: 4, height: 2, isAnimated: false });
+    expect(measureImage('image/webp', lossless)).to.deep.equal({ width: 4, height: 2, isAnimated: false });
   });
 });
 

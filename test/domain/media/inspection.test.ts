@@ -1,9 +1,10 @@
 /** What a file is found to be: by its content, from as little of it as will do. */
 import { deflateRawSync } from 'node:zlib';
 import { expect } from 'chai';
-import { inspect, type Finding } from '../../../domain/media/inspection.ts';
+import { lookInto, type Finding } from '../../../domain/media/file-content.ts';
+import { inPlace, inspect } from '../../../domain/media/inspection.ts';
 import type { MediaPurpose } from '../../../entities/media/values.ts';
-import { documentTypes } from '../../../domain/media/media.policy.ts';
+import { documentTypes, inspectionRules } from '../../../domain/media/media.policy.ts';
 import { docx, pdf, pptx } from '../../toolkit/builders/documents.ts';
 import { png } from '../../toolkit/builders/pictures.ts';
 
@@ -11,13 +12,12 @@ const [pdfType, docxType, pptxType] = documentTypes;
 const megabyte = 1_024 * 1_024;
 
 /** A store of one file in memory, which says what was asked of it. */
-function storeOf(bytes: Buffer | undefined) {
+function storeOf(bytes: Buffer) {
   const reads: number[] = [];
   return {
     reads,
-    size: async () => bytes?.length,
     async read(_: string, offset: number, length: number) {
-      if (!bytes || length < 1 || offset + length > bytes.length) throw new RangeError('Read outside of the file.');
+      if (length < 1 || offset + length > bytes.length) throw new RangeError('Read outside of the file.');
       reads.push(length);
       return bytes.subarray(offset, offset + length);
     },
@@ -26,13 +26,14 @@ function storeOf(bytes: Buffer | undefined) {
 
 async function found(bytes: Buffer, announced: string, purpose: MediaPurpose = 'library') {
   const store = storeOf(bytes);
-  const finding = await inspect(store, { objectKey: 'key', purpose, mime: announced });
-  const read = store.reads.reduce((sum, length) => sum + length, 0);
-  return { ...outcome(finding), read, requests: store.reads.length };
+  const read = (offset: number, length: number) => store.read('key', offset, length);
+  const finding = await lookInto(read, { sizeBytes: bytes.length, purpose, announced });
+  const readBytes = store.reads.reduce((sum, length) => sum + length, 0);
+  return { ...outcome(finding), read: readBytes, requests: store.reads.length };
 }
 
-const outcome = (finding: Finding | undefined) =>
-  finding && 'error' in finding ? { error: finding.error } : { mime: finding?.mime, kind: finding?.kind };
+const outcome = (finding: Finding) =>
+  'error' in finding ? { error: finding.error } : { mime: finding.mime, kind: finding.kind };
 
 /** An archive of empty files by the format's own rules. */
 function zip(names: readonly string[]): Buffer {
@@ -76,7 +77,7 @@ describe('type of a file', () => {
       ['image/png', png()],
     ];
     for (const [mime, bytes] of files) {
-      for (const announced of [...documentTypes, 'image/png']) {
+      for (const announced of documentTypes) {
         const kind = mime === 'image/png' ? 'image' : 'document';
         expect(await found(bytes, announced), `${mime} announced as ${announced}`).to.include({ mime, kind });
       }
@@ -189,23 +190,98 @@ describe('size of a file', () => {
   });
 });
 
-it('a store that fails at any of its reads fails the look, not the file', async () => {
-  const bytes = await docx('Knots');
-  const look = (store: ReturnType<typeof storeOf>) =>
-    inspect(store, { objectKey: 'key', purpose: 'library', mime: docxType });
-  const whole = storeOf(bytes);
-  expect(outcome(await look(whole))).to.include({ mime: docxType });
-  expect(whole.reads, 'more than one place to fail at').to.have.length.above(1);
-  for (const failsAt of whole.reads.keys()) {
+describe('a file that was announced as an image', () => {
+  it('is an image or a PDF, and never an archive, whose directory is not read', async () => {
+    for (const announced of ['image/png', 'image/jpeg', 'image/gif', 'image/webp']) {
+      expect(await found(png(), announced)).to.include({ mime: 'image/png' });
+      expect(await found(await pdf('Knots'), announced)).to.include({ mime: pdfType });
+      for (const archive of [await docx('Knots'), await pptx('Knots')])
+        expect(await found(archive, announced)).to.include({ error: 'content_not_allowed', requests: 1 });
+      expect(await found(await pdf('Knots'), announced, 'agent_image')).to.include({ error: 'content_not_allowed' });
+    }
+  });
+});
+
+describe('an archive', () => {
+  it('is no document beyond 10,000 entries, and no entry of it is read', async () => {
+    const names = Array.from({ length: 9_998 }, (_, at) => String(at));
+    const parts = ['[Content_Types].xml', 'word/document.xml'];
+    expect(await found(zip([...names, ...parts]), docxType)).to.include({ mime: docxType });
+    const tooMany = await found(zip([...parts, ...names, 'one more']), docxType);
+    expect(tooMany).to.include({ error: 'content_not_allowed' });
+    expect(tooMany.requests, 'the head, and the end of the directory').to.equal(2);
+  });
+});
+
+describe('the inspection of a file', () => {
+  const inspected = (store: Pick<ReturnType<typeof storeOf>, 'read'>, bytes: Buffer, mime: string) =>
+    inspect(store, { objectKey: 'key', purpose: 'library', mime }, bytes.length);
+
+  it('leaves the event loop free: it turns between the last bytes and the result', async () => {
+    const bytes = png(40, 30, { extra: 20_000 });
     const store = storeOf(bytes);
-    let reads = 0;
-    const read: typeof store.read = (key, offset, length) =>
-      reads++ === failsAt ? Promise.reject(new Error('The store is away.')) : store.read(key, offset, length);
-    const error = await look({ ...store, read }).then(
-      () => undefined,
-      (reason: unknown) => reason,
+    let turns = 0;
+    let isInspected = false;
+    const countTurns = () => {
+      turns += 1;
+      if (!isInspected) setImmediate(countTurns);
+    };
+    const finding = await inspected(
+      {
+        async read(key, offset, length) {
+          if (length === bytes.length) setImmediate(countTurns);
+          return store.read(key, offset, length);
+        },
+      },
+      bytes,
+      'image/png',
     );
-    expect(error, `read ${failsAt}`).to.have.property('message', 'The store is away.');
-    expect(reads, 'it stops at the failure').to.equal(failsAt + 1);
-  }
+    isInspected = true;
+    expect(finding).to.deep.equal({ sizeBytes: bytes.length, mime: 'image/png', kind: 'image', width: 40, height: 30 });
+    expect(turns).to.be.at.least(2);
+  });
+
+  it('fails, and not the file, when the store fails at any of its reads', async () => {
+    const bytes = await docx('Knots');
+    const whole = storeOf(bytes);
+    expect(await inspected(whole, bytes, docxType)).to.include({ mime: docxType });
+    expect(whole.reads, 'more than one place to fail at').to.have.length.above(1);
+    for (const failsAt of whole.reads.keys()) {
+      const store = storeOf(bytes);
+      let reads = 0;
+      const read: typeof store.read = (key, offset, length) =>
+        reads++ === failsAt ? Promise.reject(new Error('The store is away.')) : store.read(key, offset, length);
+      const error = await inspected({ read }, bytes, docxType).then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      expect(error, `read ${failsAt}`).to.have.property('message', 'The store is away.');
+      expect(reads, 'it stops at the failure').to.equal(failsAt + 1);
+    }
+  });
+
+  it('finds nothing in a file that is erased meanwhile', async () => {
+    expect(await inspected({ read: async () => undefined as never }, png(), 'image/png')).to.equal(undefined);
+  });
+
+  it('has 4 places in a process, lets 32 wait in their order, and turns the next away', async () => {
+    const { places, maxWaiting } = inspectionRules;
+    const begun: number[] = [];
+    const ends: (() => void)[] = [];
+    const outcomes = Array.from({ length: places + maxWaiting + 1 }, (_, at) =>
+      inPlace(async () => {
+        begun.push(at);
+        await new Promise<void>((resolve) => ends.push(resolve));
+        return at;
+      }),
+    );
+    expect(await outcomes.at(-1)).to.equal(undefined);
+    expect(begun).to.deep.equal([0, 1, 2, 3]);
+    for (let ended = 0; ended < places + maxWaiting; ended++) {
+      ends[ended]?.();
+      expect(await outcomes[ended]).to.equal(ended);
+    }
+    expect(begun).to.deep.equal(Array.from({ length: places + maxWaiting }, (_, at) => at));
+    expect(await inPlace(async () => 'free again')).to.equal('free again');
+  });
 });

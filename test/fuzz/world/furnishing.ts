@@ -13,16 +13,21 @@ interface Made {
 }
 
 export class Furnishing {
+  readonly ground: FuzzGround;
+  readonly club: ClubName;
+  readonly clubId: Id;
+  readonly owner: TestAdministrator;
+  readonly canary: string;
   readonly entries: Entry[] = [];
 
   /** @param canary stands in the texts of this club's records and of no other's */
-  constructor(
-    readonly ground: FuzzGround,
-    readonly club: ClubName,
-    readonly clubId: Id,
-    readonly owner: TestAdministrator,
-    readonly canary: string,
-  ) {}
+  constructor(ground: FuzzGround, club: ClubName, clubId: Id, owner: TestAdministrator, canary: string) {
+    this.ground = ground;
+    this.club = club;
+    this.clubId = clubId;
+    this.owner = owner;
+    this.canary = canary;
+  }
 
   /** Gives a value a name, the kind's own unless told. @param parents path parameters under which it stands, as templates */
   name(kind: string, value: string, as = kind, parents?: Record<string, string>): void {

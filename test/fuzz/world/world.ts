@@ -66,6 +66,9 @@ export async function buildWorld(ground: FuzzGround): Promise<World> {
 const uploadedMost = 65_536;
 
 class FuzzedWorld implements World {
+  readonly ground: FuzzGround;
+  readonly clubs: Readonly<Record<ClubName, Scene>>;
+  readonly callers: Callers;
   readonly pool = new Pool();
   readonly #salt = newId().replaceAll('-', '').slice(-12);
   readonly #names = new Map<string, string>();
@@ -73,11 +76,10 @@ class FuzzedWorld implements World {
   readonly #tokensSeen = new Set<Id>();
   readonly #clubIds: Record<ClubName, Id>;
 
-  constructor(
-    readonly ground: FuzzGround,
-    readonly clubs: Readonly<Record<ClubName, Scene>>,
-    readonly callers: Callers,
-  ) {
+  constructor(ground: FuzzGround, clubs: Readonly<Record<ClubName, Scene>>, callers: Callers) {
+    this.ground = ground;
+    this.clubs = clubs;
+    this.callers = callers;
     this.#clubIds = { own: clubs.own.clubId, other: clubs.other.clubId };
     for (const entry of [...clubs.own.entries, ...clubs.other.entries]) {
       this.pool.add(entry);

@@ -3,7 +3,12 @@ import type { DataSource, EntityMetadata } from 'typeorm';
 import { migrate } from '../../../entities/migrate.ts';
 import { countOfDueRows, dueRowsOf } from '../../../platform/engine/due-rows.ts';
 import { overdueQueries } from '../../../platform/engine/sweeper.ts';
-import { workflowTypeNames, workflowTypes, type WorkflowType } from '../../../platform/engine/workflow-types.ts';
+import {
+  workflowIdOf,
+  workflowTypeNames,
+  workflowTypes,
+  type WorkflowType,
+} from '../../../platform/engine/workflow-types.ts';
 import { scratchDatabase } from '../../toolkit/stack/database.ts';
 
 const rows = 3_000;
@@ -102,9 +107,27 @@ describe('queries of due rows', function () {
       );
       expect(used, 'partial indexes').to.have.length(1);
       const scanned = nodes.filter((node) => node['Node Type'] === 'Seq Scan').map((node) => node['Relation Name']);
-      expect(scanned.filter((name) => name !== 'wakes')).to.deep.equal([]);
+      expect(scanned.filter((name) => name !== 'wakes' && name !== 'failing_steps')).to.deep.equal([]);
       expect(await source.query(query?.text ?? '', query?.parameters)).to.have.length(dueRows);
     });
+
+  it('counts no row that waits out the pause after a fault', async () => {
+    const countOf = async (type: WorkflowType) => {
+      const counted = await source.query<{ label: string; value: number }[]>(countOfDueRows(source));
+      return counted.find(({ label }) => label === type)?.value;
+    };
+    const [mail] = await source.query<{ id: string }[]>(`SELECT id FROM transactional_mails WHERE status = 'pending'`);
+    const workflowId = workflowIdOf('transactionalMail', mail?.id ?? '');
+    await source.query(
+      `INSERT INTO failing_steps VALUES ($1, 'transactionalMail', 1, 'Error', now(), now() + interval '1 min')`,
+      [workflowId],
+    );
+    const failing = await countOf('transactionalMail');
+    await source.query(`UPDATE failing_steps SET retry_at = now() - interval '1 s'`);
+    const triedAgain = await countOf('transactionalMail');
+    await source.query(`DELETE FROM failing_steps`);
+    expect([failing, triedAgain]).to.deep.equal([dueRows - 1, dueRows]);
+  });
 
   it('counts the due rows of each workflow type', async () => {
     const counted = await source.query<{ label: string; value: number }[]>(countOfDueRows(source));

@@ -1,11 +1,13 @@
-import { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { StaleRead, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import { settleBudget } from '../../../domain/agents/budget/budget.ts';
 import { eraseConversations } from '../../../domain/agents/conversations/erasure.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { removeExpired, rescueOverdue } from '../../../platform/engine/sweeper.ts';
+import { forgetFaults, noteFault } from '../../../platform/engine/faults.ts';
+import { lastCompleteRound, overdueQueries, removeExpired, rescueOverdue } from '../../../platform/engine/sweeper.ts';
+import type { WorkflowType } from '../../../platform/engine/workflow-types.ts';
 import { requestMail } from '../../../domain/mail/requests.ts';
 import { migrate } from '../../../entities/migrate.ts';
 import { wakesOfAddOn } from '../../toolkit/assert/wakes.ts';
@@ -15,6 +17,7 @@ import { scratchDatabase, testDatabase, testDeps } from '../../toolkit/stack/dat
 import { buildQuestion } from '../../toolkit/builders/questions.ts';
 import { buildWebhookDelivery, buildSubscription, type TestWebhookDelivery } from '../../toolkit/builders/webhooks.ts';
 import { alter } from '../../toolkit/drive/alter.ts';
+import { unreliable, watching } from '../../toolkit/fakes/databases.ts';
 
 const second = 1_000;
 const minute = 60 * second;
@@ -141,6 +144,50 @@ describe('rescue of overdue workflows (ENG-5)', () => {
     );
   });
 
+  it('leaves 500 failing deliveries, finds a lost one behind them, and the failing ones once their try is overdue', async () => {
+    const source = await testDatabase();
+    await alter('webhook_deliveries', overdue.id, { next_attempt_at: ago(3 * minute) });
+    const subscription = await buildSubscription(url);
+    for (let built = 0; built < 500; built++) await buildWebhookDelivery(subscription, ago(4 * minute));
+    await source.query(
+      `INSERT INTO failing_steps (workflow_id, workflow_type, fault_count, error_code, failing_since, retry_at)
+       SELECT 'webhook-delivery/' || id, 'webhookDelivery', 3, 'Error', $2, $3 FROM webhook_deliveries WHERE endpoint_id = $1`,
+      [subscription.endpoint.id, ago(4 * minute), ago(2 * minute - second)],
+    );
+    expect([await rescue(), await isRescued(overdue)]).to.deep.equal([1, true]);
+    await source.query(`UPDATE failing_steps SET retry_at = $1`, [ago(2 * minute + second)]);
+    expect(await rescue()).to.equal(500);
+    await source.query(`DELETE FROM failing_steps`);
+    await source.query(`UPDATE webhook_deliveries SET status = 'canceled' WHERE endpoint_id = $1`, [
+      subscription.endpoint.id,
+    ]);
+  });
+
+  it('rescues the other kinds of rows when one cannot be looked at, and then is no complete round', async () => {
+    const { db } = await testDeps();
+    const { id: clubId } = await buildClub();
+    const addOn = await buildAddOn(clubId, { next_attempt_at: ago(2 * minute + second) });
+    const before = await lastCompleteRound(db);
+    let transactions = 0;
+    const broken = unreliable(db, () => (++transactions === 1 ? 'before' : undefined));
+    const error: unknown = await rescueOverdue(broken, now).catch((thrown: unknown) => thrown);
+    expect(error).to.include({ name: 'IncompleteRound', rescued: 1 });
+    expect(await wakesOfAddOn(addOn.id)).to.deep.equal(['addOn']);
+    expect(await lastCompleteRound(db)).to.deep.equal(before);
+
+    expect(await rescue()).to.equal(1);
+    expect(await lastCompleteRound(db)).to.deep.equal(now);
+  });
+
+  it('ends a query that takes longer than 5 s, so that all of a round fit into its minute', async () => {
+    const { db } = await testDeps();
+    const limits: unknown[] = [];
+    const watched = watching(db, async (tx) => limits.push(...(await tx.query<unknown[]>('SHOW statement_timeout'))));
+    await rescueOverdue(watched, now);
+    const kinds = overdueQueries(db.source, now);
+    expect(limits).to.deep.equal(kinds.map(() => ({ statement_timeout: '5s' })));
+  });
+
   it('wakes overdue mails, also those without a club', async () => {
     await alter('webhook_deliveries', overdue.id, { status: 'canceled' });
     const { db, vault } = await testDeps();
@@ -169,6 +216,63 @@ describe('rescue of overdue workflows (ENG-5)', () => {
     expect(rows).to.deep.equal([
       { attributes: {}, priority: 0 },
       { attributes: { ClubId: club.id }, priority: 0 },
+    ]);
+  });
+});
+
+describe('a step that fails by a fault of ours (ENG-16)', () => {
+  const fault = new Error('a fault of ours');
+  const at = new Date('2026-06-01T00:00:00Z').getTime();
+  interface Fault {
+    error?: Error;
+    now?: number;
+    type?: WorkflowType;
+  }
+  const fail = async (id: Id, { error = fault, now = at, type = 'transactionalMail' }: Fault = {}) => {
+    const { at: retryAt, failing } = await noteFault((await testDeps()).db, type, id, error, now);
+    return [failing.faults, failing.code, (retryAt - now) / second];
+  };
+  const failTimes = async (count: number, id: Id, options: Fault = {}) => {
+    const pauses: unknown[] = [];
+    while (pauses.length < count) pauses.push((await fail(id, options))[2]);
+    return pauses;
+  };
+
+  it('is tried again after 1 s, and twice as late after each further fault, up to 10 minutes', async () => {
+    const pauses = await failTimes(13, newId());
+    expect(pauses).to.deep.equal([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600, 600]);
+  });
+
+  it('is tried again within 10 s where somebody waits', async () => {
+    expect(await failTimes(6, newId(), { type: 'agentAnswer' })).to.deep.equal([1, 2, 4, 8, 10, 10]);
+  });
+
+  it('does not wait longer for a passing conflict, which does not count', async () => {
+    const id = newId();
+    const conflict = { error: new StaleRead() };
+    expect([await fail(id, conflict), await fail(id, conflict)]).to.deep.equal([
+      [0, 'looked_too_early', 1],
+      [0, 'looked_too_early', 1],
+    ]);
+    expect([await fail(id), await fail(id), await fail(id, conflict)]).to.deep.equal([
+      [1, 'Error', 1],
+      [2, 'Error', 2],
+      [2, 'looked_too_early', 1],
+    ]);
+  });
+
+  it('begins with the first pause again, 10 minutes after a try that has not failed', async () => {
+    const [id, other] = [newId(), newId()];
+    const { db } = await testDeps();
+    for (const one of [id, other]) await failTimes(3, one);
+    const tried = at + 4 * second;
+    await fail(other, { now: tried + second });
+    await forgetFaults(db, new Date(tried + 10 * minute));
+    expect(await fail(id, { now: tried })).to.deep.equal([4, 'Error', 8]);
+    await forgetFaults(db, new Date(tried + 8 * second + 10 * minute + 1));
+    expect([await fail(id), await fail(other)]).to.deep.equal([
+      [1, 'Error', 1],
+      [5, 'Error', 16],
     ]);
   });
 });

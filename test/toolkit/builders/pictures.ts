@@ -76,3 +76,38 @@ export function webp(width = 2, height = 3, animated = false): Buffer {
   ]);
   return Buffer.concat([Buffer.from('RIFF', 'latin1'), le32(4 + chunks.length), Buffer.from('WEBP', 'latin1'), chunks]);
 }
+
+/** 3 MB of empty segments before a picture: whoever reads them one by one reads 750,000. */
+export function jpegOfManySegments(): Buffer {
+  const picture = jpeg();
+  const segments = Buffer.alloc(3_000_000, Buffer.from([0xff, 0xe1, 0, 2]));
+  return Buffer.concat([picture.subarray(0, 2), segments, picture.subarray(2)]);
+}
+
+/** A ZIP64 archive of 4.9 MB whose directory names 100,000 entries, which a reader of archives goes through one by one. */
+export function archiveOfManyEntries(): Buffer {
+  const count = 100_000;
+  const entry = Buffer.alloc(46 + 2);
+  entry.writeUInt32LE(0x02014b50, 0);
+  entry.writeUInt16LE(2, 28); // the name
+  entry.write('aa', 46);
+  const start = Buffer.alloc(30);
+  start.writeUInt32LE(0x04034b50, 0);
+  const directory = Buffer.concat(Array.from({ length: count }, () => entry));
+  const end64 = Buffer.alloc(56);
+  end64.writeUInt32LE(0x06064b50, 0);
+  end64.writeBigUInt64LE(44n, 4);
+  end64.writeBigUInt64LE(BigInt(count), 24);
+  end64.writeBigUInt64LE(BigInt(count), 32);
+  end64.writeBigUInt64LE(BigInt(directory.length), 40);
+  end64.writeBigUInt64LE(BigInt(start.length), 48);
+  const locator = Buffer.alloc(20);
+  locator.writeUInt32LE(0x07064b50, 0);
+  locator.writeBigUInt64LE(BigInt(start.length + directory.length), 8);
+  locator.writeUInt32LE(1, 16);
+  const end = Buffer.alloc(22, 0xff);
+  end.writeUInt32LE(0x06054b50, 0);
+  end.writeUInt32LE(0, 4);
+  end.writeUInt16LE(0, 20);
+  return Buffer.concat([start, directory, end64, locator, end]);
+}

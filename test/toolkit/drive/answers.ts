@@ -1,5 +1,5 @@
 /** Plays the worker that writes answers: words into the log, the end with its citations, and the NOTIFY after each commit. */
-import { answersChannel } from '../../../domain/agents/answers/answers-channel.ts';
+import { answersChannel, tagOf } from '../../../domain/agents/answers/answers-channel.ts';
 import type { AnswerStatus } from '../../../entities/agents/values.ts';
 import type { AnswerError } from '../../../domain/agents/agents.policy.ts';
 import { settleBudget } from '../../../domain/agents/budget/budget.ts';
@@ -25,7 +25,7 @@ export async function appendWithoutNotify(answerId: Id, ...texts: readonly strin
 /** Appends each text as an entry of its own, all in one transaction. */
 export async function appendWords(answerId: Id, ...texts: readonly string[]): Promise<void> {
   await appendWithoutNotify(answerId, ...texts);
-  await notifyStreams();
+  await notifyStreams(answerId);
 }
 
 async function writeLog(tx: Transaction, answerId: Id, texts: readonly string[]): Promise<void> {
@@ -39,8 +39,10 @@ async function writeLog(tx: Transaction, answerId: Id, texts: readonly string[])
     );
 }
 
-export async function notifyStreams(): Promise<void> {
-  await (await testDatabase()).query(`NOTIFY ${answersChannel}`);
+/** As a worker does for this answer; without one, as what may mean any answer. */
+export async function notifyStreams(answerId?: Id): Promise<void> {
+  const payload = answerId === undefined ? '' : tagOf(answerId);
+  await (await testDatabase()).query(`SELECT pg_notify('${answersChannel}', $1)`, [payload]);
 }
 
 interface Ending {
@@ -105,7 +107,7 @@ export async function endAnswer(
       );
     await settleBudget(tx, answerId, cost, at);
   });
-  if (notified) await notifyStreams();
+  if (notified) await notifyStreams(answerId);
 }
 
 export const failAnswer = (answerId: Id, errorCode: AnswerError, ending: Ending = {}): Promise<void> =>

@@ -1,9 +1,14 @@
 /** Attempts whose answer a test has in its hand: claimed by the real claim, recorded by the real record, posted to nobody. */
 import type { Id } from '../../../platform/core/ids.ts';
-import { attemptDelivery, type DeliveryDeps } from '../../../domain/webhooks/deliveries/attempts.ts';
-import { claimAttempt, type Claim } from '../../../domain/webhooks/deliveries/claim.ts';
+import {
+  attemptDelivery,
+  claimAttempt,
+  type Claim,
+  type DeliveryDeps,
+} from '../../../domain/webhooks/deliveries/attempts.ts';
 import type { DeliveryStep } from '../../../domain/webhooks/deliveries/parking.ts';
 import type { AttemptAnswer } from '../../../domain/webhooks/deliveries/post.ts';
+import { fakePlaces } from '../fakes/attempt-places.ts';
 import { testDeps } from '../stack/database.ts';
 
 export const accepted: AttemptAnswer = { outcome: 'succeeded', responseStatus: 200, durationMs: 1 };
@@ -15,7 +20,7 @@ export async function answering(
   changes: Partial<DeliveryDeps> = {},
 ): Promise<DeliveryDeps> {
   const deps = await testDeps();
-  return { ...deps, post, random: () => 0.5, onAttempt() {}, async failpoint() {}, ...changes };
+  return { ...deps, post, random: () => 0.5, onAttempt() {}, places: fakePlaces, async failpoint() {}, ...changes };
 }
 
 /** One step of the delivery. @returns what it said, and what was posted meanwhile */

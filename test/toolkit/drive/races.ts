@@ -1,5 +1,6 @@
 /** Requests that meet: all of them have begun before one of them may go on. */
 import { Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 import { until } from './until.ts';
@@ -19,6 +20,30 @@ export async function allAtOnce<T>(clubId: Id, begin: () => readonly Promise<T>[
     },
   );
   return Promise.all(requests);
+}
+
+/**
+ * Holds what all of them need first, lets them line up before it in this order, and then lets them go. Postgres gives a
+ * lock in the order in which it was asked for, unless two share it.
+ * @param lock takes the lock, for example `SELECT 1 FROM tags WHERE id = … FOR UPDATE`
+ * @returns the answers, in the same order
+ * @throws Error when one of them does not wait for its turn
+ */
+export async function inThisOrder<Begin extends readonly (() => Promise<unknown>)[]>(
+  lock: Sql,
+  ...begin: Begin
+): Promise<{ [Place in keyof Begin]: Awaited<ReturnType<Begin[Place]>> }> {
+  const requests: Promise<unknown>[] = [];
+  await withOpenTransaction(
+    (tx) => tx.run(lock),
+    async () => {
+      for (const start of begin) {
+        requests.push(start());
+        await untilWaitingForLocks(requests.length);
+      }
+    },
+  );
+  return (await Promise.all(requests)) as { [Place in keyof Begin]: Awaited<ReturnType<Begin[Place]>> };
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Databases that wrap the real one: every statement inside one transaction, transactions counted, ends recorded, connections lost. */
 import type { DataSource, EntityManager } from 'typeorm';
-import { Database, type Transaction } from '../../../platform/infra/postgres/database.ts';
+import { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sqlStateOf } from '../../../platform/infra/postgres/errors.ts';
 
 /** @returns a database whose every transaction and statement is part of `tx` */
@@ -66,6 +66,18 @@ export function unreliable(db: Database, fails: () => 'before' | 'after' | undef
     get: (target, key) => (key === 'driver' ? parts.driver : key === 'manager' ? manager : member(target, key)),
   });
   return new Database(source, db.notifier);
+}
+
+/** @returns the same database, which looks at each transaction right before its commit */
+export function watching(database: Database, look: (tx: Transaction) => Promise<unknown>): Database {
+  const source = instead(database.source, 'transaction', (call, [work]) =>
+    call(async (manager: EntityManager) => {
+      const result = await (work as (inner: EntityManager) => Promise<unknown>)(manager);
+      await look(new Transaction(manager));
+      return result;
+    }),
+  );
+  return new Database(source, database.notifier);
 }
 
 type Call = (...parameters: unknown[]) => unknown;

@@ -9,6 +9,7 @@ import type { EventType } from '../../../platform/core/event-types.ts';
 import { recordFact, type FactToTell } from '../../../platform/engine/facts.ts';
 import { rescueOverdue } from '../../../platform/engine/sweeper.ts';
 import { workflowIdOf, type WorkflowType } from '../../../platform/engine/workflow-types.ts';
+import { fakePlaces } from '../fakes/attempt-places.ts';
 import { attemptDelivery, type DeliveryDeps } from '../../../domain/webhooks/deliveries/attempts.ts';
 import { fanOut } from '../../../domain/webhooks/events/fan-out.ts';
 import { tendGate } from '../../../domain/webhooks/endpoints/gate.ts';
@@ -205,6 +206,7 @@ export class SimulatedEngine {
     const deps: DeliveryDeps = {
       ...this.deps,
       random: () => 0.5,
+      places: fakePlaces,
       async failpoint() {},
       onAttempt: ({ outcome }) => {
         gaveUp = outcome === 'interrupted';

@@ -4,6 +4,7 @@ import { startReceiver, type ReceiverOptions, type Receiver } from '../../../dev
 import type { DeliveryDeps } from '../../../domain/webhooks/deliveries/attempts.ts';
 import { createEgress, type Egress } from '../../../platform/infra/egress/egress.ts';
 import { postWebhook } from '../../../domain/webhooks/deliveries/post.ts';
+import { fakePlaces } from '../fakes/attempt-places.ts';
 import { testDeps } from './database.ts';
 import { testStack } from './stack.ts';
 
@@ -37,6 +38,7 @@ export function useDeliveries(): () => Delivering {
         post: (message) => postWebhook(way.dispatcher, { ...message, serviceName, timeLimitMs: attemptTimeLimitMs }),
         random: () => 0.5,
         onAttempt() {},
+        places: fakePlaces,
         async failpoint() {},
         ...changes,
       }),

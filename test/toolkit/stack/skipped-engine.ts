@@ -1,15 +1,13 @@
 /** The webhook engine with time skipped: both workflows, their real activities, and the wakes between them. */
 import type { WorkflowHandle } from '@temporalio/client';
 import proto from '@temporalio/proto';
-import { endpointGateActivities } from '../../../activities/endpoint-gate.ts';
-import { webhookDeliveryActivities } from '../../../activities/webhook-delivery.ts';
+import { activities as all } from '../../../activities/index.ts';
 import type { Receiver, ReceiverOptions } from '../../../dev/receiver.ts';
 import type { VaultDeps } from '../../../domain/deps.ts';
 import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
 import type { tendGate } from '../../../domain/webhooks/endpoints/gate.ts';
 import { WebhookAttempt } from '../../../entities/webhooks/webhook-attempt.ts';
-import type { endpointGate } from '../../../workflows/endpoint-gate.ts';
-import type { webhookDelivery } from '../../../workflows/webhook-delivery.ts';
+import type { endpointGate, webhookDelivery } from '../../../workflows/index.ts';
 import { createWorkflowClient } from '../../../worker/workflow-client.ts';
 import { deliveryRow } from '../assert/webhooks.ts';
 import { testDatabase, testDeps } from './database.ts';
@@ -80,9 +78,9 @@ export function useSkippedEngine(): () => SkippedEngine {
     const relay = relayHere(createWorkflowClient(nativeConnection, 'default'), ['webhookDelivery', 'endpointGate']);
     const made = createEngine(environment, delivering, relay);
     const deps = delivering().deps({ random: () => made.random });
-    const gate = endpointGateActivities(deps);
+    const gate = all.endpointGate(deps);
     const activities = relay.carryingAfterEach({
-      ...webhookDeliveryActivities(deps),
+      ...all.webhookDelivery({ deliveries: deps }),
       async tendGate(endpointId: string, now: number): ReturnType<typeof tendGate> {
         await made.beforeGate(endpointId);
         return gate.tendGate(endpointId, now);

@@ -2,18 +2,20 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker';
 import { Client, Connection } from '@temporalio/client';
 import { register } from 'prom-client';
 import { readConfig } from '../../../config.ts';
 import { startChild, type Child, type Exit } from '../../../dev/children.ts';
 import { freePorts } from '../../../dev/ports.ts';
+import { scriptArguments } from '../../../dev/project.ts';
 import { untilOk } from '../../../dev/readiness.ts';
 import type { TaskQueue } from '../../../platform/engine/workflow-types.ts';
 import { createLogger } from '../../../platform/infra/process.ts';
 import { errorsAsCodes } from '../../../worker/activity-errors.ts';
 import { startWorker, type RunningWorker } from '../../../worker/main.ts';
+import { faultsAsAnswers } from '../../../worker/step-faults.ts';
+import { testDeps } from './database.ts';
 import { testStack, workflowBundleFile } from './stack.ts';
 import { quietRuntime } from './time-skipping.ts';
 
@@ -30,11 +32,12 @@ export async function runWorkerHere(
   connection: NativeConnection,
   options: Pick<WorkerOptions, 'taskQueue' | 'namespace' | 'activities' | 'maxCachedWorkflows' | 'identity'>,
 ): Promise<{ stop(): Promise<void> }> {
+  const log = createLogger('test', 'silent');
   const worker = await Worker.create({
     ...options,
     connection,
     workflowBundle: await workflowBundle(),
-    interceptors: { activity: [errorsAsCodes(createLogger('test', 'silent'))] },
+    interceptors: { activity: [errorsAsCodes(log), faultsAsAnswers((await testDeps()).db, log)] },
   });
   const running = worker.run();
   running.catch(() => {});
@@ -107,7 +110,7 @@ export function useWorkerProcesses(
     const child = startChild({
       name: 'The worker',
       command: process.execPath,
-      args: ['--import', 'tsx', fileURLToPath(new URL('../../../worker/main.ts', import.meta.url))],
+      args: scriptArguments('worker/main.ts'),
       env: {
         ...process.env,
         LOG_LEVEL: 'warn',

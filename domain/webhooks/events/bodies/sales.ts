@@ -1,4 +1,5 @@
 /** What `purchase.*` and `subscription.*` say: the sale as it is when the body is assembled. Never a tax document. */
+import { sql } from '../../../../platform/infra/postgres/sql.ts';
 import type { EventBodyOf } from '../../../../contract/contract.ts';
 import {
   purchaseColumns,
@@ -11,10 +12,9 @@ import { studentRecord } from './student.ts';
 
 const purchaseData: DataReader<EventBodyOf<'purchase.paid'>['data']> = async (tx, fact, student) => {
   const row = oneRow(
-    await tx.query<PurchaseRow[]>(
-      `SELECT ${purchaseColumns} FROM purchases sale JOIN products product ON product.id = sale.product_id
-        WHERE sale.id = $1 AND sale.club_id = $2 AND sale.student_id = $3`,
-      [fact.subjectId, fact.clubId, fact.studentId],
+    await tx.rows<PurchaseRow>(
+      sql`SELECT ${purchaseColumns} FROM purchases sale JOIN products product ON product.id = sale.product_id
+           WHERE sale.id = ${fact.subjectId} AND sale.club_id = ${fact.clubId} AND sale.student_id = ${fact.studentId}`,
     ),
     fact,
   );
@@ -37,10 +37,9 @@ const purchaseData: DataReader<EventBodyOf<'purchase.paid'>['data']> = async (tx
 
 const subscriptionData: DataReader<EventBodyOf<'subscription.canceled'>['data']> = async (tx, fact, student) => {
   const row = oneRow(
-    await tx.query<SubscriptionRow[]>(
-      `SELECT ${subscriptionColumns} FROM subscriptions sale JOIN products product ON product.id = sale.product_id
-        WHERE sale.id = $1 AND sale.club_id = $2 AND sale.student_id = $3`,
-      [fact.subjectId, fact.clubId, fact.studentId],
+    await tx.rows<SubscriptionRow>(
+      sql`SELECT ${subscriptionColumns} FROM subscriptions sale JOIN products product ON product.id = sale.product_id
+           WHERE sale.id = ${fact.subjectId} AND sale.club_id = ${fact.clubId} AND sale.student_id = ${fact.studentId}`,
     ),
     fact,
   );

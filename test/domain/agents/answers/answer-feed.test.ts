@@ -1,10 +1,23 @@
 /** The feed against a model: whoever follows an answer, from wherever and however often, gets one contiguous piece of it. */
+import {
+  answersChannel,
+  createAnswersNotifier,
+  tagOf,
+  tagsIn,
+} from '../../../../domain/agents/answers/answers-channel.ts';
+import { newId, type Id } from '../../../../platform/core/ids.ts';
+import { listen } from '../../../../platform/infra/postgres/listener.ts';
 import { readConfig } from '../../../../config.ts';
 import { createAnswerFeed, type AnswerFeed } from '../../../../domain/agents/answers/answer-feed.ts';
-import type { Id } from '../../../../platform/core/ids.ts';
 import { buildClub } from '../../../toolkit/builders/clubs.ts';
 import { buildAsker, buildCharge, type Asker } from '../../../toolkit/builders/questions.ts';
-import { appendWithoutNotify, appendWords, endAnswer, deleteLog } from '../../../toolkit/drive/answers.ts';
+import {
+  appendWithoutNotify,
+  appendWords,
+  endAnswer,
+  deleteLog,
+  notifyStreams,
+} from '../../../toolkit/drive/answers.ts';
 import { until } from '../../../toolkit/drive/until.ts';
 import { withoutTimersOf } from '../../../toolkit/fakes/timers.ts';
 import { testDatabase } from '../../../toolkit/stack/database.ts';
@@ -150,7 +163,8 @@ describe('feed of answers', function () {
       const followers = answers.map((answerId) => follow(feed, answerId, 0));
       const looks = looksAt(source);
       for (const answerId of answers) await appendWithoutNotify(answerId, 'words');
-      await endAnswer(answers[0] ?? '');
+      await endAnswer(answers[0] ?? '', { notified: false });
+      await notifyStreams();
       expect(await followers[0]?.over).to.equal(true);
       await until('the words', { timeoutMs: 10_000 }, async () => followers.every(({ got }) => got.length > 0));
       const sizes = looks.stop();
@@ -159,6 +173,77 @@ describe('feed of answers', function () {
       for (const follower of followers) follower.leave();
       await Promise.all(followers.map(({ over }) => over));
     });
+  });
+
+  it('makes no query for a NOTIFY that names other answers', async () => {
+    const source = await testDatabase();
+    const [own, other] = [await buildCharge(asker, 1n, new Date()), await buildCharge(asker, 1n, new Date())];
+    await withoutPolls(async (feed) => {
+      const follower = follow(feed, own, 0);
+      await appendWords(own, 'first ');
+      await until('first words', { timeoutMs: 10_000 }, async () => follower.got.length > 0);
+      const looks = looksAt(source);
+      for (let count = 0; count < 5; count++) await appendWords(other, 'words');
+      await endAnswer(own);
+      expect(await follower.over).to.equal(true);
+      expect(looks.stop()).to.deep.equal([1]);
+    });
+  });
+
+  it('looks once in 50 ms, however many NOTIFYs come, for followers who have words', async () => {
+    const source = await testDatabase();
+    const answerId = await buildCharge(asker, 1n, new Date());
+    await withoutPolls(async (feed) => {
+      const follower = follow(feed, answerId, 0);
+      await appendWords(answerId, 'first ');
+      await until('first words', { timeoutMs: 10_000 }, async () => follower.got.length > 0);
+      const [looks, begun] = [looksAt(source), performance.now()];
+      for (let count = 0; count < 40; count++) await notifyStreams(answerId);
+      await endAnswer(answerId);
+      expect(await follower.over).to.equal(true);
+      expect(looks.stop()).to.have.length.within(1, 1 + Math.ceil((performance.now() - begun) / 50));
+    });
+  });
+
+  it('gives first words at once, also just after a look for somebody else', async () => {
+    const [one, other] = [await buildCharge(asker, 1n, new Date()), await buildCharge(asker, 1n, new Date())];
+    await withoutPolls(async (feed) => {
+      const reader = follow(feed, one, 0);
+      await appendWords(one, 'first ');
+      await until('first words', { timeoutMs: 10_000 }, async () => reader.got.length > 0);
+      const waiting = follow(feed, other, 0);
+      await withoutTimersOf(1, async () => {
+        await appendWords(one, 'more');
+        await endAnswer(other, { text: 'words' }); // its look would be a timer later
+        expect(await waiting.over).to.equal(true);
+      });
+      reader.leave();
+      await reader.over;
+    });
+  });
+
+  it('is told of 2,000 answers in payloads that Postgres takes', async () => {
+    const ids = Array.from({ length: 2_000 }, () => newId());
+    const payloads: string[] = [];
+    const heard = Promise.withResolvers<void>();
+    const listening = Promise.withResolvers<void>();
+    const listener = listen({
+      databaseUrl: readConfig().database.url.reveal(),
+      name: 'test',
+      channel: answersChannel,
+      onNotify(payload) {
+        if (payload === '') return listening.resolve();
+        payloads.push(payload);
+        if (payloads.flatMap((one) => tagsIn(one)).length >= ids.length) heard.resolve();
+      },
+      onFailure: heard.reject,
+    });
+    await listening.promise;
+    createAnswersNotifier(await testDatabase(), heard.reject).notify(ids);
+    await heard.promise;
+    await listener.stop();
+    expect(payloads.flatMap((one) => tagsIn(one))).to.have.members(ids.map(tagOf));
+    expect(payloads).to.have.length(3);
   });
 
   it('ends its followers when it stops, without reporting the end of the answer', async () => {

@@ -68,6 +68,14 @@ describe('the step of an answer', function () {
     expect(answering.notifications()).to.be.at.least(2);
   });
 
+  it('stores and logs no image and no raw HTML, also where deltas cut them (DEC-55)', async () => {
+    const deltas = ['See !', '[x](https://e.example/?q=1) <', 'img src="https://e.example">', '\n\n`<b', '>` a`', 'b'];
+    const { question } = await answer({ blocks: [{ deltas }] });
+    const text = 'See ! [x](https://e.example/?q=1) &lt;img src="https://e.example">\n\n`<b>` a`b';
+    expect((await answerRow(question.answerId)).content).to.equal(text);
+    expect(await logOf(question.answerId)).to.equal(text);
+  });
+
   it('does nothing once the answer has ended: asks nobody, charges and reports nothing', async () => {
     const { question, step: first } = await answer([]);
     const before = await monthOf(question.clubId);

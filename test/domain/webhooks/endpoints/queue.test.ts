@@ -2,8 +2,7 @@
 import { expect } from 'chai';
 import type { Answer } from '../../../../dev/receiver.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
-import { attemptDelivery } from '../../../../domain/webhooks/deliveries/attempts.ts';
-import { claimAttempt } from '../../../../domain/webhooks/deliveries/claim.ts';
+import { attemptDelivery, claimAttempt } from '../../../../domain/webhooks/deliveries/attempts.ts';
 import {
   deleteEndpoint,
   disableEndpoint,

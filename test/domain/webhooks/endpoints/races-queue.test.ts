@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { DomainError } from '../../../../platform/core/errors.ts';
 import type { VaultDeps } from '../../../../domain/deps.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
-import { claimAttempt } from '../../../../domain/webhooks/deliveries/claim.ts';
+import { claimAttempt } from '../../../../domain/webhooks/deliveries/attempts.ts';
 import {
   disableEndpoint,
   enableEndpoint,

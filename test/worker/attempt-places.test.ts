@@ -1,7 +1,7 @@
 import { mock } from 'node:test';
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import { createAdmission, type Admission } from '../../worker/local-attempts.ts';
+import { createAdmission, type Admission } from '../../worker/attempt-places.ts';
 
 describe('admission of local first attempts', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));

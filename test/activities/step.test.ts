@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { timeOfStep } from '../../activities/clock.ts';
+import { timeOfStep } from '../../activities/step.ts';
 
 describe('the time of a step (ENG-7)', () => {
   it('is the workflow’s time when that is ahead of the clock, as with skipped time', () => {

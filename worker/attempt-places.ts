@@ -1,37 +1,47 @@
 /**
- * Local first attempts: which deliveries make their first attempt as a local activity (HOOK-15, ADR 4). That halves the engine's
- * work, but the attempt holds a workflow task while it runs, so hung receivers would stop everything else. Places are
- * bounded in all and for each endpoint, and closed to endpoints that were slow or failed lately. The relay starts deliveries
- * through `start`, which asks for a place; the activities give it back and report how each endpoint answers. One for a process.
+ * How many attempts this process makes at once, and which of them in place. A local first attempt (HOOK-15, ADR 4) halves the
+ * engine's work, but holds a workflow task while it runs; an ordinary one holds a slot of the worker for up to 15 s. Receivers
+ * that hang must not use up either, so places are bounded for each endpoint (HOOK-16), for each host (HOOK-17) and in all.
+ * The relay starts deliveries through `start`, the step takes its places and gives them back. One for a process.
  */
-import { webhookDeliveryActivities, type WebhookDeliveryActivities } from '../activities/webhook-delivery.ts';
-import { timeOfStep } from '../activities/clock.ts';
-import { endpointOf, putOff } from '../domain/webhooks/deliveries/put-off.ts';
-import type { DeliveryDeps } from '../domain/webhooks/deliveries/attempts.ts';
+import type { AttemptPlaces, DeliveryDeps } from '../domain/webhooks/deliveries/attempts.ts';
 import type { Id } from '../platform/core/ids.ts';
-import { createEndpointPlaces } from './endpoint-places.ts';
+import { attempts } from './metrics.ts';
 import { slots } from './task-queues.ts';
 
-export interface LocalAttempts {
+export interface LocalStarts {
   /**
-   * Starts the run of a delivery, once it has a place or will get none.
+   * Starts the run of a delivery, once it has a place for a local attempt or will get none.
    * @param endpointId of an endpoint whose last attempt did not fail; undefined for any other: no local attempt
    * @param start starts it; gets whether the first attempt is to be local
    */
   start(deliveryId: Id, endpointId: Id | undefined, start: (local: boolean) => Promise<void>): Promise<void>;
-  /**
-   * The activities of deliveries, local or not: the end of a step frees its place, and each attempt is reported. An ordinary
-   * attempt whose endpoint has too many under way is put off (HOOK-16).
-   */
-  activities(deps: DeliveryDeps): WebhookDeliveryActivities;
 }
 
 /** Of a worker that does not serve the queue of webhooks: nobody would give a place back. */
-export const noLocalAttempts: Pick<LocalAttempts, 'start'> = { start: (_delivery, _endpoint, start) => start(false) };
+export const noLocalAttempts: LocalStarts = { start: (_delivery, _endpoint, start) => start(false) };
 
-export function createLocalAttempts(): LocalAttempts {
+/**
+ * Ordinary attempts of one endpoint at a time (HOOK-16). A receiver that answers within 100 ms still gets 80 attempts a second,
+ * about what a process carries; slower ones make no local attempts. And it takes 75 endpoints that hang at once to fill the
+ * 600 slots.
+ */
+export const placesOfAnEndpoint = 8;
+/** Attempts to one host at a time, whatever clubs they are of (HOOK-17): a tenth of the slots, and eight full endpoints. */
+export const placesOfAHost = 64;
+
+/** @returns the places of the step, what hears how attempts end, and the starts of the relay */
+export function createAttemptPlaces(
+  { ofAnEndpoint, ofAHost } = { ofAnEndpoint: placesOfAnEndpoint, ofAHost: placesOfAHost },
+): LocalStarts & { places: AttemptPlaces } & Pick<DeliveryDeps, 'onAttempt'> {
   const admission = createAdmission(bounds);
-  const endpointPlaces = createEndpointPlaces(Math.random);
+  const ofEndpoints = createPlaces(ofAnEndpoint, Math.random);
+  const ofHosts = createPlaces(ofAHost, Math.random);
+  const held = new Map<Id, () => void>();
+  const leave = (deliveryId: Id) => {
+    held.get(deliveryId)?.();
+    held.delete(deliveryId);
+  };
   return {
     async start(deliveryId, endpointId, start) {
       const local = endpointId !== undefined && (await admission.enter(deliveryId, endpointId));
@@ -40,29 +50,80 @@ export function createLocalAttempts(): LocalAttempts {
         throw error;
       });
     },
-    activities(deps) {
-      const { attemptDelivery } = webhookDeliveryActivities({
-        ...deps,
-        onAttempt(attempt) {
-          deps.onAttempt(attempt);
-          endpointPlaces.report(attempt.endpointId, attempt.durationMs);
-          admission.report(attempt.endpointId, { ok: attempt.outcome === 'succeeded', tookMs: attempt.durationMs });
-        },
-      });
-      return {
-        async attemptDelivery(deliveryId, now) {
-          if (admission.holds(deliveryId))
-            return attemptDelivery(deliveryId, now).finally(() => admission.leave(deliveryId));
-          const { source } = deps.db;
-          const endpointId = await endpointOf(source, deliveryId);
-          if (endpointId === undefined) return attemptDelivery(deliveryId, now);
-          if (endpointPlaces.enter(endpointId))
-            return attemptDelivery(deliveryId, now).finally(() => endpointPlaces.leave(endpointId));
-          const time = timeOfStep(now);
-          const later = await putOff(source, deliveryId, time, endpointPlaces.comeAgainAt(endpointId, time));
-          return later ?? attemptDelivery(deliveryId, now);
-        },
-      };
+    places: {
+      take({ deliveryId, endpointId, host, asked }, now) {
+        const isLocal = admission.holds(deliveryId); // it has a place of its endpoint already
+        if (!asked && !isLocal && ofEndpoints.isFull(endpointId)) return ofEndpoints.comeAgainAt(endpointId, now);
+        if (!asked && ofHosts.isFull(host)) return ofHosts.comeAgainAt(host, now);
+        leave(deliveryId); // an attempt of it that outlived its lease
+        ofHosts.enter(host);
+        if (!isLocal) ofEndpoints.enter(endpointId);
+        held.set(deliveryId, () => {
+          ofHosts.leave(host);
+          if (!isLocal) ofEndpoints.leave(endpointId);
+        });
+        return undefined;
+      },
+      leave(deliveryId) {
+        admission.leave(deliveryId);
+        leave(deliveryId);
+      },
+    },
+    onAttempt({ endpointId, host, outcome, durationMs }) {
+      attempts.inc({ outcome });
+      ofEndpoints.report(endpointId, durationMs);
+      ofHosts.report(host, durationMs);
+      admission.report(endpointId, { ok: outcome === 'succeeded', tookMs: durationMs });
+    },
+  };
+}
+
+/** Endpoints and hosts that are remembered with how they answer; the oldest is forgotten first. */
+const remembered = 10_000;
+/** Of an endpoint or a host of which no attempt has ended yet: the time limit of an attempt. */
+const unknownMs = 15_000;
+/** Nobody is put off for longer: the receiver may answer quickly again. As long as the wait after the first refusal (DEL-3). */
+const longestWaitMs = 5 * 60_000;
+
+/** Places of each of many keys: endpoints, or hosts. */
+export interface Places {
+  isFull(key: string): boolean;
+  /** Takes a place, also beyond the bound: until `leave`. */
+  enter(key: string): void;
+  leave(key: string): void;
+  /** For one who found no place. @param now Unix milliseconds @returns when to come again: after those who were told before */
+  comeAgainAt(key: string, now: number): number;
+  /** How long an attempt took. */
+  report(key: string, tookMs: number): void;
+}
+
+/** @param capacity of each key @param random from 0 to 1: those who wait longest must not come all at once */
+export function createPlaces(capacity: number, random: () => number): Places {
+  const taken = new Map<string, number>();
+  const durations = new Map<string, number>();
+  /** When the last one who was put off comes again. */
+  const lastTurns = new Map<string, number>();
+  return {
+    isFull: (key) => (taken.get(key) ?? 0) >= capacity,
+    enter: (key) => void taken.set(key, (taken.get(key) ?? 0) + 1),
+    leave(key) {
+      const count = (taken.get(key) ?? 1) - 1;
+      if (count > 0) return void taken.set(key, count);
+      taken.delete(key);
+      lastTurns.delete(key);
+    },
+    comeAgainAt(key, now) {
+      const tookMs = durations.get(key) ?? unknownMs;
+      const turn = Math.max(lastTurns.get(key) ?? 0, now + tookMs) + tookMs / capacity;
+      if (turn - now > longestWaitMs) return Math.round(now + longestWaitMs * (0.5 + random() / 2));
+      lastTurns.set(key, turn);
+      return Math.round(turn);
+    },
+    report(key, tookMs) {
+      durations.delete(key); // so that it counts as the newest
+      durations.set(key, tookMs);
+      const [oldest] = durations.keys();
+      if (durations.size > remembered && oldest !== undefined) durations.delete(oldest);
     },
   };
 }
@@ -97,8 +158,6 @@ const slowPlaceMs = 1_000;
 const patienceMs = slowPlaceMs;
 /** A place that nobody gave back (the run went to another worker) is free again after this: longer than an attempt. */
 const placeHeldMs = 30_000;
-/** Endpoints remembered as slow, and as quick; the oldest is forgotten first. */
-const remembered = 10_000;
 
 export interface Admission {
   /**

@@ -1,0 +1,69 @@
+/**
+ * The activities of every workflow type, from the dependencies of the worker's process. Names are never changed while a history
+ * has them. A type of the table or of a schedule without a line here does not compile.
+ */
+import { Context } from '@temporalio/activity';
+import type { AnswerDeps } from '../domain/agents/answers/answer-step.ts';
+import { stepImport } from '../domain/access/imports/step.ts';
+import { settleAddOn, type AddOnDeps } from '../domain/billing/settling.ts';
+import type { VaultDeps } from '../domain/deps.ts';
+import { indexSource, type IndexingDeps } from '../domain/knowledge/indexing/source-step.ts';
+import { sendTransactionalMail, type MailDeps } from '../domain/mail/send.ts';
+import { processNotice, type NoticeDeps } from '../domain/sales/notices/processing.ts';
+import { lookAtSubscriptionEnd } from '../domain/sales/purchases/subscription-end.ts';
+import { attemptDelivery, type DeliveryDeps } from '../domain/webhooks/deliveries/attempts.ts';
+import { tendGate } from '../domain/webhooks/endpoints/gate.ts';
+import type { Id } from '../platform/core/ids.ts';
+import type { WorkflowType } from '../platform/engine/workflow-types.ts';
+import type { ObjectStore } from '../platform/infra/object-store.ts';
+import { agentAnswerActivities } from './agent-answer.ts';
+import { retentionActivities } from './retention.ts';
+import { activityOf, heartbeating, timeOfStep } from './step.ts';
+import { sweepActivities } from './sweep.ts';
+
+/** What a worker's process gives its activities. */
+export interface ActivityDeps extends VaultDeps {
+  storage: ObjectStore;
+  /** Where tests stop the process. */
+  failpoint: (name: string) => Promise<void>;
+  deliveries: DeliveryDeps;
+  mails: MailDeps;
+  notices: NoticeDeps;
+  addOns: AddOnDeps;
+  answers: AnswerDeps;
+  sources: IndexingDeps;
+  /** Told how many workflows a round of the sweeper woke. */
+  onRescued: (count: number) => void;
+}
+
+/** What activities need of the whole, so that tests give no more. */
+type Given<Name extends keyof ActivityDeps> = Pick<ActivityDeps, Name>;
+
+export const activities = {
+  webhookDelivery: ({ deliveries }: Given<'deliveries'>) => ({
+    attemptDelivery: activityOf(attemptDelivery, deliveries),
+  }),
+  endpointGate: (deps: Given<'db' | 'vault'>) => ({ tendGate: activityOf(tendGate, deps) }),
+  addOn: ({ addOns }: Given<'addOns'>) => ({ settle: activityOf(settleAddOn, addOns) }),
+  transactionalMail: ({ mails }: Given<'mails'>) => ({ sendMail: activityOf(sendTransactionalMail, mails) }),
+  salesNotice: ({ notices }: Given<'notices'>) => ({ processNotice: activityOf(processNotice, notices) }),
+  subscriptionEnd: ({ db }: Given<'db'>) => ({
+    lookAtSubscriptionEnd: activityOf(lookAtSubscriptionEnd, db),
+  }),
+  studentImport: (deps: Given<'db' | 'vault' | 'storage' | 'failpoint'>) => ({
+    importRows: (id: Id, now: number) => heartbeating(() => stepImport(deps, id, timeOfStep(now))),
+  }),
+  agentAnswer: ({ answers }: Given<'answers'>) => agentAnswerActivities(answers),
+  sourceIndex: ({ sources }: Given<'sources'>) => ({
+    /** Says all along that it lives, and how far it is; told to stop, it gives the source back. */
+    indexSource(id: Id, now: number) {
+      const { heartbeat, cancellationSignal: stop } = Context.current();
+      return indexSource(sources, id, timeOfStep(now), { beat: heartbeat, stop });
+    },
+  }),
+  sweep: ({ db, onRescued }: Given<'db' | 'onRescued'>) => sweepActivities(db, onRescued),
+  retention: (deps: Given<'db' | 'vault' | 'storage'>) => retentionActivities(deps),
+} satisfies Record<WorkflowType | 'sweep' | 'retention', (deps: ActivityDeps) => object>;
+
+/** By workflow type: what workflows call. */
+export type Activities = { [Type in keyof typeof activities]: ReturnType<(typeof activities)[Type]> };

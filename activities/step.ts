@@ -1,0 +1,34 @@
+/** How the step of a workflow becomes an activity: with the right time, and with heartbeats where it takes long. */
+import { Context } from '@temporalio/activity';
+import type { Id } from '../platform/core/ids.ts';
+
+/**
+ * The time of a step. A workflow's clock stands where its task was scheduled, so a step that waited in a queue, or is
+ * repeated after an outage, would reckon from the past: the later of the two clocks is right in both cases, and in
+ * tests, where workflow time runs ahead.
+ */
+export function timeOfStep(workflowNow: number): number {
+  return Math.max(workflowNow, Date.now());
+}
+
+/** @returns the activity that takes a row one step further; its `now` is the workflow's time in Unix milliseconds */
+export function activityOf<Deps, Step>(
+  step: (deps: Deps, id: Id, now: number) => Promise<Step>,
+  deps: Deps,
+): (id: Id, now: number) => Promise<Step> {
+  return (id, now) => step(deps, id, timeOfStep(now));
+}
+
+/** A quarter of the 10 s that workflows give: one that is lost does not end the activity. */
+const beatMs = 2_500;
+
+/** Does the work, and tells Temporal all along that this process lives, so that the death of it is noticed early. */
+export async function heartbeating<T>(work: () => Promise<T>, everyMs = beatMs): Promise<T> {
+  const context = Context.current();
+  const beats = setInterval(() => context.heartbeat(), everyMs);
+  try {
+    return await work();
+  } finally {
+    clearInterval(beats);
+  }
+}

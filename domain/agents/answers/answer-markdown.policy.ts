@@ -1,0 +1,199 @@
+/**
+ * The text of an answer is Markdown that a model wrote from material of others. Here it loses what a browser would fetch or run by
+ * itself: an image becomes a link, and raw HTML becomes text (DEC-55). Code that every renderer reads as code stays as it is.
+ *
+ * What is decided of a character depends on the text alone, never on how a stream cuts it: whatever needs more text is held back.
+ */
+
+export interface MarkdownStripper {
+  /** @returns what of the text so far is decided; may be empty */
+  push(chunk: string): string;
+  /** The text is over. @returns what was held back */
+  end(): string;
+}
+
+/** A piece that is decided: how many characters of the input it takes, and what is written for it. */
+interface Taken {
+  length: number;
+  text: string;
+}
+/** More text is needed to decide. */
+const undecided = undefined;
+
+interface Fence {
+  mark: string;
+  column: number;
+}
+
+/** Code fences as they begin lines: behind markers of lists and quotes, too. */
+const fenceAnywhere = /^([\s>*+\-\d.)]*)(`{3,}|~{3,})/;
+const maybeFence = /^[\s>*+\-\d.)]*[`~]{0,2}$/;
+const fenceOfDocument = /^(?:`{3,}[^`]*|~{3,}[^`~]*)$/;
+/** What stands before a code span in its word: no address, of which a backtick can be a part. */
+const noAddress = /(?:^|\s)[^\s:./@<\\]*$/;
+const special = /[!<`\]\n\\]/g;
+
+/**
+ * Where renderers could disagree on what is code, nothing counts as code: `doubt` lasts to the end of the text, `paragraphDoubt` to
+ * the next blank line. What does not count as code is changed, also where a renderer then shows it as code.
+ */
+export function createMarkdownStripper(): MarkdownStripper {
+  let rest = '';
+  let endsInReturn = false;
+  let isLineStart = true;
+  /** What the line has so far. */
+  let line = '';
+  let fence: Fence | undefined;
+  let nested: Fence | undefined;
+  let doubt = false;
+  let paragraphDoubt = false;
+  /** The paragraph may define the address of a label: some renderers take the next line for it, whatever it is. */
+  let definesLabel = false;
+
+  function drain(isEnd: boolean): string {
+    let [at, out] = [0, ''];
+    while (at < rest.length) {
+      const taken = isLineStart ? lineStart(at, isEnd) : inline(at, isEnd);
+      if (taken === undecided) break;
+      at += taken.length;
+      out += taken.text;
+    }
+    rest = rest.slice(at);
+    return out;
+  }
+
+  /** Decides what a line is. Takes blank lines, fences and lines of code as a whole, and nothing of any other line. */
+  function lineStart(at: number, isEnd: boolean): Taken | undefined {
+    const end = rest.indexOf('\n', at);
+    const isWhole = end !== -1 || isEnd;
+    const read = rest.slice(at, end === -1 ? undefined : end);
+    const found = fenceAnywhere.exec(read);
+    if (!isWhole && (fence || found || maybeFence.test(read))) return undecided;
+    const length = read.length + (end === -1 ? 0 : 1);
+    const lineEnd = end === -1 ? '' : '\n';
+    if (fence) {
+      readFenced(fence, read);
+      return { length, text: read + lineEnd };
+    }
+    if (/^[ \t]*$/.test(read)) {
+      paragraphDoubt = definesLabel = false;
+      return { length, text: read + lineEnd };
+    }
+    if (found) readFence(read, found[1] ?? '', found[2] ?? '');
+    else if (nested && indentOf(read) < nested.column) doubt = true;
+    isLineStart = false;
+    line = '';
+    return { length: 0, text: '' };
+  }
+
+  /** A line of code: it may be the end of the code. */
+  function readFenced({ mark }: Fence, read: string): void {
+    const closing = new RegExp(`^ {0,3}${mark}${mark[0]}* *$`);
+    if (closing.test(read)) {
+      fence = undefined;
+      paragraphDoubt = false;
+    } else if (read.trim().startsWith(mark) && /^[`~\s]*$/.test(read)) {
+      // Some renderers end the code here.
+      fence = undefined;
+      doubt = true;
+    }
+  }
+
+  /** A line that begins like a fence, outside of a fence of the document. */
+  function readFence(read: string, before: string, mark: string): void {
+    if (definesLabel) doubt = true;
+    else if (nested) {
+      const isClosing = before.length === nested.column && /^ *$/.test(before) && mark.startsWith(nested.mark);
+      if (isClosing && read.slice(before.length + mark.length).trim() === '') nested = undefined;
+      else doubt = true;
+    } else if (before === '') {
+      if (fenceOfDocument.test(read)) {
+        if (!doubt) fence = { mark, column: 0 };
+      } else doubt ||= mark.startsWith('~');
+    } else if (/[>\t]/.test(before)) doubt = true;
+    else nested = { mark, column: before.length };
+    paragraphDoubt = true; // the mark is no code span
+  }
+
+  function inline(at: number, isEnd: boolean): Taken | undefined {
+    special.lastIndex = at;
+    const next = special.exec(rest)?.index ?? rest.length;
+    const taken = next > at ? { length: next - at, text: rest.slice(at, next) } : decideMark(at, isEnd);
+    if (taken) line += rest.slice(at, at + taken.length);
+    return taken;
+  }
+
+  /** One of the characters that mean something. */
+  function decideMark(at: number, isEnd: boolean): Taken | undefined {
+    const character = rest.charAt(at);
+    if (character === '\n') {
+      isLineStart = true;
+      return { length: 1, text: '\n' };
+    }
+    if (character === '`') return backticks(at, isEnd);
+    if (at + 1 === rest.length && !isEnd) return undecided;
+    const following = rest.charAt(at + 1);
+    if (character === '!') return { length: 1, text: following === '[' ? '! ' : '!' };
+    if (character === '<') return angle(at, following, isEnd);
+    if (character === ']') {
+      if (/[([:]/.test(following)) paragraphDoubt = true; // an address or a label follows, which may hold a backtick
+      definesLabel ||= following === ':';
+      return { length: 1, text: ']' };
+    }
+    if (following === '\\' || following === '`') {
+      paragraphDoubt ||= following === '`';
+      return { length: 2, text: character + following };
+    }
+    return { length: 1, text: following === '<' ? '' : character }; // the next one is written as text
+  }
+
+  /** Whatever could begin a tag, a comment or a declaration is written as text; `<https://…>` is an address. */
+  function angle(at: number, following: string, isEnd: boolean): Taken | undefined {
+    if (!/[a-z/!?]/i.test(following)) return { length: 1, text: '<' };
+    const begins = rest.slice(at + 1, at + 9).toLowerCase();
+    const addresses = ['https://', 'http://'];
+    if (!isEnd && begins.length < 8 && addresses.some((address) => address.startsWith(begins))) return undecided;
+    if (!addresses.some((address) => begins.startsWith(address))) return { length: 1, text: '&lt;' };
+    paragraphDoubt = true; // it may hold a backtick
+    return { length: 1, text: '<' };
+  }
+
+  /** A code span that opens and closes on one line stays as it is; any other backticks leave the paragraph in doubt. */
+  function backticks(at: number, isEnd: boolean): Taken | undefined {
+    const lineEnd = rest.indexOf('\n', at);
+    const read = rest.slice(at, lineEnd === -1 ? undefined : lineEnd);
+    const isWhole = lineEnd !== -1 || isEnd;
+    const [opening = ''] = /^`+/.exec(read) ?? [];
+    if (opening.length === read.length && !isWhole) return undecided;
+    if (!doubt && !nested && !paragraphDoubt && noAddress.test(line)) {
+      for (const { 0: closing, index } of read.matchAll(/`+/g)) {
+        const spanEnd = index + closing.length;
+        if (spanEnd === read.length && !isWhole) return undecided;
+        if (index === 0 || closing.length !== opening.length) continue;
+        const span = read.slice(0, spanEnd);
+        if (span.includes('|')) break; // a table divides its cells before it looks for code
+        return { length: spanEnd, text: span };
+      }
+      if (!isWhole) return undecided;
+    }
+    paragraphDoubt = true;
+    return { length: opening.length, text: opening };
+  }
+
+  /** Line ends in one form. */
+  function normalized(chunk: string): string {
+    const text = endsInReturn && chunk.startsWith('\n') ? chunk.slice(1) : chunk;
+    if (chunk !== '') endsInReturn = chunk.endsWith('\r');
+    return text.replace(/\r\n?/g, '\n');
+  }
+
+  return {
+    push(chunk) {
+      rest += normalized(chunk);
+      return drain(false);
+    },
+    end: () => drain(true),
+  };
+}
+
+const indentOf = (read: string): number => read.length - read.trimStart().length;

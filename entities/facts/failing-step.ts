@@ -1,0 +1,26 @@
+/** A workflow whose last step failed by a fault of ours, and when it is tried again (ENG-16). */
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+@Entity('failing_steps')
+@Index('failing_steps_retry', ['retryAt'])
+export class FailingStep {
+  @PrimaryColumn({ type: 'text' })
+  workflowId: string;
+
+  @Column({ type: 'text' })
+  workflowType: string;
+
+  /** Faults in a row; conflicts that pass by themselves do not count. */
+  @Column({ type: 'integer' })
+  faultCount: number;
+
+  /** A code, never a message: SQLSTATE, a system call's code, or the kind of the error. */
+  @Column({ type: 'text' })
+  errorCode: string;
+
+  @Column({ type: 'timestamptz' })
+  failingSince: Date;
+
+  @Column({ type: 'timestamptz' })
+  retryAt: Date;
+}

@@ -1,0 +1,81 @@
+/** Faults of ours in the step of a row's workflow: recorded with a growing pause, so that "failing" is not taken for "late" (ENG-16). */
+import { describeError } from '../infra/describe-error.ts';
+import { isConflict, type Queries } from '../infra/postgres/database.ts';
+import { sql } from '../infra/postgres/sql.ts';
+import type { Id } from '../core/ids.ts';
+import { workflowIdOf, workflowTypeNames, workflowTypes, type WorkflowType } from './workflow-types.ts';
+
+/** The answer of a step that failed: not done, and tried again at `at`, in Unix milliseconds. */
+export interface FailedStep {
+  done: false;
+  at: number;
+  failing: { faults: number; code: string };
+}
+
+/** The pause after the first fault; it doubles with each further one in a row, up to the longest. */
+const firstPauseSeconds = 1;
+const longestPauseSeconds = 600;
+/** Where somebody waits, no pause is longer. */
+const longestEagerPauseSeconds = 10;
+
+/**
+ * Notes that the step of a row has failed.
+ * @param now Unix milliseconds
+ * @returns what the step answers instead
+ * @throws Error where it cannot be noted: Postgres is away
+ */
+export async function noteFault(
+  db: Queries,
+  type: WorkflowType,
+  subjectId: Id,
+  error: unknown,
+  now: number,
+): Promise<FailedStep> {
+  const described = describeError(error);
+  const code = described.code ?? described.name;
+  // Two transactions were in each other's way: the step is as good as any other, and need not wait for longer each time.
+  const counts = isConflict(error) ? 0 : 1;
+  const at = new Date(now);
+  const longest = workflowTypes[type].startsEagerly ? longestEagerPauseSeconds : longestPauseSeconds;
+  // The exponent is bounded: a number beyond any float would be an error.
+  const pause = sql`CASE WHEN ${counts}::int = 0 THEN ${firstPauseSeconds}::float8
+                         ELSE least(${longest}::float8, ${firstPauseSeconds}::float8 * 2 ^ least(failing.fault_count, 20)) END`;
+  const noted = await db.one<{ faults: number; retryAt: Date }>(sql`
+    INSERT INTO failing_steps AS failing (workflow_id, workflow_type, fault_count, error_code, failing_since, retry_at)
+    VALUES (${workflowIdOf(type, subjectId)}, ${type}, ${counts}, ${code}, ${at}, ${new Date(now + firstPauseSeconds * 1_000)})
+    ON CONFLICT (workflow_id) DO UPDATE
+       SET fault_count = failing.fault_count + excluded.fault_count, error_code = excluded.error_code,
+           retry_at = ${at}::timestamptz + make_interval(secs => ${pause})
+    RETURNING fault_count AS faults, retry_at AS "retryAt"`);
+  if (!noted) throw new Error('A fault that is noted has a row');
+  return { done: false, at: noted.retryAt.getTime(), failing: { faults: noted.faults, code } };
+}
+
+/** So long after the time of its next try, a step that has not failed again is taken for mended. */
+const forgottenAfterMs = 10 * 60_000;
+
+/** Forgets the steps that have not failed again, so that a later fault of theirs begins with the first pause. */
+export async function forgetFaults(db: Queries, now: Date): Promise<void> {
+  await db.run(sql`DELETE FROM failing_steps WHERE retry_at < ${new Date(now.getTime() - forgottenAfterMs)}`);
+}
+
+/**
+ * SQL: the workflow waits out the pause after a fault, so it is failing, not late.
+ * @param subject the column that names the run, such as `row.id` @param before SQL of the time by which the pause must be over
+ */
+export function isFailing(type: WorkflowType, subject: string, before: string): string {
+  return `EXISTS (SELECT FROM failing_steps failing WHERE failing.workflow_id = '${workflowIdOf(type, '')}' || ${subject} AND failing.retry_at > ${before})`;
+}
+
+/** A step counts as failing so long after the time of its next try: meanwhile it may wait for the lease of the one before. */
+const countedAfter = '2 min';
+
+/** @param aggregate over `failing_steps` @returns a query of it by workflow type, `label`; without the steps that have not failed again */
+export function failingSteps(aggregate: string): string {
+  return workflowTypeNames
+    .map(
+      (type) => `SELECT '${type}' AS label, coalesce((SELECT ${aggregate} FROM failing_steps
+        WHERE workflow_type = '${type}' AND retry_at > clock_timestamp() - interval '${countedAfter}'), 0) AS value`,
+    )
+    .join(' UNION ALL ');
+}

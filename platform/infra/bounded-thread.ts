@@ -1,0 +1,102 @@
+/**
+ * Work on bytes from outside, in a thread of its own and within bounds: no file may block the process, fill its memory or end it.
+ * Node itself strips the types of what such a thread imports: no syntax beyond them, and no decorators.
+ */
+import { Worker, type Transferable } from 'node:worker_threads';
+
+export interface ThreadBounds {
+  /** How long the thread may work. Time in which it waits for an answer to a message does not count. */
+  workMs: number;
+  maxHeapMb: number;
+  maxBuffersMb: number;
+}
+
+/** Why a thread was ended that kept no bound. */
+export type BoundReached = 'too_large' | 'took_too_long';
+
+/** How often the memory of a thread is looked at, in milliseconds. */
+const watchMs = 200;
+
+/**
+ * Runs a module in a thread until it has told its result.
+ * @param module what the thread runs: it finds `data` as `workerData`, and tells through `parentPort`
+ * @param work.transfer what of the data is given away instead of copied
+ * @param work.onMessage told each message. It returns the result, which ends the thread, or undefined; a promise lets the thread
+ *   wait, and what it resolves to as `answer` is sent back
+ * @param work.signal ends the thread
+ * @throws the signal's reason; whatever `onMessage` rejects with or the thread threw
+ */
+export async function runInThread<Result extends object>(
+  module: URL,
+  work: {
+    data: unknown;
+    transfer?: Transferable[];
+    bounds: ThreadBounds;
+    signal: AbortSignal;
+    onMessage: (
+      message: unknown,
+    ) => { result: Result } | undefined | Promise<{ result: Result } | { answer: Uint8Array }>;
+  },
+): Promise<Result | BoundReached> {
+  const { data, transfer = [], bounds, signal, onMessage } = work;
+  signal.throwIfAborted();
+  const thread = new Worker(module, {
+    execArgv: [], // however this process was started, the thread needs no loader
+    workerData: data,
+    transferList: transfer,
+    resourceLimits: { maxOldGenerationSizeMb: bounds.maxHeapMb, maxYoungGenerationSizeMb: 48, stackSizeMb: 4 },
+  });
+  let watch: NodeJS.Timeout | undefined;
+  let limit: NodeJS.Timeout | undefined;
+  let onAbort: (() => void) | undefined;
+  let isOver = false;
+  try {
+    return await new Promise<Result | BoundReached>((resolve, reject) => {
+      let leftMs = bounds.workMs;
+      let startedAt = 0;
+      const start = () => {
+        startedAt = performance.now();
+        limit = setTimeout(() => resolve('took_too_long'), leftMs);
+      };
+      const pause = () => {
+        clearTimeout(limit);
+        leftMs -= performance.now() - startedAt;
+      };
+      thread.on('message', (message: unknown) => {
+        const taken = onMessage(message);
+        if (!(taken instanceof Promise)) {
+          if (taken) resolve(taken.result);
+          return;
+        }
+        pause();
+        taken.then((end) => {
+          if (isOver) return;
+          if ('result' in end) return resolve(end.result);
+          start();
+          thread.postMessage(end.answer, [end.answer.buffer as ArrayBuffer]);
+        }, reject);
+      });
+      thread.on('error', (error) => {
+        if ('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') resolve('too_large');
+        else reject(error);
+      });
+      thread.on('exit', () => reject(new Error('The thread ended without a word'))); // after a result it changes nothing
+      start();
+      // Buffers lie beside the heap, where the thread's own limits do not reach.
+      watch = setInterval(() => {
+        thread.getHeapStatistics().then(
+          ({ external_memory: bytes }) => bytes > bounds.maxBuffersMb * 1_048_576 && resolve('too_large'),
+          () => {}, // it has ended
+        );
+      }, watchMs);
+      onAbort = () => reject(signal.reason as Error);
+      signal.addEventListener('abort', onAbort, { once: true });
+    });
+  } finally {
+    isOver = true;
+    clearTimeout(limit);
+    clearInterval(watch);
+    if (onAbort) signal.removeEventListener('abort', onAbort);
+    await thread.terminate();
+  }
+}

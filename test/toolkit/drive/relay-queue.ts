@@ -1,0 +1,129 @@
+/** The queue of the relay: rows put into it and claimed, and their times moved. Every claim is over all clubs. */
+import { expect } from 'chai';
+import type { DataSource } from 'typeorm';
+import type { Priority } from '../../../entities/facts/values.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import { recordFact } from '../../../platform/engine/facts.ts';
+import { claimFacts, claimWakes, type Room } from '../../../platform/engine/relay-queue.ts';
+import { wakeRuns } from '../../../platform/engine/wakes.ts';
+import type { Run } from '../../../platform/engine/workflow-types.ts';
+import { Database, type Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { testDatabase } from '../stack/database.ts';
+
+type Table = 'facts' | 'wakes';
+
+/** @param inHand rows of a club that the relay has in hand, none of them bulk */
+export const roomFor = (limit: number, perClub = 100, inHand: Readonly<Record<Id, number>> = {}): Room => ({
+  limit,
+  bulk: limit,
+  perClub,
+  bulkPerClub: perClub,
+  inHand: new Map(Object.entries(inHand).map(([clubId, all]) => [clubId, { all, bulk: 0 }])),
+});
+
+/** How many of these rows each club has. */
+export const countsOf = (rows: readonly { clubId: Id }[]): Record<Id, number> => {
+  const counts: Record<Id, number> = {};
+  for (const { clubId } of rows) counts[clubId] = (counts[clubId] ?? 0) + 1;
+  return counts;
+};
+
+/** A wake of a delivery. */
+export const wakeOf = (subjectId: Id, clubId: Id | null): Run => ({
+  workflowType: 'webhookDelivery',
+  subjectId,
+  clubId,
+  attributes: { EventType: 'student.created' },
+});
+
+/**
+ * Call it in a `describe`: the queue is empty before each of its tests.
+ * @returns functions for use inside the tests
+ */
+export function useRelayQueue() {
+  let source: DataSource;
+  let db: Database;
+  let notifications = 0;
+  before('open the database of the file', async () => {
+    source = await testDatabase();
+    db = new Database(source, { notify: () => void (notifications += 1) });
+  });
+  beforeEach('empty the queue', async () => {
+    notifications = 0;
+    await source.query(`TRUNCATE facts, wakes`);
+  });
+
+  /** The time of the database, by whose clock leases are written. */
+  const databaseNow = async () => {
+    const [row] = await source.query<{ now: Date }[]>(`SELECT clock_timestamp() AS now`);
+    return row?.now.getTime() ?? NaN;
+  };
+
+  return {
+    source: () => source,
+    transaction: <T>(work: (tx: Transaction) => Promise<T>) => db.transaction(work),
+    /** How often the relay was notified in this test. */
+    notifications: () => notifications,
+    everyFact: (limit = 100, perClub = 100, inHand: Readonly<Record<Id, number>> = {}) =>
+      claimFacts(source, roomFor(limit, perClub, inHand)),
+    someWakes: (limit: number, perClub = 100) => claimWakes(source, roomFor(limit, perClub)),
+    /** @returns the fact's id */
+    record: (clubId: Id, studentId = newId()) =>
+      db.transaction((tx) =>
+        recordFact(tx, { clubId, type: 'student.created', studentId, occurredAt: new Date('2026-03-01T10:00:00Z') }),
+      ),
+    /** Inserts so many facts of the club at once. */
+    recordMany: (clubId: Id, count: number, priority: Priority = 1) =>
+      source.query(
+        `INSERT INTO facts (id, club_id, type, student_id, occurred_at, priority)
+         SELECT gen_random_uuid(), $1, 'student.created', gen_random_uuid(), now(), $3 FROM generate_series(1, $2::int)`,
+        [clubId, count, priority],
+      ),
+    wakeNow: (...wakes: Run[]) => db.transaction((tx) => wakeRuns(tx, wakes, new Date())),
+    /** What waits after a failure has waited long enough. */
+    endPauses: (table: Table) =>
+      source.query(`UPDATE ${table} SET due_at = clock_timestamp() WHERE due_at > clock_timestamp()`),
+    letLeasesRunOut: (table: Table) =>
+      source.query(
+        `UPDATE ${table} SET lease_until = clock_timestamp() - interval '1 ms' WHERE lease_until IS NOT NULL`,
+      ),
+    /** Expects the only row's lease, or its pause, to end so many seconds after `work`, by the database's clock. */
+    async expectEnd(
+      column: 'lease_until' | 'due_at',
+      table: Table,
+      seconds: number,
+      work: () => Promise<unknown>,
+    ): Promise<void> {
+      const begun = await databaseNow();
+      await work();
+      const ended = await databaseNow();
+      const rows = await source.query<{ until: Date }[]>(`SELECT ${column} AS until FROM ${table}`);
+      expect(rows).to.have.length(1);
+      // Dates hold whole milliseconds; the database's clock is finer.
+      expect(rows[0]?.until.getTime()).to.be.within(begun + seconds * 1_000, ended + seconds * 1_000);
+    },
+    /** How many rows and entries of indexes of the table a claim reads; what it claims is given back. */
+    async rowsRead(table: Table, claim: (tx: Transaction) => Promise<unknown>): Promise<number> {
+      await source.query(`VACUUM ANALYZE ${table}`);
+      let count = NaN;
+      const rollback = new Error('give it back');
+      await db
+        .transaction(async (tx) => {
+          const read = async () => {
+            const row = await tx.one<{ count: number }>(
+              sql`SELECT sum(pg_stat_get_xact_tuples_returned(oid))::int AS count FROM pg_class
+                   WHERE oid = ${table}::regclass OR oid IN (SELECT indexrelid FROM pg_index WHERE indrelid = ${table}::regclass)`,
+            );
+            return row?.count ?? NaN;
+          };
+          const before = await read(); // the connection may still have counts of earlier transactions
+          expect(await claim(tx)).not.to.deep.equal([]);
+          count = (await read()) - before;
+          throw rollback;
+        })
+        .catch((error: unknown) => expect(error).to.equal(rollback));
+      return count;
+    },
+  };
+}

@@ -1,0 +1,111 @@
+import { expect } from 'chai';
+import { attemptDelivery, type DeliveryDeps } from '../../domain/webhooks/deliveries/attempts.ts';
+import { resendDelivery } from '../../domain/webhooks/deliveries/manual.ts';
+import { createAttemptPlaces, createPlaces, placesOfAHost, placesOfAnEndpoint } from '../../worker/attempt-places.ts';
+import { attemptRows, deliveryRow } from '../toolkit/assert/webhooks.ts';
+import {
+  buildSubscription,
+  buildWebhookDelivery,
+  type Subscription,
+  type TestWebhookDelivery,
+} from '../toolkit/builders/webhooks.ts';
+import { accepted, answering } from '../toolkit/drive/attempts.ts';
+import { until } from '../toolkit/drive/until.ts';
+import { testDeps } from '../toolkit/stack/database.ts';
+
+const second = 1_000;
+const minute = 60 * second;
+
+describe('places of attempts (HOOK-16, HOOK-17)', () => {
+  it('put attempts off one after another, at the pace of the receiver, and no longer than 5 minutes', () => {
+    const places = createPlaces(placesOfAnEndpoint, () => 0);
+    places.report('endpoint', 800);
+    expect([1, 2, 3].map(() => places.comeAgainAt('endpoint', 0))).to.deep.equal([900, 1_000, 1_100]);
+    expect(places.comeAgainAt('unknown', 0)).to.equal(15_000 + 15_000 / 8);
+    places.report('slow', 14_000);
+    const times = Array.from({ length: 500 }, () => places.comeAgainAt('slow', 0));
+    expect(Math.max(...times)).to.be.within(2.5 * minute, 5 * minute);
+  });
+
+  it('are 8 of an endpoint and 64 of a host', () => {
+    expect({ placesOfAnEndpoint, placesOfAHost }).to.deep.equal({ placesOfAnEndpoint: 8, placesOfAHost: 64 });
+  });
+});
+
+describe('attempts at once', () => {
+  let posted: string[];
+  let hang: PromiseWithResolvers<void>;
+  let deps: DeliveryDeps;
+  /** Receivers whose host begins with `hung` answer once `hang` is resolved, the others at once. */
+  beforeEach(async () => {
+    posted = [];
+    hang = Promise.withResolvers();
+    deps = await answering(async ({ url }) => {
+      posted.push(new URL(url).host);
+      if (new URL(url).host.startsWith('hung')) await hang.promise;
+      return accepted;
+    });
+  });
+  const attempt = ({ id }: { id: string }) => attemptDelivery(deps, id, Date.now());
+  const deliveriesTo = async (subscription: Subscription, count: number) => {
+    const deliveries: TestWebhookDelivery[] = [];
+    while (deliveries.length < count) deliveries.push(await buildWebhookDelivery(subscription));
+    return deliveries;
+  };
+  const succeeded = { done: true, outcome: 'succeeded' };
+
+  /** That an attempt was put off without a trace in its history, beyond when the sweeper would find the row overdue. */
+  async function expectPutOff(delivery: TestWebhookDelivery, step: Awaited<ReturnType<typeof attempt>>): Promise<void> {
+    const row = await deliveryRow(delivery.id);
+    expect(step).to.deep.equal({ done: false, waitingFor: 'attempt', attempt: 1, at: row.nextAttemptAt.getTime() });
+    expect(row).to.include({ status: 'pending', attemptCount: 0, leaseUntil: null, parkedAt: null });
+    expect(row.nextAttemptAt.getTime() - Date.now()).to.be.greaterThan(10 * second);
+    expect(await attemptRows(delivery.id)).to.deep.equal([]);
+  }
+
+  it('beyond the bound of an endpoint are put off; another endpoint’s is made (HOOK-16)', async () => {
+    const { places, onAttempt } = createAttemptPlaces({ ofAnEndpoint: 2, ofAHost: 9 });
+    deps = { ...deps, places, onAttempt };
+    const deliveries = await deliveriesTo(await buildSubscription('https://hung-endpoint.example/'), 3);
+    const [healthy] = await deliveriesTo(await buildSubscription('https://healthy.example/'), 1);
+    const steps = deliveries.map(attempt);
+    const first = await Promise.race(steps.map((step, index) => step.then((said) => ({ said, index }))));
+    await expectPutOff(deliveries[first.index] as TestWebhookDelivery, first.said);
+    expect(await attempt(healthy as TestWebhookDelivery)).to.deep.equal(succeeded);
+    hang.resolve();
+    expect((await Promise.all(steps)).filter(({ done }) => done)).to.deep.equal([succeeded, succeeded]);
+    expect(posted.toSorted()).to.deep.equal(['healthy.example', 'hung-endpoint.example', 'hung-endpoint.example']);
+    // Its time has come, and places are free.
+    expect(
+      await attemptDelivery(deps, deliveries[first.index]?.id ?? '', 'at' in first.said ? first.said.at : 0),
+    ).to.deep.equal(succeeded);
+  });
+
+  it('beyond the bound of a host are put off, whatever clubs they are of; another host’s is made (HOOK-17)', async () => {
+    const { places, onAttempt } = createAttemptPlaces({ ofAnEndpoint: 8, ofAHost: 2 });
+    deps = { ...deps, places, onAttempt };
+    const deliveries: TestWebhookDelivery[] = [];
+    for (const path of ['a', 'b', 'c'])
+      deliveries.push(...(await deliveriesTo(await buildSubscription(`https://hung-host.example/${path}`), 1)));
+    const [otherPort] = await deliveriesTo(await buildSubscription('https://healthy.example:8443/'), 1);
+    const steps = deliveries.map(attempt);
+    const first = await Promise.race(steps.map((step, index) => step.then((said) => ({ said, index }))));
+    await expectPutOff(deliveries[first.index] as TestWebhookDelivery, first.said);
+    expect(await attempt(otherPort as TestWebhookDelivery)).to.deep.equal(succeeded);
+    hang.resolve();
+    await Promise.all(steps);
+    expect(posted.filter((host) => host === 'hung-host.example')).to.have.length(2);
+  });
+
+  it('that were asked for by hand are made beyond both bounds', async () => {
+    const { places, onAttempt } = createAttemptPlaces({ ofAnEndpoint: 1, ofAHost: 1 });
+    deps = { ...deps, places, onAttempt };
+    const [one, other] = await deliveriesTo(await buildSubscription('https://hung-by-hand.example/'), 2);
+    const { clubId, endpoint, id } = other as TestWebhookDelivery;
+    await resendDelivery(await testDeps(), clubId, endpoint.id, id, new Date());
+    const steps = [attempt(one as TestWebhookDelivery), attempt({ id })];
+    await until('both attempts', { timeoutMs: 10_000 }, async () => posted.length === 2);
+    hang.resolve();
+    expect(await Promise.all(steps)).to.deep.equal([succeeded, succeeded]);
+  });
+});

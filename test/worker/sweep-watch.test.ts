@@ -1,0 +1,35 @@
+import { expect } from 'chai';
+import { rescueOverdue } from '../../platform/engine/sweeper.ts';
+import { watchSweeps } from '../../worker/sweep-watch.ts';
+import { testDeps } from '../toolkit/stack/database.ts';
+
+const minute = 60_000;
+
+describe('the watch over the sweeper (ENG-5)', () => {
+  it('is in time for 10 minutes after the start, and then while some worker completes rounds', async () => {
+    const { db } = await testDeps();
+    const startedAt = Date.now();
+    let now = startedAt;
+    const watch = watchSweeps(db, () => now);
+    const state = async () => {
+      await watch.ask();
+      return [watch.isInTime(), watch.ageSeconds()];
+    };
+    const round = async (at: number) => rescueOverdue(db, new Date(at));
+    try {
+      expect(await state(), 'no round yet').to.deep.equal([true, undefined]);
+      await round(startedAt - 60 * minute);
+      expect(await state(), 'the last one before a long stop').to.deep.equal([true, 3_600]);
+      now = startedAt + 10 * minute;
+      expect(await state(), 'none since the start').to.deep.equal([false, 4_200]);
+      await round(now - minute);
+      expect(await state()).to.deep.equal([true, 60]);
+      now += 9 * minute - 1;
+      expect((await state())[0]).to.equal(true);
+      now += 1;
+      expect(await state()).to.deep.equal([false, 600]);
+    } finally {
+      watch.stop();
+    }
+  });
+});

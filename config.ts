@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { pricedModels } from './domain/agents/prompt/prices.policy.ts';
 import { plans } from './domain/billing/plans.policy.ts';
+import { planNames } from './entities/billing/values.ts';
 import { taskQueues, type TaskQueue } from './platform/engine/workflow-types.ts';
 import { Secret } from './platform/core/secret.ts';
 import { StartProblem } from './platform/core/start-problem.ts';
@@ -60,6 +61,11 @@ export function readConfig(env: Environment = process.env) {
       corsOrigins: read.list('CORS_ORIGINS', isOrigin, 'an origin such as https://dashboard.example.com'),
       /** Only a request that arrives from one of these networks may say, in X-Forwarded-For, who the client is. */
       trustedProxies: read.list('TRUSTED_PROXIES', isCidr, 'a network such as 10.0.0.0/8'),
+      /**
+       * Milliseconds: sign-up, resend, reset and code answer at multiples of this, so that their time does not tell whether an
+       * address is known. Longer than they usually take (bench: timing); 0 switches it off.
+       */
+      answerTickMs: read.integer('ANSWER_TICK_MS', 250, 0, 5_000),
       /** Largest JSON body, in bytes. */
       bodyLimitBytes: read.integer('BODY_LIMIT_BYTES', 1_048_576, 1_024, 16_777_216),
     },
@@ -115,6 +121,12 @@ export function readConfig(env: Environment = process.env) {
       privateBucket: read.text('S3_PRIVATE_BUCKET', 'club-private'),
       /** Bucket of files that everyone may read. */
       publicBucket: read.text('S3_PUBLIC_BUCKET', 'club-public'),
+    },
+    newClubs: {
+      /** Plan of a new club until billing says otherwise. The trial costs the operator little. */
+      plan: read.oneOf('NEW_CLUB_PLAN', planNames, 'trial'),
+      /** Clubs of which one administrator may be an owner. */
+      perAdministrator: read.integer('CLUBS_PER_ADMINISTRATOR', 10, 1, 10_000),
     },
     stripe: {
       /** Secret of the payment processor's notices; without it they answer 501. */

@@ -115,9 +115,17 @@ export async function startStack(options: StackOptions): Promise<Stack> {
           asked.filter((name) => !started.has(name)).flatMap((name) => parts[name].variables),
         ),
         MASTER_KEY: secrets.masterKey,
+        NEW_CLUB_PLAN: 'professional', // whoever tries the product here pays for nothing
+        CLUBS_PER_ADMINISTRATOR: '10000',
         EGRESS_ALLOWED_NETWORKS: loopback,
         EGRESS_EXTRA_CA_FILE: authorityFile,
-        ...present(env, ['MASTER_KEY', 'EGRESS_ALLOWED_NETWORKS', 'EGRESS_EXTRA_CA_FILE']),
+        ...present(env, [
+          'MASTER_KEY',
+          'NEW_CLUB_PLAN',
+          'CLUBS_PER_ADMINISTRATOR',
+          'EGRESS_ALLOWED_NETWORKS',
+          'EGRESS_EXTRA_CA_FILE',
+        ]),
       },
       ...(mailbox === undefined ? {} : { mailbox }),
       authority,

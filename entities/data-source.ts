@@ -91,6 +91,7 @@ import { FailingRows1763772000000 } from './migrations/1763772000000-failing-row
 import { Priorities1763773000000 } from './migrations/1763773000000-priorities.ts';
 import { CodeFailures1795354900000 } from './migrations/1795354900000-code-failures.ts';
 import { PendingSignUps1795354901000 } from './migrations/1795354901000-pending-sign-ups.ts';
+import { OpeningPlans1795355600000 } from './migrations/1795355600000-opening-plans.ts';
 import { SessionsAndAddresses1795351000000 } from './migrations/1795351000000-sessions-and-addresses.ts';
 import { RecordedFacts1795352520000 } from './migrations/1795352520000-recorded-facts.ts';
 import { FailingSteps1795353600000 } from './migrations/1795353600000-failing-steps.ts';
@@ -238,6 +239,7 @@ const migrations = [
   MediaInspection1795354367000,
   CodeFailures1795354900000,
   PendingSignUps1795354901000,
+  OpeningPlans1795355600000,
 ];
 
 export interface DatabaseSettings {

@@ -96,6 +96,9 @@ describe('the configuration', () => {
     S3_ENDPOINT: ['s3.example.com', 'ftp://s3'],
     STRIPE_API_URL: ['api.stripe.com', 'ftp://api.stripe.com'],
     STRIPE_PRICE_PLANS: ['price_9', 'price_9=platinum', '=starter', 'price_9=starter=business', 'price_9=toString'],
+    NEW_CLUB_PLAN: ['free', 'Trial'],
+    CLUBS_PER_ADMINISTRATOR: ['0', 'many'],
+    ANSWER_TICK_MS: ['-1', '6000'],
     WORKER_TASK_QUEUES: ['nothing', 'webhooks,Mail'],
     TEMPORAL_ADDRESS: ['temporal', 'temporal:port', 'http://temporal:7233'],
     TEMPORAL_NAMESPACE: ['club learning', 'club/learning'],
@@ -119,6 +122,10 @@ describe('the configuration', () => {
       });
     });
   }
+
+  it('opens new clubs on the trial, and lets an administrator own ten', () => {
+    expect(readConfig(required).newClubs).to.deep.equal({ plan: 'trial', perAdministrator: 10 });
+  });
 
   it('gives a worker all task queues unless it names some', () => {
     expect(readConfig(required).worker.taskQueues).to.deep.equal([]);

@@ -2,6 +2,7 @@
 import type { Database, Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
+import { holdsWebAddress } from '../../platform/core/text.policy.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import { defineLease, runStep, type Claim } from '../../platform/engine/lease.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
@@ -103,8 +104,9 @@ function compose(deps: MailDeps, claimed: ClaimedMail): OutgoingMail | undefined
       ? deps.links.classroomUrl.replace('{slug}', claimed.clubSlug ?? '')
       : deps.links.dashboardUrl;
   const rendered = renderMail(claimed.template, {
-    name: claimed.name ?? '',
-    clubName: claimed.clubName ?? '',
+    // A name from before the rule, or from a platform or a file (DEC-64).
+    name: holdsWebAddress(claimed.name ?? '') ? '' : (claimed.name ?? ''),
+    clubName: (holdsWebAddress(claimed.clubName ?? '') ? claimed.clubSlug : claimed.clubName) ?? '',
     link: base + rule.path.replace('{token}', token ?? '').replace('{endpoint}', claimed.endpointId ?? ''),
     code: token ?? '',
     endpointUrl: claimed.endpointUrl ?? '',

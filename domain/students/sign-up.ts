@@ -5,8 +5,9 @@ import { requireRoom } from '../billing/allowances.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
+import { plainName } from '../../platform/core/names.ts';
 import type { VaultDeps } from '../deps.ts';
-import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
+import { foldEmail } from '../../platform/core/text.policy.ts';
 import { recordFact } from '../../platform/engine/facts.ts';
 import { requestMail } from '../mail/requests.ts';
 import { noteOffer, type Offer } from '../identity/confirmation.ts';
@@ -29,6 +30,7 @@ export interface SignUp {
  *   another student), rate_limited (too many that nobody has confirmed)
  */
 export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, now: Date): Promise<void> {
+  const name = plainName(input.name);
   const email = foldEmail(input.email);
   const before = await passwordOf(deps, clubId, email);
   const passwordHash = await hashPassword(input.password);
@@ -44,7 +46,7 @@ export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, 
     const created = await tx.one<{
       id: Id;
     }>(sql`INSERT INTO students (id, club_id, name, email, password_hash, opened_by, created_at)
-       VALUES (${newId()}, ${clubId}, ${tidyName(input.name)}, ${email}, ${passwordHash}, 'sign_up', ${now})
+       VALUES (${newId()}, ${clubId}, ${name}, ${email}, ${passwordHash}, 'sign_up', ${now})
        ON CONFLICT (club_id, email) DO NOTHING RETURNING id`);
     if (created) {
       await recordFact(tx, { clubId, type: 'student.created', studentId: created.id, occurredAt: now });

@@ -12,9 +12,10 @@ import { violates } from '../../platform/infra/postgres/errors.ts';
 import { addressKeyOf } from '../../platform/infra/address-keys.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
+import { plainName } from '../../platform/core/names.ts';
 import { contextsInLockOrder } from '../contexts.ts';
 import type { VaultDeps } from '../deps.ts';
-import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
+import { foldEmail } from '../../platform/core/text.policy.ts';
 import { recordFact } from '../../platform/engine/facts.ts';
 import { requestMail } from '../mail/requests.ts';
 import { findOrOpenAccount, lockForClub, lockStudent } from '../identity/accounts.ts';
@@ -39,10 +40,10 @@ export async function createStudent(
   return db.transaction(async (tx) => {
     // Before it is looked whose the e-mail is: 404 comes before 409.
     for (const deliveryId of input.delivery_ids ?? []) await findDelivery(tx, clubId, deliveryId);
-    const account = { name: input.name, email: input.email, openedBy: 'club', invited: true } as const;
+    const account = { name: plainName(input.name), email: input.email, openedBy: 'club', invited: true } as const;
     const { studentId, created, takenOver } = await findOrOpenAccount(tx, vault, clubId, account, now);
     if (!created && !takenOver) throw emailTaken();
-    if (takenOver) await rename(tx, { clubId, studentId, name: tidyName(input.name) }, now);
+    if (takenOver) await rename(tx, { clubId, studentId, name: account.name }, now);
     for (const deliveryId of input.delivery_ids ?? [])
       await grantAccess(tx, { clubId, studentId, deliveryId, source: 'invite' }, now);
     return presentStudent(await getStudent(tx, studentId));
@@ -85,7 +86,7 @@ export async function updateStudent(
     // Whoever is given an address by the club counts, and stays.
     if (moves) await lockForClub(tx, vault, { clubId, studentId, invited: false }, now);
     const before = await lockStudent(tx, clubId, studentId);
-    const name = input.name === undefined ? before.name : tidyName(input.name);
+    const name = input.name === undefined ? before.name : plainName(input.name);
     const email = input.email === undefined ? before.email : foldEmail(input.email);
     if (name === before.name && email === before.email) return readStudent(tx, clubId, studentId);
 

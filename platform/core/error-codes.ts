@@ -17,6 +17,7 @@ export const errorStatus = {
   password_exists: 409,
   already_member: 409,
   last_owner: 409,
+  organization_limit_reached: 409,
   endpoint_limit_reached: 409,
   endpoint_not_enabled: 409,
   rotation_in_progress: 409,

@@ -187,6 +187,19 @@ describe('transactional-mail, with time skipped', function () {
     expect(sendings).to.have.length(1);
   });
 
+  it('carries no web address that a name holds: of a student nothing, of a club the slug (DEC-64)', async () => {
+    const { id, clubId, student } = await asked('student_already_registered');
+    const { source } = deps.db;
+    await source.query(`UPDATE clubs SET name = 'Win at evil.com' WHERE id = $1`, [clubId]);
+    await source.query(`UPDATE students SET name = 'See evil.com', verified_at = now() WHERE id = $1`, [student.id]);
+    expect(await outcomeOf(id)).to.equal('sent');
+    const [message] = await mailbox.messages({ to: student.email });
+    expect(`${message?.subject} ${message?.text} ${message?.html}`).to.not.include('evil');
+    expect(message?.text).to.match(/^Hello,\n/);
+    const [club] = await source.query<{ slug: string }[]>(`SELECT slug FROM clubs WHERE id = $1`, [clubId]);
+    expect(message?.subject).to.include(club?.slug);
+  });
+
   describe('to a former address (DEC-60)', () => {
     /** A student who was given another address just now, and the mail about it. */
     const moved = async () => {

@@ -50,7 +50,7 @@ export async function buildClub({ language }: { language?: Language } = {}): Pro
   const source = await testDatabase();
   const owner = await buildAdministrator();
   const club = await source.transaction((tx) =>
-    createOrganization(new Transaction(tx), owner.id, `Club ${owner.id}`, new Date()),
+    createOrganization(new Transaction(tx), owner.id, { name: `Club ${owner.id}`, plan: 'professional' }, new Date()),
   );
   if (language !== undefined)
     await source.query(`UPDATE clubs SET language = $2 WHERE id = $1`, [club.organization_id, language]);

@@ -105,6 +105,11 @@ export function readConfig(env: Environment = process.env) {
       smtpUrl,
       /** The mail server for bulk, such as the invitations of an import. Without it, `SMTP_URL`. */
       bulkSmtpUrl: env['BULK_SMTP_URL'] ? read.secretUrl('BULK_SMTP_URL', ['smtp:', 'smtps:']) : smtpUrl,
+      /**
+       * Warm-up: invitations that a club may send on its first day, its second day and so on, separated by commas; the others
+       * wait for the next day. `off` for none.
+       */
+      warmUp: read.counts('MAIL_WARM_UP', '200,400,800,1600,3200,6400,12800'),
       /** Sender of all mails. */
       from: read.text('MAIL_FROM', 'Club Learning <no-reply@club-learning.localhost>'),
     },
@@ -206,6 +211,14 @@ function readerOf(env: Environment, problems: string[]) {
         .filter((item) => item !== '');
       if (!items.every(accepts)) problems.push(`${name} must be a list, separated by commas, each item ${meaning}`);
       return items;
+    },
+    /** Whole numbers from 1, separated by commas; `off` for none. */
+    counts(name: string, fallback: string): readonly number[] {
+      const value = valueOf(name) ?? fallback;
+      if (value === 'off') return [];
+      if (/^[1-9]\d{0,6}(,[1-9]\d{0,6})*$/.test(value)) return value.split(',').map(Number);
+      problems.push(`${name} must be whole numbers from 1, separated by commas, or off`);
+      return [];
     },
     key(name: string, bytes: number): Secret<Buffer> {
       const value = valueOf(name);

@@ -117,12 +117,14 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         MASTER_KEY: secrets.masterKey,
         NEW_CLUB_PLAN: 'professional', // whoever tries the product here pays for nothing
         CLUBS_PER_ADMINISTRATOR: '10000',
+        MAIL_WARM_UP: 'off',
         EGRESS_ALLOWED_NETWORKS: loopback,
         EGRESS_EXTRA_CA_FILE: authorityFile,
         ...present(env, [
           'MASTER_KEY',
           'NEW_CLUB_PLAN',
           'CLUBS_PER_ADMINISTRATOR',
+          'MAIL_WARM_UP',
           'EGRESS_ALLOWED_NETWORKS',
           'EGRESS_EXTRA_CA_FILE',
         ]),

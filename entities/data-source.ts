@@ -60,6 +60,7 @@ import { StudentLevel } from './learning/student-level.ts';
 import { StudentTag } from './learning/student-tag.ts';
 import { Tag } from './learning/tag.ts';
 import { RateLimitCounter } from './limits/rate-limit-counter.ts';
+import { ClubMailDay } from './mail/club-mail-day.ts';
 import { CodeFailureCount } from './mail/code-failure-count.ts';
 import { TransactionalMail } from './mail/transactional-mail.ts';
 import { Media } from './media/media.ts';
@@ -91,6 +92,7 @@ import { FailingRows1763772000000 } from './migrations/1763772000000-failing-row
 import { Priorities1763773000000 } from './migrations/1763773000000-priorities.ts';
 import { CodeFailures1795354900000 } from './migrations/1795354900000-code-failures.ts';
 import { PendingSignUps1795354901000 } from './migrations/1795354901000-pending-sign-ups.ts';
+import { MailDays1795356000000 } from './migrations/1795356000000-mail-days.ts';
 import { OpeningPlans1795355600000 } from './migrations/1795355600000-opening-plans.ts';
 import { SessionsAndAddresses1795351000000 } from './migrations/1795351000000-sessions-and-addresses.ts';
 import { RecordedFacts1795352520000 } from './migrations/1795352520000-recorded-facts.ts';
@@ -196,6 +198,7 @@ const entities = [
   SubscriptionMark,
   TransactionalMail,
   CodeFailureCount,
+  ClubMailDay,
   UpkeepRound,
   Wake,
   WebhookAttempt,
@@ -240,6 +243,7 @@ const migrations = [
   CodeFailures1795354900000,
   PendingSignUps1795354901000,
   OpeningPlans1795355600000,
+  MailDays1795356000000,
 ];
 
 export interface DatabaseSettings {

@@ -99,6 +99,7 @@ describe('the configuration', () => {
     NEW_CLUB_PLAN: ['free', 'Trial'],
     CLUBS_PER_ADMINISTRATOR: ['0', 'many'],
     ANSWER_TICK_MS: ['-1', '6000'],
+    MAIL_WARM_UP: ['0', '10,', '10, 20', 'none', '-1'],
     WORKER_TASK_QUEUES: ['nothing', 'webhooks,Mail'],
     TEMPORAL_ADDRESS: ['temporal', 'temporal:port', 'http://temporal:7233'],
     TEMPORAL_NAMESPACE: ['club learning', 'club/learning'],
@@ -125,6 +126,12 @@ describe('the configuration', () => {
 
   it('opens new clubs on the trial, and lets an administrator own ten', () => {
     expect(readConfig(required).newClubs).to.deep.equal({ plan: 'trial', perAdministrator: 10 });
+  });
+
+  it('warms new clubs up unless it is off', () => {
+    expect(readConfig(required).mail.warmUp).to.deep.equal([200, 400, 800, 1_600, 3_200, 6_400, 12_800]);
+    expect(readConfig({ ...required, MAIL_WARM_UP: 'off' }).mail.warmUp).to.deep.equal([]);
+    expect(readConfig({ ...required, MAIL_WARM_UP: '5,10' }).mail.warmUp).to.deep.equal([5, 10]);
   });
 
   it('gives a worker all task queues unless it names some', () => {

@@ -7,6 +7,8 @@ import type { Vault } from '../../platform/infra/vault.ts';
 import { defineLease, runStep, type Claim } from '../../platform/engine/lease.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { tokenText } from './one-time-tokens.ts';
+import { takePlaceInDay } from './pace.ts';
+import type { PlanName } from '../../entities/billing/values.ts';
 import { waitAfterMailAttempt } from './schedule.policy.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
 import { mailTemplates, renderMail, type RenderedMail } from './templates.ts';
@@ -25,6 +27,8 @@ export interface MailDeps {
   vault: Vault;
   sendMail: SendMail;
   links: { classroomUrl: string; dashboardUrl: string };
+  /** Mails that a club may send on its own account on its first day, its second day and so on (DEC-65). */
+  warmUp: readonly number[];
   /** Told how each attempt ended, for metrics and log. */
   onOutcome: (outcome: MailOutcome, error?: unknown) => void;
 }
@@ -43,6 +47,10 @@ interface ClaimedMail extends Claim {
   name: string | null;
   clubName: string | null;
   clubSlug: string | null;
+  clubId: Id | null;
+  clubCreatedAt: Date | null;
+  plan: PlanName | null;
+  placedOn: string | null;
   endpointId: Id | null;
   endpointUrl: string | null;
 }
@@ -65,6 +73,7 @@ const withRecipient = `
             claimed.sealed_address AS "sealedAddress",
             CASE WHEN coalesce(student.verified_at, administrator.verified_at) IS NOT NULL
                  THEN coalesce(student.name, administrator.name) END AS name, club.name AS "clubName", club.slug AS "clubSlug",
+            club.id AS "clubId", club.created_at AS "clubCreatedAt", coalesce(plan.plan, club.opening_plan) AS plan, claimed.placed_on AS "placedOn",
             endpoint.id AS "endpointId", endpoint.url AS "endpointUrl"
        FROM claimed
        LEFT JOIN one_time_tokens token ON token.id = claimed.token_id AND token.expires_at > $2
@@ -72,6 +81,7 @@ const withRecipient = `
        LEFT JOIN administrators administrator ON administrator.id = claimed.administrator_id
        LEFT JOIN invitations invitation ON invitation.id = claimed.invitation_id
        LEFT JOIN clubs club ON club.id = claimed.club_id
+       LEFT JOIN club_plans plan ON plan.club_id = club.id
        LEFT JOIN webhook_endpoints endpoint ON endpoint.id = claimed.endpoint_id AND endpoint.deleted_at IS NULL`;
 
 async function send(deps: MailDeps, claimed: ClaimedMail, now: number): Promise<void> {
@@ -80,6 +90,7 @@ async function send(deps: MailDeps, claimed: ClaimedMail, now: number): Promise<
     deps.onOutcome('canceled');
     return record(deps.db, claimed, 'canceled', now);
   }
+  if (!(await hasPlace(deps, claimed, now))) return undefined;
   try {
     await deps.sendMail(mail);
   } catch (error) {
@@ -88,6 +99,14 @@ async function send(deps: MailDeps, claimed: ClaimedMail, now: number): Promise<
   }
   deps.onOutcome('sent');
   return record(deps.db, claimed, 'sent', now);
+}
+
+/** @returns false if the mail waits for another day, which is recorded */
+async function hasPlace(deps: MailDeps, claimed: ClaimedMail, now: number): Promise<boolean> {
+  const { clubId, clubCreatedAt, plan, placedOn, template } = claimed;
+  if (!('paced' in mailTemplates[template]) || placedOn !== null) return true;
+  if (clubId === null || clubCreatedAt === null || plan === null) return true;
+  return takePlaceInDay(deps.db, { ...claimed, clubId, clubCreatedAt, plan }, deps.warmUp, new Date(now));
 }
 
 /** @returns the mail, or undefined when there is nothing to send any more: the token is spent or gone, or the person is */

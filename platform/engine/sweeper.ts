@@ -117,6 +117,12 @@ const expiries = [
     condition: `day < ($1::timestamptz AT TIME ZONE 'UTC')::date`,
     ageMs: 0,
   },
+  {
+    table: 'club_mail_days',
+    key: 'day',
+    condition: `day < ($1::timestamptz AT TIME ZONE 'UTC')::date`,
+    ageMs: 0,
+  },
   { table: 'invitations', key: 'id', condition: 'expires_at < $1', ageMs: 0 },
   {
     table: 'transactional_mails',

@@ -158,7 +158,7 @@ async function activitiesOf(
       ...all.webhookDelivery({ deliveries }),
       ...all.endpointGate(deliveries),
     }),
-    mail: all.transactionalMail({ mails: { db, vault, sendMail, links, onOutcome() {} } }),
+    mail: all.transactionalMail({ mails: { db, vault, sendMail, links, warmUp: [], onOutcome() {} } }),
     billing: all.addOn({
       addOns: {
         db,

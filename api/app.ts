@@ -15,7 +15,7 @@ import { errorEnvelope } from './middleware/errors.ts';
 import { chargeRateLimit } from './middleware/rate-limit.ts';
 import { requestLog } from './middleware/request-log.ts';
 import { findCaller, requireCaller, requireClub, requireRole } from './middleware/session.ts';
-import { answerUnmatched } from './middleware/unmatched.ts';
+import { answerUnmatched, methodsOfOthers } from './middleware/unmatched.ts';
 import { operations } from './operations/index.ts';
 import { operatorRoutes } from './operator-routes.ts';
 import { pages } from './pages/index.ts';
@@ -25,6 +25,9 @@ import { referenceRoutes } from './reference-routes.ts';
 export function createApp(deps: ApiDeps): Koa<RequestState> {
   const contract = contractOperations();
   const router = new Router<RequestState>({ strict: true, sensitive: true });
+  const unmatched = answerUnmatched(contract) as never;
+  for (const { koaPath, methods } of methodsOfOthers(contract))
+    router.register(koaPath, methods, [chargeRateLimit(deps) as never, unmatched]);
   for (const operation of contract) {
     const binding = { operation, validators: compileValidators(operation) };
     const chain = [
@@ -52,7 +55,7 @@ export function createApp(deps: ApiDeps): Koa<RequestState> {
   app.use(operatorRoutes(deps) as never);
   app.use(referenceRoutes() as never);
   app.use(chargeRateLimit(deps) as never);
-  app.use(answerUnmatched(contract) as never);
+  app.use(unmatched);
   // What breaks after the answer has begun, as when a client goes away: nothing can be told any more.
   app.on('error', (error: unknown) => deps.log.debug({ error: describeError(error) }, 'an answer was cut off'));
   return app;

@@ -2,7 +2,7 @@
 export { Binary } from './binary.ts';
 export { EventStream, type StreamEvent } from './event-stream.ts';
 export { contractText } from './document.ts';
-export type { CallerKind } from './openapi.ts';
+export type { CallerKind, Method } from './openapi.ts';
 export { contractOperations, type ContractOperation, type FileBody, type OperationId } from './operations.ts';
 export type { BodyOf, EventBodyOf, ParamsOf, QueryOf, RecordOf, ResponseOf } from './shapes.ts';
 export { compileValidators, type Checked, type Validators } from './validators.ts';

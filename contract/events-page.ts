@@ -7,6 +7,7 @@ interface EventSchema extends SchemaObject {
   readonly required?: readonly string[];
   readonly properties?: { readonly [name: string]: EventSchema | Reference };
   readonly enum?: readonly string[];
+  readonly 'x-extensible-enum'?: readonly string[];
   readonly pattern?: string;
   readonly minimum?: number;
   readonly examples?: readonly unknown[];
@@ -76,7 +77,7 @@ interface EventReading {
 /** Every type that a delivery can carry, in the contract's order. */
 function catalogueOf(document: ContractDocument): readonly string[] {
   const schemas: Schemas = document.components.schemas;
-  const types = schema(schemas, catalogue).enum ?? [];
+  const types = valuesOf(schema(schemas, catalogue)) ?? [];
   const posted = Object.keys(document.webhooks);
   const odd = [...types.filter((type) => !posted.includes(type)), ...posted.filter((type) => !types.includes(type))];
   if (odd.length > 0) throw new Error(`In the catalogue or among the events, but not in both: ${odd.join(', ')}.`);
@@ -136,7 +137,8 @@ function typeOf(field: EventSchema | Reference, meant: EventSchema): string {
   const record = recordNameOf(field);
   if (record !== undefined) return `[${titleOf(record)}](#${anchorOf(titleOf(record))})`;
   if (isReference(field) && nameOf(field) === catalogue) return '[event type](#types)';
-  if (meant.enum) return meant.enum.map((value) => `\`${value}\``).join(', ');
+  const values = valuesOf(meant);
+  if (values) return values.map((value) => `\`${value}\``).join(', ');
   const bounds = meant.minimum === undefined ? '' : `, at least ${meant.minimum}`;
   const pattern = meant.pattern === undefined ? '' : `, \`${meant.pattern}\``;
   return `${meant.format ?? meant.type}${bounds}${pattern}`;
@@ -145,6 +147,11 @@ function typeOf(field: EventSchema | Reference, meant: EventSchema): string {
 function recordNameOf(field: EventSchema | Reference): string | undefined {
   const name = isReference(field) ? nameOf(field) : '';
   return name.startsWith(recordPrefix) ? name : undefined;
+}
+
+/** The known values of an enumeration, which may grow. */
+function valuesOf(meant: EventSchema): readonly string[] | undefined {
+  return meant.enum ?? meant['x-extensible-enum'];
 }
 
 function nameOf({ $ref }: Reference): string {

@@ -1,23 +1,54 @@
 /** What no operation answers: 405 for a known path, 404 for an unknown one; writes are charged all the same. */
-import type { ContractOperation } from '../../contract/contract.ts';
+import type { ContractOperation, Method } from '../../contract/contract.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Middleware } from './context.ts';
 
+/** A path of the contract with its methods. */
+interface KnownPath {
+  readonly path: string;
+  readonly koaPath: string;
+  readonly pattern: RegExp;
+  readonly methods: Set<Method>;
+}
+
+function pathsOf(operations: readonly ContractOperation[]): KnownPath[] {
+  const byPath = new Map<string, KnownPath>();
+  for (const { path, koaPath, method } of operations) {
+    const pattern = new RegExp(`^${path.replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&').replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+    const known = byPath.get(path) ?? { path, koaPath, pattern, methods: new Set<Method>() };
+    known.methods.add(method);
+    byPath.set(path, known);
+  }
+  return [...byPath.values()];
+}
+
+/** Whether every request to the special path would fit the general one too: `…/media/storage` and `…/media/{mediaId}`. */
+const covers = (general: KnownPath, special: KnownPath) =>
+  general.path !== special.path && general.pattern.test(special.path) && !special.pattern.test(general.path);
+
+/** @returns the methods that a special path lacks and a general one has, which would answer in its place */
+export function methodsOfOthers(operations: readonly ContractOperation[]): { koaPath: string; methods: Method[] }[] {
+  const known = pathsOf(operations);
+  return known
+    .map((special) => ({
+      koaPath: special.koaPath,
+      methods: known
+        .filter((general) => covers(general, special))
+        .flatMap(({ methods }) => [...methods])
+        .filter((method) => !special.methods.has(method)),
+    }))
+    .filter(({ methods }) => methods.length > 0);
+}
+
 /** @param operations of the contract; their paths tell which methods a path has */
 export function answerUnmatched(operations: readonly ContractOperation[]): Middleware {
-  const methodsByPath = new Map<string, { pattern: RegExp; methods: Set<string> }>();
-  for (const { path, method } of operations) {
-    const pattern = new RegExp(`^${path.replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&').replaceAll(/\{\w+\}/g, '[^/]+')}$`);
-    const known = methodsByPath.get(path) ?? { pattern, methods: new Set<string>() };
-    known.methods.add(method.toUpperCase());
-    methodsByPath.set(path, known);
-  }
-  const known = [...methodsByPath.values()];
-
+  const known = pathsOf(operations);
   return async (context) => {
-    const methods = known.filter(({ pattern }) => pattern.test(context.path)).flatMap((path) => [...path.methods]);
-    if (methods.length > 0) {
-      context.set('Allow', [...new Set(methods)].join(', '));
+    const fitting = known.filter(({ pattern }) => pattern.test(context.path));
+    const special = fitting.filter((path) => !fitting.some((other) => covers(path, other)));
+    const methods = new Set(special.flatMap((path) => [...path.methods]));
+    if (methods.size > 0) {
+      context.set('Allow', [...methods].map((method) => method.toUpperCase()).join(', '));
       throw new DomainError('method_not_allowed', `This path has no ${context.method}.`);
     }
     throw new DomainError('not_found', 'There is no such path.');

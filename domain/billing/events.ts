@@ -4,7 +4,7 @@ import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import type { EventOutcome, PlanName } from '../../entities/billing/values.ts';
+import { followedOutcomes, type EventOutcome, type PlanName } from '../../entities/billing/values.ts';
 import { planStateOf, type PlanEvent, type PlanState, type ReadEvent } from './events.policy.ts';
 
 /**
@@ -60,7 +60,7 @@ async function clubOfCustomer(tx: Transaction, customerId: string | null): Promi
   const row = await tx.one<
     Pick<BillingEvent, 'clubId'>
   >(sql`SELECT ${columns(BillingEvent, ['clubId'])} FROM billing_events
-      WHERE customer_id = ${customerId} AND club_id IS NOT NULL AND outcome IN ('applied', 'outdated') LIMIT 1`);
+      WHERE customer_id = ${customerId} AND club_id IS NOT NULL AND outcome = ANY (${followedOutcomes}) LIMIT 1`);
   return row?.clubId ?? undefined;
 }
 
@@ -100,7 +100,7 @@ const planEventColumns = columns(BillingEvent, [
 
 function eventsOf(tx: Transaction, clubId: Id): Promise<PlanEvent[]> {
   return tx.rows<PlanEvent>(
-    sql`SELECT ${planEventColumns} FROM billing_events WHERE club_id = ${clubId} AND outcome IN ('applied', 'outdated')`,
+    sql`SELECT ${planEventColumns} FROM billing_events WHERE club_id = ${clubId} AND outcome = ANY (${followedOutcomes})`,
   );
 }
 

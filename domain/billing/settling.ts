@@ -9,7 +9,7 @@ import { AddOn } from '../../entities/billing/add-on.ts';
 import { defineLease, ignoreLostLease, runStep, type Claim } from '../../platform/engine/lease.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 import { addOnLeaseSeconds, chargesUntilMs, waitAfterCharge } from './add-ons.policy.ts';
-import type { AddOnStatus } from '../../entities/billing/values.ts';
+import type { AddOnKind, AddOnStatus } from '../../entities/billing/values.ts';
 import type { ChargeOutcome, PaymentProcessor } from '../../platform/infra/payments.ts';
 
 export interface AddOnDeps {
@@ -30,6 +30,8 @@ export interface ClaimedAddOn extends Claim {
   customerId: string;
   subscriptionId: string | null;
   paymentMethodId: string | null;
+  kind: AddOnKind;
+  quantity: number;
   createdAt: Date;
 }
 
@@ -43,6 +45,8 @@ export const claimColumns = columns(AddOn, [
   'currency',
   'customerId',
   'paymentMethodId',
+  'kind',
+  'quantity',
   'createdAt',
 ]).and<{ subscriptionId: string | null }>(
   sql`(SELECT subscription_id FROM club_plans WHERE club_plans.club_id = add_ons.club_id) AS "subscriptionId"`,
@@ -84,7 +88,8 @@ async function chargeOnce({ db, processor }: AddOnDeps, claimed: ClaimedAddOn, n
   if (!processor) return { result: 'unknown', code: 'not_configured' };
   const { id: addOnId, customerId, createdAt } = claimed;
   try {
-    const earlier = claimed.attemptCount > 1 ? await processor.findCharge(customerId, addOnId) : undefined;
+    // Also at the first attempt: a failover to a replica that lagged may have lost the row of an earlier one (BILL-6).
+    const earlier = await processor.findCharge(customerId, addOnId);
     if (earlier) return earlier;
     if (now.getTime() - createdAt.getTime() > chargesUntilMs) return { result: 'declined' };
     const paymentMethodId =

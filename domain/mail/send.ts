@@ -5,6 +5,9 @@ import type { Id } from '../../platform/core/ids.ts';
 import { holdsWebAddress } from '../../platform/core/text.policy.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import { defineLease, runStep, type Claim } from '../../platform/engine/lease.ts';
+import { Club } from '../../entities/clubs/club.ts';
+import { OneTimeToken } from '../../entities/identity/one-time-token.ts';
+import { WebhookEndpoint } from '../../entities/webhooks/webhook-endpoint.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { tokenText } from './one-time-tokens.ts';
 import { takePlaceInDay } from './pace.ts';
@@ -67,14 +70,20 @@ export function sendTransactionalMail(deps: MailDeps, id: Id, now: number): Prom
   });
 }
 
+const claimedColumns = columns(
+  TransactionalMail,
+  ['id', 'fence', 'attemptCount', 'template', 'sealedAddress', 'placedOn'],
+  'claimed',
+)
+  .and(columns(OneTimeToken, { tokenId: 'id' }, 'token'))
+  .and(columns(Club, { clubId: 'id', clubName: 'name', clubSlug: 'slug', clubCreatedAt: 'createdAt' }, 'club'))
+  .and(columns(WebhookEndpoint, { endpointId: 'id', endpointUrl: 'url' }, 'endpoint'));
+
 const withRecipient = `
-     SELECT claimed.id, claimed.fence, claimed.attempt_count AS "attemptCount", claimed.template, token.id AS "tokenId",
+     SELECT ${claimedColumns.render([])},
             coalesce(student.email, administrator.email, invitation.email) AS email,
-            claimed.sealed_address AS "sealedAddress",
             CASE WHEN coalesce(student.verified_at, administrator.verified_at) IS NOT NULL
-                 THEN coalesce(student.name, administrator.name) END AS name, club.name AS "clubName", club.slug AS "clubSlug",
-            club.id AS "clubId", club.created_at AS "clubCreatedAt", coalesce(plan.plan, club.opening_plan) AS plan, claimed.placed_on AS "placedOn",
-            endpoint.id AS "endpointId", endpoint.url AS "endpointUrl"
+                 THEN coalesce(student.name, administrator.name) END AS name, coalesce(plan.plan, club.opening_plan) AS plan
        FROM claimed
        LEFT JOIN one_time_tokens token ON token.id = claimed.token_id AND token.expires_at > $2
        LEFT JOIN students student ON student.id = claimed.student_id

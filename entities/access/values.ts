@@ -28,6 +28,10 @@ export type ImportStatus = (typeof importStatuses)[number];
 export const endedImportStatuses = ['completed', 'failed', 'canceled'] as const satisfies readonly ImportStatus[];
 export type EndedImportStatus = (typeof endedImportStatuses)[number];
 
+export const openImportStatuses: readonly ImportStatus[] = importStatuses.filter(
+  (status) => !endedImportStatuses.some((ended) => ended === status),
+);
+
 /** Why an import as a whole failed. */
 export type ImportError =
   | 'upload_interrupted' // the body did not arrive whole

@@ -13,6 +13,9 @@ export type SourceStatus = (typeof sourceStatuses)[number];
 export const answerStatuses = ['generating', 'complete', 'truncated', 'refused', 'failed'] as const;
 export type AnswerStatus = (typeof answerStatuses)[number];
 
+/** Answers that later questions of the conversation build on. */
+export const usableAnswerStatuses = ['complete', 'truncated'] as const satisfies readonly AnswerStatus[];
+
 /** How a request to the model ended; null in the row while nobody knows. `abandoned`: no outcome was recorded. */
 export const callOutcomes = ['answered', 'failed', 'abandoned'] as const;
 export type CallOutcome = (typeof callOutcomes)[number];

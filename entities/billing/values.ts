@@ -31,3 +31,6 @@ export const eventOutcomes = [
   'customer_of_another_club',
 ] as const;
 export type EventOutcome = (typeof eventOutcomes)[number];
+
+/** Outcomes of events that the club's plan follows from. */
+export const followedOutcomes = ['applied', 'outdated'] as const satisfies readonly EventOutcome[];

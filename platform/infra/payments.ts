@@ -9,7 +9,25 @@ export type ChargeOutcome =
   | { result: 'declined' }
   | { result: 'unknown'; code: string };
 
-export interface Charge {
+/** What a charge is for: the processor keeps it with the payment, so that a lost purchase can be written again. */
+export interface Bought {
+  kind: string;
+  quantity: number;
+}
+
+/** A payment for an add-on that the processor knows. */
+export interface MadeCharge extends Bought {
+  addOnId: Id;
+  clubId: Id;
+  customerId: string;
+  /** In the smallest unit of the currency. */
+  amount: number;
+  currency: string;
+  /** When it was made, by the processor's clock. */
+  madeAt: Date;
+}
+
+export interface Charge extends Bought {
   addOnId: Id;
   clubId: Id;
   customerId: string;
@@ -33,6 +51,11 @@ export interface PaymentProcessor {
    * @throws Stripe.errors.StripeError
    */
   findCharge: (customerId: string, addOnId: Id) => Promise<ChargeOutcome | undefined>;
+  /**
+   * All payments for add-ons that were made since then and are paid, newest first.
+   * @throws Stripe.errors.StripeError
+   */
+  paidSince: (since: Date) => AsyncIterable<MadeCharge>;
 }
 
 /** How long one call may take: a charge takes a few seconds, and a caller of the API waits for it. */
@@ -68,7 +91,7 @@ function processorAt(secretKey: Secret, url: URL): PaymentProcessor {
       return customer.deleted ? undefined : idOf(customer.invoice_settings.default_payment_method);
     },
 
-    async charge({ addOnId, clubId, customerId, paymentMethodId, amount, currency }) {
+    async charge({ addOnId, clubId, customerId, paymentMethodId, amount, currency, kind, quantity }) {
       try {
         const payment = await stripe.paymentIntents.create(
           {
@@ -78,7 +101,7 @@ function processorAt(secretKey: Secret, url: URL): PaymentProcessor {
             payment_method: paymentMethodId,
             off_session: true,
             confirm: true,
-            metadata: { add_on_id: addOnId, club_id: clubId },
+            metadata: { add_on_id: addOnId, club_id: clubId, kind, quantity: String(quantity) },
           },
           { idempotencyKey: addOnId },
         );
@@ -92,6 +115,25 @@ function processorAt(secretKey: Secret, url: URL): PaymentProcessor {
       for await (const payment of stripe.paymentIntents.list({ customer: customerId, limit: 100 }))
         if (payment.metadata['add_on_id'] === addOnId) return outcomeOf(payment);
       return undefined;
+    },
+
+    async *paidSince(since) {
+      const created = { gte: Math.floor(since.getTime() / 1_000) };
+      for await (const payment of stripe.paymentIntents.list({ created, limit: 100 })) {
+        const customerId = idOf(payment.customer);
+        const { add_on_id: addOnId, club_id: clubId, kind, quantity } = payment.metadata;
+        if (payment.status !== 'succeeded' || !customerId || !addOnId || !clubId || !kind) continue;
+        yield {
+          addOnId,
+          clubId,
+          customerId,
+          kind,
+          quantity: Number(quantity),
+          amount: payment.amount,
+          currency: payment.currency,
+          madeAt: new Date(payment.created * 1_000),
+        };
+      }
     },
   };
 }

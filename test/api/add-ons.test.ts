@@ -2,6 +2,10 @@ import { Queries } from '../../platform/infra/postgres/database.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { readClubPlan } from '../../domain/billing/club-plan.ts';
+import { reconcileCharges } from '../../domain/billing/reconciling.ts';
+import { settleAddOn } from '../../domain/billing/settling.ts';
+import { createPaymentProcessor } from '../../platform/infra/payments.ts';
+import { Secret } from '../../platform/core/secret.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { addOnRow } from '../toolkit/assert/billing.ts';
 import { wakesOfAddOn } from '../toolkit/assert/wakes.ts';
@@ -9,7 +13,7 @@ import { call, callAt, expectError, type Answer } from '../toolkit/drive/api.ts'
 import { serveApp, type ServedApp } from '../toolkit/stack/app.ts';
 import { buildAddOn, buildPlan } from '../toolkit/builders/billing.ts';
 import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
-import { columnsHolding, rowCounts, testDeps } from '../toolkit/stack/database.ts';
+import { columnsHolding, rowCounts, testDatabase, testDeps } from '../toolkit/stack/database.ts';
 import { startStripe, type StripeServer } from '../toolkit/fakes/stripe-server.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 
@@ -145,6 +149,43 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
         expect(await addOnRow(id)).to.include({ attempt_count: 1, lease_until: null });
       });
     }
+  });
+
+  describe('after a failover to a replica that lagged (BILL-6)', () => {
+    /** What was committed last is gone, and the processor still has the payment. */
+    const lose = async (id: Id) => {
+      const source = await testDatabase();
+      await source.query(`DELETE FROM add_ons WHERE id = $1`, [id]);
+      await source.query(`DELETE FROM wakes WHERE subject_id = $1`, [id]);
+    };
+
+    it('a purchase that is asked for again finds its payment, also when its idempotency key is forgotten', async () => {
+      const id = newId();
+      await buy(id);
+      await lose(id);
+      stripe.forgetKeys();
+      const { status, body } = await buy(id);
+      expect([status, body.data.status]).to.deep.equal([201, 'active']);
+      expect(stripe.payments).to.have.length(1);
+    });
+
+    it('a reconciliation writes lost purchases again by their ids, once, and charges nothing', async () => {
+      const [lost, kept] = [newId(), newId()];
+      const before = (await buy(lost, { kind: 'storage', quantity: 3 })).body.data;
+      await buy(kept);
+      await lose(lost);
+      const { db } = await testDeps();
+      const processor = createPaymentProcessor({ secretKey: new Secret(stripe.secretKey), apiUrl: stripe.url });
+      const reconcile = () => reconcileCharges({ db, processor }, new Date(Date.now() - 3_600_000), new Date());
+      expect(await reconcile()).to.deep.equal([lost]);
+      expect(await reconcile()).to.deep.equal([]);
+      expect(await wakesOfAddOn(lost)).to.deep.equal(['addOn']);
+      expect(await settleAddOn({ db, processor }, lost, Date.now())).to.deep.equal({ done: true, outcome: 'active' });
+      const [again] = (await list()).data.filter((addOn) => 'id' in addOn && addOn.id === lost);
+      const { created_at: _, settled_at: __, ...bought } = before;
+      expect(again).to.deep.include(bought);
+      expect(stripe.payments).to.have.length(2);
+    });
   });
 
   describe('402', () => {

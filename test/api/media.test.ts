@@ -21,6 +21,7 @@ import {
   type Uploader,
   uploadFile,
 } from '../toolkit/drive/media.ts';
+import { withClockStopped } from '../toolkit/fakes/timers.ts';
 import { columnsHolding, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 
 const page = 'application/vnd.openxmlformats-officedocument.';
@@ -174,6 +175,28 @@ describe('media', () => {
       const stored = await fetch((await read(media.id)).download_url ?? '');
       expect(Buffer.from(await stored.arrayBuffer()).equals(notes.bytes)).to.equal(true);
     });
+  });
+
+  it('an address of an upload takes no file once it has expired; another one is to be reserved', async () => {
+    const late = await withClockStopped(() => reserve(uploader, notes), Date.now() - 15 * 60_000 - 1_000);
+    expect(Date.parse(late.upload.expires_at)).to.be.below(Date.now());
+    expect(await put(late.upload, notes.bytes)).to.equal(403);
+    expect(await filesOf(club)).to.deep.equal([]);
+    expectError(await completing(uploader, late.media.id), 'upload_missing');
+    expect((await read(late.media.id)).status).to.equal('uploading');
+    const inTime = await withClockStopped(() => reserve(uploader, notes), Date.now() - 14 * 60_000);
+    expect(await put(inTime.upload, notes.bytes)).to.equal(200);
+  });
+
+  it('preview_url and download_url are signed for each answer and stored nowhere (MED-8)', async () => {
+    const ready = await uploadFile(uploader, notes);
+    const shown = await read(ready.id);
+    for (const url of [shown.preview_url, shown.download_url, ready.preview_url]) {
+      const signature = new URL(url ?? '').searchParams.get('X-Amz-Signature') ?? '';
+      expect(signature).to.match(/^[0-9a-f]{64}$/);
+      expect(await columnsHolding(signature)).to.deep.equal([]);
+    }
+    expect(await columnsHolding('X-Amz-Signature')).to.deep.equal([]);
   });
 
   describe('POST /v1/clubs/{clubId}/media/{mediaId}/complete', () => {

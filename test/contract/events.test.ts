@@ -3,11 +3,14 @@ import { Queries } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { contractDocument } from '../../contract/document.ts';
 import { isObject, isReference, type JsonObject } from '../../contract/openapi.ts';
+import { closedDocument } from '../../contract/published-schemas.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { eventTypes } from '../../platform/core/event-types.ts';
 import { assembleBody, assembleTestBody } from '../../domain/webhooks/events/bodies.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 import { eventFaults } from '../toolkit/assert/contract-schemas.ts';
+
+const closed = closedDocument(contractDocument);
 
 /** A place of a body: every schema that holds for it, together. */
 interface Level {
@@ -32,9 +35,7 @@ const unknownWords = [
 function together(schema: unknown): JsonObject[] {
   if (!isObject(schema)) throw new TypeError('A schema is an object.');
   for (const word of unknownWords) if (word in schema) throw new TypeError(`${word} is not looked into.`);
-  const target = isReference(schema)
-    ? contractDocument.components.schemas[schema.$ref.split('/').at(-1) ?? '']
-    : undefined;
+  const target = isReference(schema) ? closed.components.schemas[schema.$ref.split('/').at(-1) ?? ''] : undefined;
   const parts = Array.isArray(schema['allOf']) ? schema['allOf'] : [];
   return [schema, ...[...(target ? [target] : []), ...parts].flatMap(together)];
 }
@@ -52,7 +53,7 @@ function levelsIn({ path, schemas }: Level): Level[] {
 }
 
 const levelsOf = (type: string): Level[] => {
-  const content = contractDocument.webhooks[type]?.post.requestBody?.content['application/json'];
+  const content = closed.webhooks[type]?.post.requestBody?.content['application/json'];
   return levelsIn({ path: '', schemas: together(isObject(content) ? content['schema'] : undefined) });
 };
 

@@ -4,6 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { compileValidators, contractOperations } from '../../contract/contract.ts';
 import { contractDocument } from '../../contract/document.ts';
+import { closedDocument } from '../../contract/published-schemas.ts';
 import { isObject, type JsonObject } from '../../contract/openapi.ts';
 
 interface Example {
@@ -41,7 +42,7 @@ function listOf(value: unknown): readonly unknown[] {
 
 const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv);
-ajv.addSchema(contractDocument, 'document');
+ajv.addSchema(closedDocument(contractDocument), 'document');
 
 function faultsOf({ pointer, value }: Example): string[] {
   const validate = ajv.getSchema(`document#${encodeURI(pointer)}`);

@@ -2,11 +2,13 @@
 import { expect } from 'chai';
 import { contractDocument } from '../../contract/document.ts';
 import { isObject, type SchemaObject } from '../../contract/openapi.ts';
+import { closedDocument } from '../../contract/published-schemas.ts';
 import { eventTypes } from '../../platform/core/event-types.ts';
 import { roles } from '../../entities/clubs/values.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 
-const { schemas } = contractDocument.components;
+/** As closed as the sources: the published document is open in answers (VER-4). */
+const { schemas } = closedDocument(contractDocument).components;
 
 /**
  * The records of the rules, `field type`, with `!` after a field that is always there. `[T]` is an array of T. Where

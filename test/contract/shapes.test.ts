@@ -1,6 +1,7 @@
 /** The types that handlers are written against. What is asserted here is asserted by the compiler: a wrong type fails the type check. */
 import { expect } from 'chai';
-import type { BodyOf, EventBodyOf, ParamsOf, QueryOf, ResponseOf } from '../../contract/contract.ts';
+import type { components } from '../../contract/generated/client-types.ts';
+import type { BodyOf, EventBodyOf, ParamsOf, QueryOf, RecordOf, ResponseOf } from '../../contract/contract.ts';
 
 describe('types of the contract', () => {
   it('a checked query has page, page size and only its own filters', () => {
@@ -42,5 +43,16 @@ describe('types of the contract', () => {
     // @ts-expect-error the type is the event's own
     const other: EventBodyOf<'student.removed'>['type'] = 'student.created';
     expect([removed, named, other]).to.have.length(3);
+  });
+
+  it('enumerations that may grow accept any text in a client, and their values alone in the service (VER-4)', () => {
+    const tomorrow: components['schemas']['Role'] = 'janitor';
+    const asked: components['schemas']['RoleInput'] = 'editor';
+    // @ts-expect-error a request names a known role
+    const refused: components['schemas']['RoleInput'] = 'janitor';
+    // @ts-expect-error the service answers with known roles
+    const ours: RecordOf<'Role'> = 'janitor';
+    const fixed: components['schemas']['AgentMessageRole'] = 'user';
+    expect([tomorrow, asked, refused, ours, fixed]).to.have.length(5);
   });
 });

@@ -113,7 +113,16 @@ describe('add-on, with time skipped', function () {
     const row = await abandoned(clubId);
     const { amount, currency } = { amount: 1_000, currency: 'usd' };
     const customerId = `cus_${clubId}`;
-    await processor.charge({ addOnId: row.id, clubId, customerId, paymentMethodId: 'pm_card', amount, currency });
+    const bought = { kind: 'students', quantity: 1 };
+    await processor.charge({
+      ...bought,
+      addOnId: row.id,
+      clubId,
+      customerId,
+      paymentMethodId: 'pm_card',
+      amount,
+      currency,
+    });
     expect(await (await start(row)).result()).to.equal('active');
     expect(stripe.payments).to.have.length(1);
   });

@@ -16,6 +16,7 @@ import { lockCohortForShare } from '../enrollments/cohorts.ts';
 
 type DeliveryRecord = RecordOf<'Delivery'>;
 type Opening = RecordOf<'DeliveryOpening'>;
+type GivenOpening = RecordOf<'DeliveryOpeningInput'>;
 
 /** The records that a delivery may open, by its kind. */
 const openable: Readonly<Record<DeliveryKind, EntityTarget<{ id: Id; clubId: Id }>>> = { course: Course, agent: Agent };
@@ -41,7 +42,7 @@ export function presentOpening(row: OpeningRow): Opening {
   return { kind: row.kind, course_id: row.courseId, ...(row.cohortId !== null && { cohort_id: row.cohortId }) };
 }
 
-function rowOf(opens: Opening): OpeningRow {
+function rowOf(opens: GivenOpening): OpeningRow {
   if (opens.kind === 'agent')
     return { kind: opens.kind, courseId: null, cohortId: null, agentId: opens.agent_id.toLowerCase() };
   const [courseId, cohortId] = [opens.course_id.toLowerCase(), opens.cohort_id?.toLowerCase() ?? null];
@@ -88,7 +89,7 @@ export async function findDelivery(db: Queries, clubId: Id, deliveryId: Id): Pro
 export async function createDelivery(
   { db }: DatabaseDeps,
   clubId: Id,
-  input: { name: string; opens: Opening; free?: boolean; access_days?: number },
+  input: { name: string; opens: GivenOpening; free?: boolean; access_days?: number },
   now: Date,
 ): Promise<DeliveryRecord> {
   return db.transaction(async (tx) => {
@@ -121,7 +122,7 @@ export async function updateDelivery(
   { db }: DatabaseDeps,
   clubId: Id,
   deliveryId: Id,
-  input: { name?: string; opens?: Opening; free?: boolean; access_days?: number },
+  input: { name?: string; opens?: GivenOpening; free?: boolean; access_days?: number },
   now: Date,
 ): Promise<DeliveryRecord> {
   return db.transaction(async (tx) => {

@@ -1,4 +1,5 @@
-/** Whom an open import does not bring back: students who are removed before it comes to their row. */
+/** Students removed during an import, who must not be recreated: their addresses are noted with it. */
+import { openImportStatuses } from '../../../entities/access/values.ts';
 import { StudentImportAddress } from '../../../entities/access/student-import-address.ts';
 import { addressKeyOf } from '../../../platform/infra/address-keys.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -16,7 +17,7 @@ export async function noteAddressLeft(
   { clubId, studentId, email }: { clubId: Id; studentId: Id; email: string },
 ): Promise<void> {
   await tx.run(sql`INSERT INTO student_import_addresses (import_id, address_key, student_id)
-     SELECT id, ${addressKeyOf(vault, email)}, ${studentId} FROM student_imports WHERE club_id = ${clubId} AND status IN ('uploading', 'pending', 'running')
+     SELECT id, ${addressKeyOf(vault, email)}, ${studentId} FROM student_imports WHERE club_id = ${clubId} AND status = ANY (${openImportStatuses})
      ON CONFLICT DO NOTHING`);
 }
 

@@ -1,4 +1,5 @@
 /** What a conversation brings into the next prompt: the same for who reserves what it may cost and for who builds it. */
+import { usableAnswerStatuses } from '../../../entities/agents/values.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -12,7 +13,7 @@ export async function historyOf(db: Queries, conversationId: Id): Promise<Turn[]
   const newestFirst = await db.rows<Turn>(
     sql`SELECT question.content AS question, answer.content AS answer
           FROM agent_questions question JOIN agent_answers answer ON answer.question_id = question.id
-         WHERE question.conversation_id = ${conversationId} AND answer.status IN ('complete', 'truncated') AND answer.content <> ''
+         WHERE question.conversation_id = ${conversationId} AND answer.status = ANY (${usableAnswerStatuses}) AND answer.content <> ''
          ORDER BY question.asked_at DESC, question.id DESC LIMIT ${promptBounds.historyTurns}`,
   );
   return turnsThatFit(newestFirst);

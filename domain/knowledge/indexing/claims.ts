@@ -1,6 +1,6 @@
 /** Claiming a source: who indexes it, for how long, and what they find when somebody else has changed it meanwhile. */
 import type { Database, Queries } from '../../../platform/infra/postgres/database.ts';
-import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { SourceKind } from '../../../entities/agents/values.ts';
 import { AgentSource } from '../../../entities/agents/agent-source.ts';
@@ -28,14 +28,18 @@ const lease = defineLease(AgentSource, {
   stamps: 'updatedAt',
 });
 
+const claimColumns = columns(AgentSource, {
+  sourceId: 'id',
+  clubId: 'clubId',
+  kind: 'kind',
+  fence: 'fence',
+  version: 'wantedVersion',
+  attempt: 'attempts',
+});
+
 /** @param now Unix milliseconds @returns undefined where it is not due, or claimed by a worker that lives */
 export function claimSource({ source }: Database, sourceId: Id, now: number): Promise<Claim | undefined> {
-  return lease.claim<Claim>(
-    source,
-    sourceId,
-    now,
-    `SELECT id AS "sourceId", club_id AS "clubId", kind, fence, wanted_version AS version, attempts AS attempt FROM claimed`,
-  );
+  return lease.claim<Claim>(source, sourceId, now, `SELECT ${claimColumns.render([])} FROM claimed`);
 }
 
 export interface HeldClaim {

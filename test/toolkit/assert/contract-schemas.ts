@@ -2,10 +2,11 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { contractDocument } from '../../../contract/document.ts';
+import { closedDocument } from '../../../contract/published-schemas.ts';
 
 const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv);
-ajv.addSchema(contractDocument, 'contract');
+ajv.addSchema(closedDocument(contractDocument), 'contract');
 
 /** @returns what the contract's body of this event type does not allow in it; nothing where it is as declared */
 export function eventFaults(type: string, body: unknown): string[] {

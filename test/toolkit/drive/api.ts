@@ -129,8 +129,11 @@ const contract = contractOperations().map((operation) => ({
 
 function holdAgainstContract(method: string, path: string, status: number, body: unknown, type?: string): void {
   const [pathname = ''] = path.split('?');
-  const known = contract.find(
-    ({ operation, pattern }) => operation.method === method.toLowerCase() && pattern.test(pathname),
+  // Of `media/storage` and `media/{mediaId}` the path without a parameter answers.
+  const fitting = contract.filter(({ pattern }) => pattern.test(pathname));
+  const fewest = Math.min(...fitting.map(({ operation }) => operation.pathParameters.length));
+  const known = fitting.find(
+    ({ operation }) => operation.method === method.toLowerCase() && operation.pathParameters.length === fewest,
   );
   if (!known) return;
   const faults = known.validators.response(status, body, type);

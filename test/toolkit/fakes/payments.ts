@@ -7,6 +7,7 @@ export function fakePaymentProcessor(outcomes: readonly ChargeOutcome[]): Paymen
   return {
     paymentMethodOf: () => Promise.resolve('pm_card'),
     findCharge: () => Promise.resolve(undefined),
+    paidSince: async function* () {},
     charge: ({ addOnId }) => Promise.resolve(left.shift() ?? { result: 'paid', paymentId: `pi_${addOnId}` }),
   };
 }

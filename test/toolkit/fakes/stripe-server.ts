@@ -51,6 +51,8 @@ export interface StripeServer {
   paymentMethods: Map<string, string>;
   /** Those that were paid, of one add-on. */
   paidFor(addOnId: string): TestPayment[];
+  /** The processor keeps idempotency keys for a day. */
+  forgetKeys(): void;
   stop(): Promise<void>;
 }
 
@@ -75,6 +77,7 @@ export async function startStripe(): Promise<StripeServer> {
     fates: [] as Fate[],
     delayMs: 0,
     up: true,
+    forgetKeys: () => kept.clear(),
     paymentMethods: new Map<string, string>(),
     paidFor: (addOnId: string) =>
       stripe.payments.filter(({ status, metadata }) => status === 'succeeded' && metadata['add_on_id'] === addOnId),
@@ -136,7 +139,10 @@ export async function startStripe(): Promise<StripeServer> {
     if (kind === 'customers')
       return { status: 200, body: { id, object: 'customer', invoice_settings: { default_payment_method: method } } };
     if (path !== '/v1/payment_intents') return failure(404, 'invalid_request_error');
-    const data = stripe.payments.filter(({ customer }) => customer === query.get('customer'));
+    const [of, since] = [query.get('customer'), Number(query.get('created[gte]') ?? 0)];
+    const data = stripe.payments.filter(
+      ({ customer, created }) => (of === null || customer === of) && created >= since,
+    );
     return { status: 200, body: { object: 'list', url: path, has_more: false, data } };
   }
 

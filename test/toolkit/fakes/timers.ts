@@ -24,9 +24,10 @@ export async function withTimersStopped(
  * Lets the clocks of this process stand still, `Date` and `performance.now`: windows, lifetimes and the times that work
  * takes then do not depend on how fast the machine is. The API's clock stands still with them; what a test adds to that clock
  * still counts. Timers and Postgres go on.
+ * @param at where `Date` stands, in Unix milliseconds; now if absent
  */
-export async function withClockStopped<T>(work: (now: number) => Promise<T>): Promise<T> {
-  const { now, goOn } = stopClock();
+export async function withClockStopped<T>(work: (now: number) => Promise<T>, at = Date.now()): Promise<T> {
+  const { now, goOn } = stopClock(at);
   try {
     return await work(now);
   } finally {
@@ -43,8 +44,8 @@ export function useStoppedClock(): void {
   afterEach('let the clocks go on', () => goOn());
 }
 
-function stopClock(): { now: number; goOn: () => void } {
-  const [now, elapsed] = [Date.now(), performance.now()];
+function stopClock(now = Date.now()): { now: number; goOn: () => void } {
+  const elapsed = performance.now();
   mock.timers.enable({ apis: ['Date'], now });
   const passed = mock.method(performance, 'now', () => elapsed);
   return {

@@ -31,16 +31,17 @@ export interface PagedList<Row> {
   total?: number | (() => Promise<number>);
 }
 
-/** Counts the list, then reads one page of it. */
+/** Reads one page of the list, and counts the list where the page does not tell how long it is. */
 export async function listPage<Row>(
   db: Queries,
   request: PageRequest,
-  { columns, from, orderBy, counted = from, total = () => count(db, counted) }: PagedList<Row>,
+  { columns, from, orderBy, counted = from, total }: PagedList<Row>,
 ): Promise<Page<Row>> {
   const { limit, offset } = windowOf(request);
-  const all = typeof total === 'number' ? total : await total();
   const rows = await db.rows<Row>(sql`SELECT ${columns} ${from} ORDER BY ${orderBy} LIMIT ${limit} OFFSET ${offset}`);
-  return { rows, total: all };
+  if (total !== undefined) return { rows, total: typeof total === 'number' ? total : await total() };
+  const endsHere = rows.length < limit && (rows.length > 0 || offset === 0);
+  return { rows, total: endsHere ? offset + rows.length : await count(db, counted) };
 }
 
 async function count(db: Queries, from: Sql): Promise<number> {

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { Club } from '../../../../entities/clubs/club.ts';
 import type { Database } from '../../../../platform/infra/postgres/database.ts';
 import { listPage } from '../../../../platform/infra/postgres/lists/page.ts';
+import { sqlStateOf } from '../../../../platform/infra/postgres/errors.ts';
 import { prepared } from '../../../../platform/infra/postgres/prepared.ts';
 import { columns, selection, sql } from '../../../../platform/infra/postgres/sql.ts';
 import { buildClub } from '../../../toolkit/builders/clubs.ts';
@@ -82,5 +83,20 @@ describe('Queries', () => {
     expect(await list({ counted })).to.deep.equal({ rows, total: 7 });
     expect(await list({ counted, total: 5 })).to.deep.equal({ rows, total: 5 });
     expect(await list({ total: async () => 0 })).to.deep.equal({ rows, total: 0 });
+  });
+
+  it('does not count a list that ends on the page', async () => {
+    const uncountable = { columns: selection<{ n: number }>(sql`n`), orderBy: sql`n`, counted: sql`FROM nowhere` };
+    const upTo = (length: number) => ({ ...uncountable, from: sql`FROM generate_series(1, ${length}::int) AS n` });
+    expect(await listPage(db, { page: 2, page_size: 3 }, upTo(5))).to.deep.equal({
+      rows: [{ n: 4 }, { n: 5 }],
+      total: 5,
+    });
+    expect(await listPage(db, { page: 1, page_size: 3 }, upTo(0))).to.deep.equal({ rows: [], total: 0 });
+    for (const page of [2, 3])
+      // a full page, and one beyond the end, do not tell
+      expect(sqlStateOf(await listPage(db, { page, page_size: 3 }, upTo(6)).catch((error: unknown) => error))).to.equal(
+        '42P01',
+      );
   });
 });

@@ -1,0 +1,146 @@
+/** The contract as it is published: open answers, closed requests (VER-4), and no gap for its readers. */
+import { expect } from 'chai';
+import { compileValidators, contractOperations } from '../../contract/contract.ts';
+import { contractDocument } from '../../contract/document.ts';
+import { dereference, isObject, methods, type JsonObject, type ResponseObject } from '../../contract/openapi.ts';
+
+const { paths, webhooks, components } = contractDocument;
+const { schemas } = components;
+const operations = contractOperations();
+const objects = Object.entries(paths).flatMap(([path, item]) =>
+  methods.flatMap((method) => {
+    const operation = item[method];
+    return operation ? [{ path, operation }] : [];
+  }),
+);
+
+interface Place {
+  readonly at: string;
+  readonly schema: JsonObject;
+}
+
+/** Every schema that the part leads to, each named one once. */
+function placesIn(part: unknown, at: string, met = new Set<string>()): Place[] {
+  if (!isObject(part)) return [];
+  const { $ref } = part;
+  if (typeof $ref === 'string') {
+    const [, kind = '', name = ''] = /^#\/components\/(\w+)\/(.+)$/.exec($ref) ?? [];
+    if (met.has($ref)) return [];
+    met.add($ref);
+    return placesIn((components as unknown as Record<string, JsonObject>)[kind]?.[name], name, met);
+  }
+  const isSchema = ['type', 'properties', 'oneOf', 'allOf', 'const'].some((word) => word in part);
+  const inside = Object.entries(part).filter(([key]) => !['example', 'examples', 'x-codes'].includes(key));
+  return [
+    ...(isSchema && !('in' in part) ? [{ at, schema: part }] : []),
+    ...inside.flatMap(([key, child]) => placesIn(child, key === 'properties' ? at : `${at}/${key}`, met)),
+  ];
+}
+
+const answers = [
+  ...placesIn(
+    objects.map(({ operation }) => operation.responses),
+    'responses',
+  ),
+  ...placesIn(webhooks, 'webhooks'),
+];
+const requests = placesIn(
+  objects.map(({ operation }) => [operation.parameters, operation.requestBody]),
+  'requests',
+);
+
+/** Lists of states that clients branch on. Nothing is added to them within a major version. */
+const fixed = [
+  'AgentMessageRole',
+  'AgentMessageStatus',
+  'AssignmentSubmissionStatus',
+  'AutomationCondition/match',
+  'CampaignDeliveryStatus',
+  'EnrollmentStatus',
+  'EventEnrollment/status',
+  'MediaStatus',
+  'MediaVisibility',
+  'UploadDescriptor/method',
+  'WebhookDeliveryStatus',
+  'WebhookEndpointStatus',
+];
+
+describe('the published contract', () => {
+  it('is open in answers: no object refuses a field that it does not name (VER-4)', () => {
+    const closed = answers.filter(
+      ({ schema }) => schema['additionalProperties'] === false || schema['unevaluatedProperties'] === false,
+    );
+    expect(answers).to.have.length.above(1_000);
+    expect(closed.map(({ at }) => at)).to.deep.equal([]);
+  });
+
+  it('is closed in requests: every object but the notices refuses it', () => {
+    const open = requests.filter(
+      ({ schema }) => isObject(schema['properties']) && !schema['oneOf'] && schema['additionalProperties'] !== false,
+    );
+    expect(requests).to.have.length.above(200);
+    expect(open.map(({ at }) => at)).to.deep.equal([]);
+  });
+
+  it('lets enumerations of answers grow, and says so, except lists of states that are fixed (VER-4)', () => {
+    const lists = answers.filter(({ schema }) => Array.isArray(schema['enum']));
+    expect(lists.map(({ at }) => at).toSorted()).to.deep.equal(fixed);
+    const growing = answers.filter(({ schema }) => Array.isArray(schema['x-extensible-enum']));
+    expect(growing).to.have.length.above(40);
+    for (const { at, schema } of growing)
+      expect(schema['description'], at).to.match(/accept those that you do not know/);
+  });
+
+  it('names the values of enumerations in requests', () => {
+    for (const { at, schema } of requests) expect(schema, at).not.to.have.any.keys('x-extensible-enum', 'x-extensible');
+  });
+
+  it('still finds an undeclared field and an unknown value in tests', () => {
+    const member = operations.find(({ operationId }) => operationId === 'inviteMember');
+    if (!member) throw new Error('The contract has inviteMember.');
+    const { response } = compileValidators(member);
+    const good = { email: 'ada@example.com', role: 'editor', status: 'invited' };
+    expect(response(201, { data: good })).to.deep.equal([]);
+    expect(response(201, { data: { ...good, password: 'x' } })).to.have.length(1);
+    expect(response(201, { data: { ...good, role: 'janitor' } })).to.have.length(1);
+  });
+
+  it('describes every schema, every property and every parameter', () => {
+    const described = (part: unknown): boolean =>
+      isObject(part) &&
+      (typeof part['$ref'] === 'string' || (typeof part['description'] === 'string' && part['description'].length > 4));
+    const bare = Object.entries(schemas).flatMap(([name, schema]) => (described(schema) ? [] : [name]));
+    const properties = [...answers, ...requests].flatMap(({ at, schema }) =>
+      Object.entries(isObject(schema['properties']) ? schema['properties'] : {}).flatMap(([name, property]) =>
+        described(property) ? [] : [`${at}/${name}`],
+      ),
+    );
+    const parameters = objects.flatMap(({ path, operation }) =>
+      (operation.parameters ?? []).filter((parameter) => !described(parameter)).map(() => path),
+    );
+    expect({ bare, properties, parameters }).to.deep.equal({ bare: [], properties: [], parameters: [] });
+  });
+
+  it('shows what each operation answers, in an example that its schema accepts', () => {
+    for (const operation of operations) {
+      const entry = operation.responses[operation.successStatus];
+      const { content = {} } = entry ? dereference<ResponseObject>(entry, components.responses) : {};
+      for (const [type, media] of Object.entries(content)) {
+        if (type !== 'application/json' && type !== 'text/event-stream') continue;
+        const example = isObject(media) ? media['example'] : undefined;
+        expect(example, operation.operationId).to.be.an('object');
+        if (type !== 'application/json') continue; // test/contract/examples.test.ts holds it against its schema
+        const faults = compileValidators(operation).response(operation.successStatus, example, type);
+        expect(faults, operation.operationId).to.deep.equal([]);
+      }
+    }
+  });
+
+  it('shows tokens as they are', () => {
+    const tokens = JSON.stringify(contractDocument).match(/"(?:token|secret)": ?"[^"]*"/g) ?? [];
+    const shown = tokens.map((text) => /: ?"(.*)"$/.exec(text)?.[1] ?? '');
+    for (const token of shown.filter((text) => text.startsWith('cls_'))) expect(token).to.match(/^cls_[\w-]{43}$/);
+    expect(shown.some((text) => text.startsWith('cls_'))).to.equal(true);
+    expect(shown.filter((text) => /^(st|adm|student|admin)_/.test(text))).to.deep.equal([]);
+  });
+});

@@ -171,7 +171,7 @@ function shuffled<T>(items: readonly T[]): T[] {
  * @returns `share`: of all pairs, those in which `left` is larger, 0.5 where nothing can be told; `p`: how likely a share at least
  *   so far from 0.5 is by chance (two-sided, by the normal approximation)
  */
-export function mannWhitney(left: readonly number[], right: readonly number[]): { share: number; p: number } {
+function mannWhitney(left: readonly number[], right: readonly number[]): { share: number; p: number } {
   const ranked = [...left.map((ms) => ({ ms, isLeft: true })), ...right.map((ms) => ({ ms, isLeft: false }))].toSorted(
     (a, b) => a.ms - b.ms,
   );

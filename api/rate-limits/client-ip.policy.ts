@@ -16,7 +16,7 @@ const countedNetworks = [
 ] as const;
 
 /** What a limit for each IP address counts a call under. */
-export interface CountedAddress {
+interface CountedAddress {
   subject: string;
   /** How many times the limit of one address its calls may reach together. */
   times: number;

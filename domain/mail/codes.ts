@@ -12,7 +12,7 @@ import { triesNeeded } from './codes.policy.ts';
 import { tokenText } from './one-time-tokens.ts';
 
 /** A code as somebody says it. */
-export interface TriedCode {
+interface TriedCode {
   clubId: Id;
   /** Folded. */
   email: string;

@@ -10,7 +10,7 @@ const mailsOfPlan = { trial: 25, starter: null, professional: null, business: nu
 >;
 
 /** A club, as far as its pace depends on it. */
-export interface PacedClub {
+interface PacedClub {
   plan: PlanName;
   createdAt: Date;
 }

@@ -12,7 +12,7 @@ import { dayOf, mailsOfDay, timeOfPlace } from './pace.policy.ts';
 const daysAhead = 365;
 
 /** A claimed mail, with its club. */
-export interface PacedMail extends Claim {
+interface PacedMail extends Claim {
   clubId: Id;
   plan: PlanName;
   clubCreatedAt: Date;

@@ -1,5 +1,5 @@
 /** How many mails of a club have a place in a day (UTC), of those that it sends on its own account (DEC-65). */
-import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
 
@@ -16,5 +16,6 @@ export class ClubMailDay {
   mails: number;
 
   @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'club_id', foreignKeyConstraintName: 'club_mail_days_club' })
   club: Relation<Club>;
 }

@@ -10,7 +10,7 @@ const up = `
     CONSTRAINT "club_mail_days_key" PRIMARY KEY ("club_id", "day")
   );
   CREATE INDEX "club_mail_days_day" ON "club_mail_days" ("day");
-  ALTER TABLE "club_mail_days" ADD CONSTRAINT "FK_CLUB_MAIL_DAYS" FOREIGN KEY ("club_id") REFERENCES "clubs"("id") ON DELETE CASCADE ON UPDATE NO ACTION;
+  ALTER TABLE "club_mail_days" ADD CONSTRAINT "club_mail_days_club" FOREIGN KEY ("club_id") REFERENCES "clubs"("id") ON DELETE CASCADE ON UPDATE NO ACTION;
 `;
 
 const down = `

@@ -217,8 +217,8 @@ describe('transactional-mail, with time skipped', function () {
       const { ids, stepAll } = await mailsOf(7, 'student_invitation');
       const first = await stepAll(0);
       expect(sentOf(first)).to.equal(2);
-      const waits = first.flatMap((step) => (step.done ? [] : [step.at - midnight])).toSorted((a, b) => a - b);
-      expect(waits).to.deep.equal([day, day + day / 3, day + (2 * day) / 3, 2 * day, 2 * day]);
+      const held = first.flatMap((step) => (step.done ? [] : [step.at - midnight])).toSorted((a, b) => a - b);
+      expect(held).to.deep.equal([day, day + day / 3, day + (2 * day) / 3, 2 * day, 2 * day]);
       expect(sentOf(await stepAll(1_000))).to.equal(2);
       expect(sentOf(await stepAll(2 * day - 1))).to.equal(5);
       expect(sentOf(await stepAll(2 * day))).to.equal(7);

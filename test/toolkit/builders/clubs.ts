@@ -1,6 +1,5 @@
 /** Clubs, their administrators and members, and their students: real rows, made by the domain's own functions where it has them. */
 import { Transaction } from '../../../platform/infra/postgres/database.ts';
-import type { AccountOpener } from '../../../entities/identity/values.ts';
 import type { Language, Role } from '../../../entities/clubs/values.ts';
 import { createOrganization } from '../../../domain/clubs/organizations.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -73,13 +72,7 @@ export async function buildMember(clubId: Id, role: Role): Promise<TestAdministr
 /** A confirmed student with a session; raises no fact. */
 export async function buildStudent(
   clubId: Id,
-  {
-    name = 'Stella Student',
-    verified = true,
-    email: given = '',
-    createdAt = new Date(),
-    openedBy = 'club' as AccountOpener,
-  } = {},
+  { name = 'Stella Student', verified = true, email: given = '', createdAt = new Date(), openedBy = 'club' } = {},
 ): Promise<TestStudent> {
   const source = await testDatabase();
   const id = newId();

@@ -36,6 +36,7 @@ describe('the configuration', () => {
       publicUrl: 'http://127.0.0.1:8080',
       corsOrigins: [],
       trustedProxies: [],
+      answerTickMs: 250,
       bodyLimitBytes: 1_048_576,
     });
     expect(config.egress).to.deep.equal({ allowedNetworks: [], extraCaFile: undefined });

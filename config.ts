@@ -68,6 +68,12 @@ export function readConfig(env: Environment = process.env) {
       answerTickMs: read.integer('ANSWER_TICK_MS', 250, 0, 5_000),
       /** Largest JSON body, in bytes. */
       bodyLimitBytes: read.integer('BODY_LIMIT_BYTES', 1_048_576, 1_024, 16_777_216),
+      streams: {
+        /** Answers that one student may follow at a time in one API process. */
+        perStudent: read.integer('STREAMS_PER_STUDENT', 50, 1, 1_000),
+        /** Answers that one API process streams at a time, to everybody. */
+        inAll: read.integer('STREAMS_PER_PROCESS', 2_000, 1, 100_000),
+      },
     },
     worker: {
       /** Address that the worker listens on. */
@@ -80,6 +86,11 @@ export function readConfig(env: Environment = process.env) {
       taskQueues: read
         .list('WORKER_TASK_QUEUES', isTaskQueue, `one of ${taskQueues.join(', ')}`)
         .filter((name) => isTaskQueue(name)),
+      /**
+       * Runs of bulk, such as the mails of an import, that this worker starts a second for one club; for all clubs together four
+       * times as many. The rest waits in Postgres, where urgent work overtakes it.
+       */
+      bulkStartsPerSecond: read.integer('BULK_STARTS_PER_SECOND', 24, 1, 1_000),
       /** File of the bundled workflows (worker/workflow-bundle.ts). Without it the worker bundles them at its start. */
       workflowBundleFile: env['WORKFLOW_BUNDLE_FILE'] || undefined,
     },

@@ -1,5 +1,5 @@
 /** Metrics of the API process. */
-import { Gauge, Histogram } from 'prom-client';
+import { Counter, Gauge, Histogram } from 'prom-client';
 
 export const requestDuration = new Histogram({
   name: 'http_request_duration_seconds',
@@ -11,4 +11,10 @@ export const requestDuration = new Histogram({
 export const eventStreams = new Gauge({
   name: 'http_event_streams',
   help: 'Streams of events that are open now.',
+});
+
+export const eventStreamsRefused = new Counter({
+  name: 'http_event_streams_refused_total',
+  help: 'Streams that were refused because too many are open: of one student, or in the process.',
+  labelNames: ['reason'],
 });

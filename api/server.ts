@@ -15,6 +15,7 @@ import { createVault } from '../platform/infra/vault.ts';
 import { createLimiter } from './rate-limits/limiter.ts';
 import { createEgress } from '../platform/infra/egress/egress.ts';
 import { createApp } from './app.ts';
+import { createOpenStreams } from './open-streams.ts';
 import { billingOf } from './billing.ts';
 
 /** Sends a comment in a silent stream this often: proxies close a silent connection after 30 s and more (DEC-22). */
@@ -68,11 +69,19 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
     onFailure: (error) =>
       log.warn({ error: describeError(error) }, 'answers under way cannot be read; it is tried again'),
   });
+  const db = new Database(source, notifier);
+  const openStreams = createOpenStreams({
+    db,
+    clock,
+    bounds: config.api.streams,
+    onFailure: (error) =>
+      log.warn({ error: describeError(error) }, 'sessions of open streams cannot be read; it is tried again'),
+  });
   const stopping = new AbortController();
   let accepting = true;
   const app = createApp({
     deps: {
-      db: new Database(source, notifier),
+      db,
       vault: createVault(config.masterKey),
       publicUrl: config.api.publicUrl,
       classroomUrl: config.classroomUrl,
@@ -90,6 +99,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
     streams: {
       heartbeatMs: streamHeartbeatMs,
       stopping: stopping.signal,
+      open: openStreams,
       onFailure: (error) => log.error({ error: describeError(error) }, 'a stream was cut off'),
     },
     accepting: () => accepting,
@@ -123,6 +133,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       accepting = false;
       await sleep(readinessGraceMs);
       stopping.abort();
+      openStreams.stop();
       await drain(server);
       await answers.stop();
       await egress.close();

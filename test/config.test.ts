@@ -38,6 +38,7 @@ describe('the configuration', () => {
       trustedProxies: [],
       answerTickMs: 250,
       bodyLimitBytes: 1_048_576,
+      streams: { perStudent: 50, inAll: 2_000 },
     });
     expect(config.egress).to.deep.equal({ allowedNetworks: [], extraCaFile: undefined });
     expect(config.rateLimits.url.reveal()).to.equal(required.DATABASE_URL);

@@ -133,6 +133,7 @@ export async function startWorker(
     databaseUrl: config.database.url.reveal(),
     workflows: createWorkflowClient(connection, config.temporal.namespace),
     localAttempts: served.includes('webhooks') ? attemptPlaces : noLocalAttempts,
+    bulkStartsPerSecond: config.worker.bulkStartsPerSecond,
     log,
     failpoint,
   });

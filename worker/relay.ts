@@ -33,11 +33,6 @@ const maxPerClub = 8;
 /** Of either, places that are open to bulk: the others are free for somebody who waits, also of the same club (ENG-15). */
 const openToBulk = 3 / 4;
 /**
- * A sent wake of bulk counts as bulk so much longer. One club then starts at most 24 a second, about as many as the four
- * connections of a worker's bulk mail send. What waits stays in Postgres, where urgent work overtakes it, and does not fill the engine.
- */
-const bulkWakeMs = 250;
-/**
  * A relay with hardly a free place gathers some more, or waits so long, before it claims: a claim costs about the same whether
  * it finds one row or four, and in a burst there would be one for each row that was carried.
  */
@@ -53,6 +48,11 @@ export interface RelayDeps {
   databaseUrl: string;
   workflows: WorkflowClient;
   localAttempts: LocalStarts;
+  /**
+   * Wakes of bulk that it sends a second for one club (`BULK_STARTS_PER_SECOND`). What waits stays in Postgres, where urgent work
+   * overtakes it, and does not fill the engine.
+   */
+  bulkStartsPerSecond: number;
   log: Logger;
   /** A place where tests stop the process; does nothing otherwise. */
   failpoint: (name: 'fanned_out' | 'wake_sent') => Promise<void>;
@@ -72,6 +72,8 @@ export function startRelay(deps: RelayDeps): Relay {
   let notified = false;
   let lookedAt = performance.now();
   let wakeUp = () => {};
+  /** A sent wake of bulk counts as bulk so much longer, so the places of a club make its pace. */
+  const bulkWakeMs = (1_000 * maxPerClub * openToBulk) / deps.bulkStartsPerSecond;
   const inFlight = new Set<Promise<void>>();
   const inHand = { fact: new Map<Id, InHand>(), wake: new Map<Id, InHand>() };
   /** Whether a claim may find rows: not after one that found too few, until rows or places may have come. */

@@ -48,11 +48,18 @@ export function dispatch(
       },
     };
     // The validators have just made it so: this is the one place where the contract's types meet run-time values.
-    const answer = await handler(request as unknown as OperationRequest<never>);
+    const handle = () => handler(request as unknown as OperationRequest<never>);
+    const isStream = operation.contentTypes.includes('text/event-stream');
+    // Taken before anything is done: a question whose answer could not be followed is not accepted.
+    const place = isStream ? streams.open.take(callerOf(context)) : undefined;
+    const answer = await handle().catch((error: unknown) => {
+      place?.release();
+      throw error;
+    });
     context.status = operation.successStatus;
     if (typeof answer === 'string') context.type = 'json'; // JSON that is text already
     if (answer instanceof Binary) answerWithFile(context, answer);
-    else if (answer instanceof EventStream) answerWithEvents(context, answer, streams);
+    else if (answer instanceof EventStream && place) answerWithEvents(context, answer, place, streams);
     else if (answer !== undefined) context.body = answer;
   };
 }

@@ -3,6 +3,7 @@ import { once, setMaxListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { EventStream, StreamEvent } from '../../contract/contract.ts';
 import { eventStreams } from '../metrics.ts';
+import type { OpenStreams, StreamPlace } from '../open-streams.ts';
 import type { Context } from './context.ts';
 
 /** What streams need of the process. */
@@ -11,6 +12,8 @@ export interface StreamSettings {
   heartbeatMs: number;
   /** Aborted when the process stops: streams end then, and who wants the rest comes again. */
   stopping: AbortSignal;
+  /** Those that are open; each takes a place. */
+  open: OpenStreams;
   /** Told of a stream that broke for a reason of ours. */
   onFailure: (error: unknown) => void;
 }
@@ -24,24 +27,37 @@ const headers = {
   'X-Accel-Buffering': 'no',
 };
 
-/** Sends the headers at once, and the events from then on, beside the chain of middleware: the request counts as answered. */
-export function answerWithEvents(context: Context, stream: EventStream, settings: StreamSettings): void {
+/**
+ * Sends the headers at once, and the events from then on, beside the chain of middleware: the request counts as answered.
+ * @param place given back when the stream has ended
+ */
+export function answerWithEvents(
+  context: Context,
+  stream: EventStream,
+  place: StreamPlace,
+  settings: StreamSettings,
+): void {
   context.set(headers);
-  if (context.method === 'HEAD') return;
+  if (context.method === 'HEAD') return place.release();
   context.respond = false;
   context.req.socket.setKeepAlive(true, keepAliveMs);
   context.res.flushHeaders();
-  void sendEvents(context.res, stream, settings);
+  void sendEvents(context.res, stream, place, settings);
 }
 
-async function sendEvents(response: ServerResponse, stream: EventStream, settings: StreamSettings): Promise<void> {
-  const { heartbeatMs, stopping, onFailure } = settings;
+async function sendEvents(
+  response: ServerResponse,
+  stream: EventStream,
+  place: StreamPlace,
+  { heartbeatMs, stopping, onFailure }: StreamSettings,
+): Promise<void> {
   const closing = new AbortController();
   const close = () => closing.abort();
   setMaxListeners(0, stopping);
   stopping.addEventListener('abort', close);
+  place.sessionEnded.addEventListener('abort', close);
   response.once('close', close);
-  if (stopping.aborted || response.destroyed) close();
+  if (stopping.aborted || place.sessionEnded.aborted || response.destroyed) close();
   // A response that is full has things to say, and takes no comment beside them.
   const heartbeat = setInterval(() => !response.writableNeedDrain && response.write(comment), heartbeatMs);
   eventStreams.inc();
@@ -57,6 +73,7 @@ async function sendEvents(response: ServerResponse, stream: EventStream, setting
     response.destroy();
   } finally {
     eventStreams.dec();
+    place.release();
     clearInterval(heartbeat);
     stopping.removeEventListener('abort', close);
   }

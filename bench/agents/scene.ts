@@ -67,7 +67,7 @@ function idOf({ pid, name }: Child): number {
 }
 
 /** A club with a published agent, one indexed file of many passages as its material, and students with access. */
-async function addClub(source: DataSource): Promise<BenchStudent[]> {
+export async function addClub(source: DataSource, students = studentsAClub): Promise<BenchStudent[]> {
   const [clubId, mediaId, agentId, deliveryId, sourceId] = [newId(), newId(), newId(), newId(), newId()];
   const publicId = 'bosun';
   const rows: [string, unknown[]][] = [
@@ -103,7 +103,7 @@ async function addClub(source: DataSource): Promise<BenchStudent[]> {
     ],
   ];
   for (const [statement, values] of rows) await source.query(statement, values);
-  return Promise.all(Array.from({ length: studentsAClub }, () => addStudent(source, { clubId, publicId, deliveryId })));
+  return Promise.all(Array.from({ length: students }, () => addStudent(source, { clubId, publicId, deliveryId })));
 }
 
 async function addStudent(

@@ -2724,7 +2724,7 @@ export interface paths {
         put?: never;
         /**
          * Ask an agent
-         * @description Without `conversation_id` a new conversation opens, titled with the first line of the question that is not blank (at most 120 characters of it). The `id` is chosen by the client; sending it again answers `409 message_exists` instead of asking and charging twice, with the path of its conversation in `Location` as long as the student has it. Everything that can fail before generation answers in plain JSON; otherwise the response is a stream: `accepted`, then `delta` per chunk of text, then `done` or `error`; comments keep the connection alive meanwhile. Generation does not depend on the connection: the stream of an answer can be taken up again.
+         * @description Without `conversation_id` a new conversation opens, titled with the first line of the question that is not blank (at most 120 characters of it). The `id` is chosen by the client; sending it again answers `409 message_exists` instead of asking and charging twice, with the path of its conversation in `Location` as long as the student has it. Everything that can fail before generation answers in plain JSON; otherwise the response is a stream: `accepted`, then `delta` per chunk of text, then `done` or `error`; comments keep the connection alive meanwhile. Generation does not depend on the connection: the stream of an answer can be taken up again. While answers under way have reserved what is left of the club's budget, the question waits some seconds for one to end, then gets `429 rate_limited`. A student who follows as many answers as may be at a time gets `429 rate_limited`, and the question is not accepted. A stream ends with its session.
          *
          *     Codes of its own:
          *
@@ -2828,13 +2828,14 @@ export interface paths {
         };
         /**
          * Take up the stream of an answer again
-         * @description For a client whose connection was cut: the same stream as of the question, without `accepted`, from a known position on. What was written since then comes at once, also when the answer has ended meanwhile.
+         * @description For a client whose connection was cut: the same stream as of the question, without `accepted`, from a known position on. What was written since then comes at once, also when the answer has ended meanwhile. A student follows 50 answers at a time in one process of the service, and each process has a bound: beyond these `429 rate_limited`. A stream ends with its session.
          *
          *     Codes of its own:
          *
          *     | code | status | meaning |
          *     |---|---|---|
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `rate_limited` | 429 | A rate limit is reached; the header `Retry-After` says how many seconds to wait. |
          */
         get: operations["reattachAnswer"];
         put?: never;
@@ -6707,7 +6708,7 @@ export interface components {
         /** @description Year and month, as `2026-03`, from the year 1970 to 2999. */
         Month: string;
         /**
-         * @description The budget of a month by the club's time zone. A question reserves the most that its answer can cost; the answer then takes what it did cost, in the month of its question.
+         * @description The budget of a month by the club's time zone. A question reserves what its answer may cost; the answer then takes what it did cost, in the month of its question. Questions are accepted until the limit is spent, so the last answer may exceed it.
          * @example {
          *       "month": "2026-03",
          *       "turns_at": "2026-04-01T03:00:00.000Z",
@@ -20043,6 +20044,20 @@ export interface operations {
                 };
             };
             422: components["responses"]["InvalidRequest"];
+            /** @description A limit is reached. */
+            429: {
+                headers: {
+                    /**
+                     * @description Whole seconds to wait (with `rate_limited`).
+                     * @example 42
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             default: components["responses"]["Otherwise"];
         };
     };

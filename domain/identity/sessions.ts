@@ -111,3 +111,14 @@ export async function findAdministratorSession(
   }
   return { administratorId: row.administratorId, role: row.role };
 }
+
+/** @returns of each session, in their order, whether it lives: it has not ended, and its student is not removed */
+export async function findLivingSessions(db: Queries, tokenHashes: readonly Buffer[], now: Date): Promise<boolean[]> {
+  const rows = await db.rows<{ lives: boolean }>(sql`
+    SELECT EXISTS (SELECT FROM student_sessions session JOIN students student ON student.id = session.student_id
+                    WHERE session.token_hash = given.hash AND session.expires_at > ${now} AND student.removed_at IS NULL)
+        OR EXISTS (SELECT FROM administrator_sessions session
+                    WHERE session.token_hash = given.hash AND session.expires_at > ${now}) AS lives
+      FROM unnest(${tokenHashes}::bytea[]) WITH ORDINALITY AS given (hash, place) ORDER BY place`);
+  return rows.map(({ lives }) => lives);
+}

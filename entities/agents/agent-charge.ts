@@ -22,7 +22,7 @@ export class AgentCharge {
   @Column({ type: 'date' })
   month: string;
 
-  /** The most that the answer could cost. */
+  /** What the answer may cost, on the high side. */
   @Column({ type: 'bigint' })
   reservedMicros: string;
 

@@ -160,28 +160,25 @@ describe('the club’s AI budget', () => {
     return rows.map(({ micros }) => Number(micros));
   };
 
-  it('429 club_budget_exhausted: refuses a question whose worst case does not fit', async () => {
+  it('429 club_budget_exhausted: refuses every question where nothing may be spent', async () => {
     const classroom = await withBudget(0);
     expectError(await classroom.refused({}), 'club_budget_exhausted');
     expect(await limitsOf(classroom)).to.include({ club_budget_exhausted: true, used: 0 });
   });
 
-  it('429 club_budget_exhausted: tells a reserved budget from a spent one when the rest is too small', async () => {
-    const probe = await openAskingClassroom();
-    await probe.ask({ content: '?' });
-    const [least = 0] = await reservedOf(probe);
-    const cents = Math.ceil(least / 10_000);
-    const classroom = await withBudget(cents);
-    const { answerId, data } = await classroom.ask({ content: '?' });
+  it('accepts while reserves fill the budget once one settles; 429 club_budget_exhausted once it is spent', async () => {
+    const classroom = await withBudget(1);
+    const { answerId, data } = await classroom.ask(); // reserves more than that cent
     expect(data.limits.club_budget_exhausted).to.equal(false);
-    const refusal = await classroom.refused({ content: '?' });
-    expectError(refusal, 'club_budget_exhausted');
-    expect(refusal.body.error.message).to.include('reserved for answers that are being written');
-    await endAnswer(answerId, { cost: BigInt(cents * 10_000 - least + 1) });
-    expect(await limitsOf(classroom)).to.include({ club_budget_exhausted: true });
-    const spent = await classroom.refused({ content: '?' });
-    expectError(spent, 'club_budget_exhausted');
-    expect(spent.body.error.message).to.include('is spent');
+    expect(await limitsOf(classroom)).to.include({ club_budget_exhausted: false });
+    const waiting = classroom.ask();
+    await endAnswer(answerId, { cost: 9_999n });
+    const second = await waiting;
+    expect(second.data.limits).to.include({ club_budget_exhausted: false, used: 2 });
+    const third = classroom.refused({});
+    await endAnswer(second.answerId, { cost: 1n });
+    expectError(await third, 'club_budget_exhausted');
+    expect(await limitsOf(classroom)).to.include({ club_budget_exhausted: true, used: 2 });
   });
 
   it('refuses every student of the club, and none of another club', async () => {
@@ -211,15 +208,15 @@ describe('the club’s AI budget', () => {
     await classroom.ask();
   });
 
-  it('reserves one token for each byte of the question and its history', async () => {
+  it('reserves a token for three characters of the question and its history', async () => {
     const classroom = await openAskingClassroom({ instructions: '' });
-    const { answerId, conversationId } = await classroom.ask({ content: 'x' });
-    await endAnswer(answerId, { text: 'y'.repeat(1_003) });
-    await classroom.ask({ content: 'x'.repeat(1_001) });
-    await classroom.ask({ content: 'x', conversation_id: conversationId });
+    const { answerId, conversationId } = await classroom.ask({ content: 'xxx' });
+    await endAnswer(answerId, { text: 'y'.repeat(2_997) });
+    await classroom.ask({ content: 'x'.repeat(3_003) });
+    await classroom.ask({ content: 'xxx', conversation_id: conversationId });
     const [least = 0, long = 0, continued = 0] = await reservedOf(classroom);
     expect(long - least).to.equal(1_000 * 2.5); // a token into the cache of this model: 2.5 millionths of a dollar
-    expect(continued - least).to.equal((1_004 + 40) * 2.5);
+    expect(continued - least).to.equal((1_000 + 40) * 2.5);
   });
 });
 

@@ -5,14 +5,15 @@ import { newId } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildLearner } from '../toolkit/builders/access.ts';
 import { appendWords, endAnswer, failAnswer, deleteLog, notifyStreams } from '../toolkit/drive/answers.ts';
-import { expectError, testApi, testConfig } from '../toolkit/drive/api.ts';
+import { call, callAt, clock, expectError, testApi, testConfig } from '../toolkit/drive/api.ts';
 import { askingOf, openAskingClassroom, type AskingClassroom } from '../toolkit/drive/asking.ts';
 import { until } from '../toolkit/drive/until.ts';
 import { startPostgresLine } from '../toolkit/fakes/postgres-line.ts';
 import { withoutTimersOf } from '../toolkit/fakes/timers.ts';
 import { serveApp } from '../toolkit/stack/app.ts';
-import { testDatabase } from '../toolkit/stack/database.ts';
+import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 import { expect } from 'chai';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { register } from 'prom-client';
@@ -323,6 +324,87 @@ describe('answer streams', () => {
     });
   });
 
+  describe('the end of a session', () => {
+    it('ends its streams in every process, by sign-out, expiry and removal, and leaves other streams', async () => {
+      const [signedOut, expired, removed, other] = [
+        classroom,
+        ...(await Promise.all([1, 2, 3].map(async () => buildLearner(classroom.asked)))).map((student) => ({
+          ...askingOf(classroom.asked, student),
+          student,
+        })),
+      ] as const;
+      await withApi({ clock: clock.now }, async (base) => {
+        const all = [signedOut, expired, removed, other].map((one) => one ?? fail());
+        const asked = await Promise.all(all.map((one) => one.ask()));
+        const elsewhere = await Promise.all(
+          all.map(({ student }, index) => askingOf(classroom.asked, student, base).reattach(asked[index] ?? fail())),
+        );
+        const streams = asked.map(({ stream }, index) => [stream, elsewhere[index] ?? fail()]);
+        await call('DELETE', '/v1/auth/session', { token: all[0]?.student.token });
+        await (
+          await testDatabase()
+        ).query(`UPDATE student_sessions SET expires_at = $2 WHERE student_id = $1`, [all[1]?.student.id, clock.now()]);
+        await call('DELETE', `/v1/clubs/${classroom.club.id}/students/${all[2]?.student.id}`, {
+          token: classroom.club.owner.token,
+        });
+        for (const stream of streams.slice(0, 2).flat()) {
+          expect(await stream.ended).to.equal('whole');
+          expect(stream.events.some(({ event }) => event !== 'accepted')).to.equal(false);
+        }
+        for (const stream of streams[2] ?? []) expect(await stream.ended).to.equal('whole');
+        const { answerId } = asked[3] ?? fail();
+        await endAnswer(answerId, { text: 'Still here' });
+        for (const stream of streams[3] ?? [])
+          expect((await stream.event('done')).data.answer.content).to.equal('Still here');
+      });
+    });
+  });
+
+  describe('429 rate_limited', () => {
+    const refusedAt = async (base: string, asked: { conversationId: string; answerId: string }) => {
+      const { token } = classroom.student;
+      const paths = `/v1/clubs/${classroom.club.id}/classroom`;
+      const before = await rowCounts();
+      const body = { id: randomUUID(), content: 'One more?' };
+      for (const answer of [
+        await callAt(base, 'POST', `${paths}/agents/${classroom.asked.publicId}/messages`, { token, body }),
+        await callAt(base, 'GET', `${paths}/conversations/${asked.conversationId}/messages/${asked.answerId}/stream`, {
+          token,
+        }),
+      ]) {
+        expectError(answer, 'rate_limited');
+        expect(answer.headers.get('retry-after')).to.equal('5');
+      }
+      expect(await rowCounts()).to.deep.equal(before);
+    };
+
+    it('a student’s third stream of two, until one of them ends; other students go on', async () => {
+      await withApi({ env: { STREAMS_PER_STUDENT: '2' } }, async (base) => {
+        const asked = await at(base).ask();
+        const again = await at(base).reattach(asked);
+        await refusedAt(base, asked);
+        await askingOf(classroom.asked, await buildLearner(classroom.asked), base).ask();
+        expectError(await classroom.refused({ conversation_id: asked.conversationId }), 'generation_in_progress');
+        await endAnswer(asked.answerId);
+        for (const stream of [asked.stream, again]) expect(await stream.ended).to.equal('whole');
+        await at(base).ask();
+      });
+    });
+
+    it('a stream beyond those of the process, whoever has them; a refused question takes no place', async () => {
+      await withApi({ env: { STREAMS_PER_PROCESS: '1' } }, async (base) => {
+        const other = askingOf(classroom.asked, await buildLearner(classroom.asked), base);
+        const unknown = { conversation_id: newId() };
+        const path = `/v1/clubs/${classroom.club.id}/classroom/agents/${classroom.asked.publicId}/messages`;
+        for (let count = 0; count < 3; count++) {
+          const body = { id: randomUUID(), content: 'Where?', ...unknown };
+          expectError(await callAt(base, 'POST', path, { token: classroom.student.token, body }), 'not_found');
+        }
+        await refusedAt(base, await other.ask());
+      });
+    });
+  });
+
   describe('a process that stops while a client does not read', () => {
     it('ends without waiting for the client', async () => {
       const api = await startApi(await testConfig());
@@ -393,3 +475,7 @@ describe('answer streams', () => {
     });
   });
 });
+
+function fail(): never {
+  throw new Error('There is one.');
+}

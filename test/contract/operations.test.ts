@@ -216,9 +216,10 @@ describe('error codes', () => {
     ]);
   });
 
-  it('writes are limited, reads are not', () => {
-    for (const { operationId, method, errorCodes } of operations) {
-      expect(errorCodes.includes('rate_limited'), operationId).to.equal(method !== 'get');
+  it('writes and open streams are limited, other reads are not', () => {
+    for (const { operationId, method, errorCodes, contentTypes } of operations) {
+      const isLimited = method !== 'get' || contentTypes.includes('text/event-stream');
+      expect(errorCodes.includes('rate_limited'), operationId).to.equal(isLimited);
     }
   });
 

@@ -1,6 +1,6 @@
 /**
- * A club's AI budget of a month in its own time zone: the worst case is reserved with each question and settled once with its
- * answer. Money in millionths of a US dollar. The row of the month is the last that a transaction locks
+ * A club's AI budget of a month in its own time zone: what an answer may cost is reserved with its question and settled once with
+ * the answer. Money in millionths of a US dollar. The row of the month is the last that a transaction locks
  * (ENG-6, docs/explanation/architecture.md#locks).
  */
 import { AgentCharge } from '../../../entities/agents/agent-charge.ts';
@@ -61,9 +61,21 @@ export async function budgetOf(db: Queries, clubId: Id, now: Date): Promise<Budg
   };
 }
 
+/** Reserves of answers under way fill what is left of a budget that is not spent: some of it comes back as they settle. */
+export class BudgetReserved extends Error {
+  override name = 'BudgetReserved';
+  code = 'budget_reserved';
+}
+
+/** @returns whether the budget is spent: then nobody can ask until the month turns (AGT-26) */
+export function isSpent({ spentMicros, limitMicros }: Pick<Budget, 'spentMicros' | 'limitMicros'>): boolean {
+  return spentMicros >= limitMicros;
+}
+
 /**
- * Reserves what an answer may cost at most, for the transaction that accepts its question.
- * @throws DomainError club_budget_exhausted
+ * Reserves what an answer may cost, for the transaction that accepts its question. A question is accepted while less than the
+ * budget is spent and reserved, so the last answer alone may exceed it (ANS-5).
+ * @throws DomainError club_budget_exhausted once it is spent @throws BudgetReserved
  */
 export async function reserveBudget(
   tx: Transaction,
@@ -76,25 +88,20 @@ export async function reserveBudget(
   // One conditional statement: two who want the last of it come one after the other.
   const row = await tx.one<{ spent: string; reserved: string }>(
     sql`UPDATE club_ai_months SET reserved_micros = reserved_micros + ${String(micros)}
-         WHERE club_id = ${clubId} AND month = ${month} AND spent_micros + reserved_micros + ${String(micros)} <= ${String(limitMicros)}
+         WHERE club_id = ${clubId} AND month = ${month} AND spent_micros + reserved_micros < ${String(limitMicros)}
          RETURNING spent_micros AS spent, reserved_micros AS reserved`,
   );
-  if (!row) throw exhausted(budget, micros);
+  if (!row) throw whyNotReserved(await budgetOf(tx, clubId, now));
   await tx.manager.insert(AgentCharge, { answerId, clubId, agentId, month, reservedMicros: String(micros) });
   await tx.run(sql`INSERT INTO agent_months AS used (agent_id, month, club_id, questions) VALUES (${agentId}, ${month}, ${clubId}, 1)
      ON CONFLICT (agent_id, month) DO UPDATE SET questions = used.questions + 1`);
   return { ...budget, spentMicros: BigInt(row.spent), reservedMicros: BigInt(row.reserved) };
 }
 
-/** What others have reserved comes back in part: who asks is told which of the two it is. */
-function exhausted({ limitMicros, spentMicros }: Budget, micros: bigint): DomainError {
-  const spent = spentMicros + micros > limitMicros;
-  return new DomainError(
-    'club_budget_exhausted',
-    spent
-      ? "The club's AI budget of this month is spent. Please ask next month."
-      : "What is left of the club's AI budget is reserved for answers that are being written. Please ask again in a minute.",
-  );
+function whyNotReserved(budget: Budget): Error {
+  if (!isSpent(budget)) return new BudgetReserved();
+  const message = "The club's AI budget of this month is spent. Please ask next month.";
+  return new DomainError('club_budget_exhausted', message);
 }
 
 /**

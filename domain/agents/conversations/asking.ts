@@ -18,8 +18,9 @@ import { wake } from '../../../platform/engine/wakes.ts';
 import { lockStudent } from '../../identity/accounts.ts';
 import type { Reader } from '../../identity/student-ref.ts';
 import { reserveBudget } from '../budget/budget.ts';
+import { whileBudgetIsReserved, type Patience } from '../budget/waiting.ts';
 import { historyOf } from '../prompt/history.ts';
-import { countQuestions, maxCostOf, presentLimits, requireWithinLimit, type AgentTerms } from './limits.ts';
+import { countQuestions, reserveFor, presentLimits, requireWithinLimit, type AgentTerms } from './limits.ts';
 import { conversationColumns, presentConversation, presentTurns, type ConversationRow } from './messages.ts';
 import { requireOwnImages } from '../../media/agent-images.ts';
 import { titleOf } from './title.policy.ts';
@@ -41,11 +42,24 @@ export interface AskedModel {
 export type Accepted = RecordOf<'AgentStreamAccepted'>['data'];
 
 /**
+ * While reserves alone fill the club's budget, it waits for one to settle (ANS-5).
  * @returns what the `accepted` event says; the answer's run is woken
  * @throws DomainError not_found (agent or conversation), feature_not_in_plan, not_entitled, message_exists,
- *   generation_in_progress, invalid_image, daily_limit_reached, club_budget_exhausted, not_configured
+ *   generation_in_progress, invalid_image, daily_limit_reached, club_budget_exhausted, rate_limited (reserves fill the budget), not_configured
  */
 export async function askAgent(
+  deps: AskingDeps,
+  student: Reader,
+  publicId: string,
+  asked: RecordOf<'AgentMessageCreation'>,
+  now: Date,
+  patience?: Patience,
+): Promise<Accepted> {
+  return whileBudgetIsReserved(student.clubId, () => accept(deps, student, publicId, asked, now), patience);
+}
+
+/** @throws BudgetReserved beside what {@link askAgent} throws */
+async function accept(
   { db, storage, model }: AskingDeps,
   student: Reader,
   publicId: string,
@@ -81,7 +95,7 @@ export async function askAgent(
     const used = await countQuestions(tx, turn, now);
     await requireWithinLimit(tx, agent, student.id, used, now);
     const history = asked.conversation_id ? await historyOf(tx, conversation.id) : [];
-    const micros = maxCostOf(agent, { history, question: asked.content, images: images.length }, now);
+    const micros = reserveFor(agent, { history, question: asked.content, images: images.length }, now);
     await wake(tx, 'agentAnswer', [turn], now);
     const [question, answer] = await presentTurns(tx, storage, [{ ...turn, id: questionId, askedAt: now }]);
     if (!question || !answer) throw new Error('A question vanished inside the transaction that wrote it');
@@ -92,7 +106,7 @@ export async function askAgent(
       conversation: presentConversation(conversation),
       question,
       answer,
-      limits: presentLimits(agent, used, budget, now),
+      limits: presentLimits(agent, used, budget),
     };
   });
 }

@@ -42,7 +42,7 @@ export async function openAgent(
     public_id: agent.publicId,
     name: agent.name,
     description: agent.description,
-    limits: presentLimits(agent, used, budget, now),
+    limits: presentLimits(agent, used, budget),
   };
 }
 

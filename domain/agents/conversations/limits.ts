@@ -4,10 +4,10 @@ import type { Transaction, Queries } from '../../../platform/infra/postgres/data
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { Budget } from '../budget/budget.ts';
+import { isSpent, type Budget } from '../budget/budget.ts';
 import { maxOutputTokens } from '../prompt/models.policy.ts';
 import { worstCost } from '../prompt/prices.policy.ts';
-import { maxPromptTokens, type PromptParts } from '../prompt/prompt.policy.ts';
+import { likelyPromptTokens, type PromptParts } from '../prompt/prompt.policy.ts';
 
 /** "A per-student cap over 24 hours." */
 const windowMs = 24 * 3_600_000;
@@ -73,25 +73,21 @@ export function presentLimits(
   agent: AgentTerms,
   { questions, resetsAt }: Used,
   budget: Budget,
-  now: Date,
 ): RecordOf<'AgentLimits'> {
   return {
     daily_limit: agent.dailyLimit,
     used: questions,
     remaining: Math.max(0, agent.dailyLimit - questions),
     ...(resetsAt && { resets_at: resetsAt.toISOString() }),
-    club_budget_exhausted: budget.spentMicros + maxCostOf(agent, leastQuestion, now) > budget.limitMicros,
+    club_budget_exhausted: isSpent(budget),
   };
 }
 
-/** The least that anybody can ask. */
-const leastQuestion = { history: [], question: '?', images: 0 };
-
-/** @returns the most that the answer to such a question can cost, in millionths of a US dollar */
-export function maxCostOf(
+/** @returns what the answer to such a question may cost, on the high side, in millionths of a US dollar */
+export function reserveFor(
   { instructions, model, answerMaxTokens }: AgentTerms,
   asked: Omit<PromptParts, 'instructions'>,
   now: Date,
 ): bigint {
-  return worstCost(model, maxPromptTokens({ instructions, ...asked }), maxOutputTokens(model, answerMaxTokens), now);
+  return worstCost(model, likelyPromptTokens({ instructions, ...asked }), maxOutputTokens(model, answerMaxTokens), now);
 }

@@ -1,6 +1,6 @@
 /**
- * How much a prompt holds at most. One set of bounds for who builds prompts and for who reserves what they may cost: a prompt
- * within them never has more tokens than {@link maxPromptTokens}.
+ * How much a prompt holds at most, and how many tokens that is likely to be. One set of bounds for who builds prompts and for
+ * who reserves what they may cost.
  */
 
 export const promptBounds = {
@@ -14,19 +14,23 @@ export const promptBounds = {
   images: 2,
 } as const;
 
-/** Upper bounds in tokens of what is not counted byte by byte. */
-const max = {
-  /** Our own words around everything, in bytes. */
-  frame: 6_000,
+/** In tokens, on the high side, of what is not known or not text. */
+const tokens = {
+  /** Our own words around everything, and the agent's name. */
+  frame: 1_500,
   /** Around a question or an answer: its role. */
   message: 20,
   image: 5_000,
   /** Between the blocks of a passage. */
-  passageFrame: 1_000,
+  passageFrame: 100,
 } as const;
 
-/** No character has more in UTF-8. */
-const bytesACharacter = 4;
+/** On the low side of what models make of prose, so that an estimate of tokens is on the high side. */
+const charactersAToken = 3;
+/** The same of characters beyond ASCII: two bytes a token, so that a letter with an accent is one, and a Chinese sign one and a half. */
+const bytesAToken = 2;
+/** Of passages whose language is not known. */
+const charactersATokenOfPassages = 2;
 
 /** A question and its answer. */
 export interface Turn {
@@ -55,20 +59,26 @@ export interface PromptParts {
   images: number;
 }
 
-/** @returns the most tokens that a prompt of these parts can have: no token of a model is shorter than a byte */
-export function maxPromptTokens({ instructions, history, question, images }: PromptParts): number {
+/** @returns how many tokens a prompt of these parts is likely to have, on the high side */
+export function likelyPromptTokens({ instructions, history, question, images }: PromptParts): number {
   const { passages, passageCharacters, passageHeadCharacters } = promptBounds;
-  const passage = (passageCharacters + passageHeadCharacters) * bytesACharacter + max.passageFrame;
-  const turns = history.map((turn) => bytesOf(turn.question) + bytesOf(turn.answer) + 2 * max.message);
+  const passage = (passageCharacters + passageHeadCharacters) / charactersATokenOfPassages + tokens.passageFrame;
+  const turns = history.map((turn) => likelyTokens(turn.question) + likelyTokens(turn.answer) + 2 * tokens.message);
   return (
-    max.frame +
-    bytesOf(instructions) +
-    turns.reduce((sum, tokens) => sum + tokens, 0) +
-    bytesOf(question) +
-    max.message +
-    images * max.image +
+    tokens.frame +
+    likelyTokens(instructions) +
+    turns.reduce((sum, ofTurn) => sum + ofTurn, 0) +
+    likelyTokens(question) +
+    tokens.message +
+    images * tokens.image +
     passages * passage
   );
+}
+
+/** @returns how many tokens a text is likely to have, on the high side */
+export function likelyTokens(text: string): number {
+  const ascii = text.replace(/[^\0-\x7f]+/g, '').length;
+  return Math.ceil(ascii / charactersAToken + (bytesOf(text) - ascii) / bytesAToken);
 }
 
 /** In code points, as the contract counts. */

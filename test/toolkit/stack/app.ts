@@ -5,6 +5,7 @@ import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { createApp } from '../../../api/app.ts';
 import { billingOf } from '../../../api/billing.ts';
+import { createOpenStreams } from '../../../api/open-streams.ts';
 import type { ApiDeps } from '../../../api/middleware/context.ts';
 import { createAnswerFeed } from '../../../domain/agents/answers/answer-feed.ts';
 import { createObjectStore } from '../../../platform/infra/object-store.ts';
@@ -48,6 +49,7 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
     databaseUrl: config.database.url.reveal(),
     onFailure() {},
   });
+  const open = createOpenStreams({ db: usual.db, clock: clock.now, bounds: config.api.streams, onFailure() {} });
   const app = createApp(
     deps({
       deps: {
@@ -63,7 +65,7 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
       log: lines,
       clock: clock.now,
       settings: config.api,
-      streams: { heartbeatMs: 15_000, stopping: new AbortController().signal, onFailure() {} },
+      streams: { heartbeatMs: 15_000, stopping: new AbortController().signal, open, onFailure() {} },
       accepting: () => true,
     }),
   );
@@ -78,6 +80,7 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
     async close() {
       server.closeAllConnections();
       server.close();
+      open.stop();
       await answers.stop();
       await egress.close();
       storage.close();

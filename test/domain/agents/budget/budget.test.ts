@@ -2,6 +2,8 @@ import { Queries } from '../../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { budgetOf } from '../../../../domain/agents/budget/budget.ts';
+import { whileBudgetIsReserved, type Patience } from '../../../../domain/agents/budget/waiting.ts';
+import { chargeRow } from '../../../toolkit/assert/answers.ts';
 import { buildPlan, buildAddOn } from '../../../toolkit/builders/billing.ts';
 import { buildClub } from '../../../toolkit/builders/clubs.ts';
 import { testDatabase } from '../../../toolkit/stack/database.ts';
@@ -53,19 +55,22 @@ describe('AI budget of a club and month', () => {
     expect(await standing(asker)).to.include({ spent: dollar, reserved: 0n });
   });
 
-  it('accepts exactly the rest, and rejects one millionth more with club_budget_exhausted', async () => {
-    await endAnswer(await buildCharge(asker, budget - 10n, now), { status: 'failed', cost: budget - 10n, at: now });
-    expect(await outcomeOf(buildCharge(asker, 11n, now))).to.equal('club_budget_exhausted');
-    expect(await standing(asker)).to.include({ spent: budget - 10n, reserved: 0n });
-    expect(await outcomeOf(buildCharge(asker, 10n, now))).to.equal('accepted');
+  it('accepts while less than the budget is spent, and rejects with club_budget_exhausted from then on', async () => {
+    await endAnswer(await buildCharge(asker, budget - 1n, now), { status: 'failed', cost: budget - 1n, at: now });
+    const last = buildCharge(asker, dollar, now);
+    expect(await outcomeOf(last)).to.equal('accepted');
+    expect(await outcomeOf(buildCharge(asker, 1n, now))).to.equal('budget_reserved');
+    await endAnswer(await last, { status: 'complete', cost: 1n, at: now });
+    expect(await standing(asker)).to.include({ spent: budget, reserved: 0n });
+    expect(await outcomeOf(buildCharge(asker, 0n, now))).to.equal('club_budget_exhausted');
   });
 
-  it('accepts exactly as many of eight concurrent questions as the rest allows', async () => {
+  it('accepts of eight concurrent questions as many as it takes to reserve the rest', async () => {
     await endAnswer(await buildCharge(asker, budget - 3n, now), { status: 'complete', cost: budget - 3n, at: now });
     const outcomes = await Promise.all(Array.from({ length: 8 }, () => outcomeOf(buildCharge(asker, 1n, now))));
     expect(outcomes).to.have.members([
       ...Array<string>(3).fill('accepted'),
-      ...Array<string>(5).fill('club_budget_exhausted'),
+      ...Array<string>(5).fill('budget_reserved'),
     ]);
     expect(await standing(asker)).to.include({ reserved: 3n });
   });
@@ -113,36 +118,144 @@ describe('AI budget of a club and month', () => {
     expect((await standing(asker)).limit).to.equal(510n * dollar);
   });
 
-  it('is the sum of all costs and reserves after any sequence of questions, ends and settlements', async () => {
+  it('is the sum of costs and reserves after any rounds of concurrent questions and ends, and refuses rightly', async () => {
     const step = fc.oneof(
-      fc.record({ act: fc.constant('ask' as const), micros: fc.bigInt(0n, 20n * dollar) }),
+      fc.record({ act: fc.constant('ask' as const), micros: fc.bigInt(1n, 20n * dollar) }),
       fc.record({ act: fc.constant('end' as const), which: fc.nat(), cost: fc.bigInt(0n, 15n * dollar) }),
     );
+    const rounds = fc.array(fc.array(step, { minLength: 1, maxLength: 6 }), { maxLength: 5 });
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 14 }), async (steps) => {
+      fc.asyncProperty(rounds, async (planned) => {
         const own = await buildAsker(asker.clubId);
         await (await testDatabase()).query(`DELETE FROM club_ai_months WHERE club_id = $1`, [asker.clubId]);
-        const answers: { id: string; reserved: bigint; cost?: bigint }[] = [];
-        const sums = () => ({
-          spent: answers.reduce((sum, { cost }) => sum + (cost ?? 0n), 0n),
-          reserved: answers.reduce((sum, { reserved, cost }) => sum + (cost === undefined ? reserved : 0n), 0n),
-        });
-        for (const one of steps) {
-          if (one.act === 'ask') {
-            const { spent, reserved } = sums();
-            const fits = spent + reserved + one.micros <= budget;
-            const asking = buildCharge(own, one.micros, now).then((id) => answers.push({ id, reserved: one.micros }));
-            expect(await outcomeOf(asking)).to.equal(fits ? 'accepted' : 'club_budget_exhausted');
-          } else {
-            const answer = answers[one.which % Math.max(1, answers.length)];
-            if (!answer) continue;
-            await endAnswer(answer.id, { status: 'complete', cost: one.cost, at: now });
-            answer.cost ??= one.cost;
+        const answers: { id: string; reserved: bigint; costs: bigint[] }[] = [];
+        const costOf = async ({ id }: { id: string }) => BigInt((await chargeRow(id)).costMicros ?? -1);
+        for (const round of planned) {
+          const before = await standing(own);
+          const known = answers.length;
+          const outcomes = await Promise.all(
+            round.map(async (one) => {
+              if (one.act === 'ask') {
+                const asking = buildCharge(own, one.micros, now);
+                const outcome = await outcomeOf(asking);
+                if (outcome === 'accepted') answers.push({ id: await asking, reserved: one.micros, costs: [] });
+                return outcome;
+              }
+              // Of the answers that were there before: two may end one at the same time.
+              const answer = answers[one.which % Math.max(1, known)];
+              if (known === 0 || !answer) return 'nothing';
+              answer.costs.push(one.cost);
+              await endAnswer(answer.id, { status: 'complete', cost: one.cost, at: now });
+              return 'ended';
+            }),
+          );
+          let [spent, reserved] = [0n, 0n];
+          for (const answer of answers) {
+            if (answer.costs.length === 0) reserved += answer.reserved;
+            else {
+              const cost = await costOf(answer);
+              expect(answer.costs.includes(cost), 'one of the costs it was ended with').to.equal(true);
+              spent += cost;
+            }
           }
-          expect(await standing(own)).to.include(sums());
+          expect(await standing(own)).to.include({ spent, reserved });
+          const accepted = answers.slice(known);
+          if (accepted.length > 0) expect(before.spent < budget).to.equal(true);
+          if (outcomes.includes('club_budget_exhausted')) expect(spent >= budget).to.equal(true);
+          // At no moment of the round was more spent and reserved than this.
+          const most = answers.reduce(
+            (sum, { reserved: micros, costs }) =>
+              sum + [micros, ...costs].reduce((max, one) => (one > max ? one : max)),
+            0n,
+          );
+          if (outcomes.includes('budget_reserved')) expect(most >= budget).to.equal(true);
+          // Whoever was accepted last found less than the budget.
+          const largest = accepted.reduce((max, one) => (one.reserved > max ? one.reserved : max), 0n);
+          if (!outcomes.includes('ended') && accepted.length > 0)
+            expect(spent + reserved - largest < budget).to.equal(true);
+          if (spent < budget && reserved === 0n) expect(await outcomeOf(freely(own))).to.equal('accepted');
         }
       }),
       { numRuns: 15 },
     );
+  });
+});
+
+/** A question that leaves nothing behind but its row: ended at once, at no cost. */
+async function freely(asker: Asker): Promise<void> {
+  await endAnswer(await buildCharge(asker, 1n, now), { status: 'complete', cost: 0n, at: now });
+}
+
+describe('a question while reserves alone fill the budget', () => {
+  const patience = { waitMs: 5_000, everyMs: 10 };
+  const settles = async (answerId: string, cost: bigint) => endAnswer(answerId, { status: 'complete', cost, at: now });
+  let asker: Asker;
+  let filling: string;
+  beforeEach(async () => {
+    asker = await buildAsker((await buildClub()).id);
+    filling = await buildCharge(asker, budget, now);
+  });
+  /** Questions of the club, and a promise that resolves once so many tries of them were refused. */
+  const askers = (refusals = 1) => {
+    const refused = Promise.withResolvers<void>();
+    let [under, most, left] = [0, 0, refusals];
+    const attempt = async () => {
+      most = Math.max(most, ++under);
+      try {
+        return await buildCharge(asker, 1n, now);
+      } catch (error) {
+        if (--left === 0) refused.resolve();
+        throw error;
+      } finally {
+        under--;
+      }
+    };
+    return {
+      ask: (given: Patience = patience) => whileBudgetIsReserved(asker.clubId, attempt, given),
+      refused: refused.promise,
+      /** How many tried at the same time, since the last call. */
+      atOnce() {
+        const value = most;
+        most = 0;
+        return value;
+      },
+    };
+  };
+
+  it('waits until one settles, and is then accepted', async () => {
+    const { ask, refused } = askers(2);
+    const question = ask();
+    await refused;
+    await settles(filling, dollar);
+    await question;
+    expect(await standing(asker)).to.include({ spent: dollar, reserved: 1n });
+  });
+
+  it('is rejected with club_budget_exhausted when what settles has spent the budget', async () => {
+    const { ask, refused } = askers();
+    const question = outcomeOf(ask());
+    await refused;
+    await settles(filling, budget);
+    expect(await question).to.equal('club_budget_exhausted');
+  });
+
+  it('is rejected with rate_limited and Retry-After when none settles in time, and leaves nothing behind', async () => {
+    const before = await standing(asker);
+    const error = await askers()
+      .ask({ waitMs: 50, everyMs: 10 })
+      .catch((thrown: unknown) => thrown);
+    expect(error).to.include({ code: 'rate_limited' }).and.have.nested.property('headers.retryAfterSeconds', 1);
+    expect(await standing(asker)).to.deep.equal(before);
+  });
+
+  it('waits in line: after its first try, one of ten tries at a time', async () => {
+    const { ask, refused, atOnce } = askers(11);
+    const questions = Array.from({ length: 10 }, () => ask());
+    await refused;
+    atOnce();
+    await settles(filling, 0n);
+    await Promise.all(questions);
+    expect(atOnce()).to.equal(1);
+    expect(await standing(asker)).to.include({ reserved: 10n });
   });
 });

@@ -1,10 +1,9 @@
 import type { SearchResultBlockParam, TextBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import { expect } from 'chai';
-import fc from 'fast-check';
 import { maxOutputTokens } from '../../../../domain/agents/prompt/models.policy.ts';
 import { pricedModels } from '../../../../domain/agents/prompt/prices.policy.ts';
 import { promptOf, type PromptContent } from '../../../../domain/agents/prompt/prompt-blocks.policy.ts';
-import { maxPromptTokens, promptBounds } from '../../../../domain/agents/prompt/prompt.policy.ts';
+import { promptBounds } from '../../../../domain/agents/prompt/prompt.policy.ts';
 import { foundPassages } from '../../../toolkit/builders/found-passages.ts';
 
 const content: PromptContent = {
@@ -199,29 +198,5 @@ describe('blocks of a prompt', () => {
       expect(maxOutputTokens('claude-sonnet-5-5', 10)).to.equal(10);
       expect(() => maxOutputTokens('unknown', 10)).to.throw('without a price');
     });
-  });
-
-  it('never have more bytes of text than the budget reserves', () => {
-    const text = (maxLength: number) => fc.string({ unit: 'grapheme', minLength: 1, maxLength, size: 'max' });
-    fc.assert(
-      fc.property(
-        fc.array(fc.array(text(400), { minLength: 1, maxLength: 12 }), { maxLength: 14 }),
-        text(300),
-        text(2_000),
-        (texts, title, question) => {
-          const prompt = of({ passages: foundPassages({ title }, texts), question });
-          const bytes = Buffer.byteLength(
-            [
-              ...systemOf(prompt).map((block) => block.text),
-              ...resultsOf(prompt).flatMap((result) => [result.title, ...result.content.map((block) => block.text)]),
-              question,
-            ].join(''),
-          );
-          const { instructions } = content;
-          expect(bytes).to.be.at.most(maxPromptTokens({ instructions, history: [], question, images: 0 }));
-        },
-      ),
-      { numRuns: 30 },
-    );
   });
 });

@@ -1,8 +1,10 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { reserveFor } from '../../../../domain/agents/conversations/limits.ts';
 import { promptOf } from '../../../../domain/agents/prompt/prompt-blocks.policy.ts';
 import {
-  maxPromptTokens,
+  likelyPromptTokens,
+  likelyTokens,
   promptBounds,
   turnsThatFit,
   type Turn,
@@ -48,45 +50,66 @@ describe('history of a prompt', () => {
   });
 });
 
-describe('most tokens of a prompt', () => {
-  it('are at least the bytes of any prompt that is built', () => {
-    const text = fc.string({ unit: 'grapheme', maxLength: 3_000, size: 'max' });
+/** Text as people write it: letters of which some have an accent, figures, signs. */
+const prose = (maxLength: number) =>
+  fc.string({
+    unit: fc.oneof(
+      { weight: 12, arbitrary: fc.constantFrom(...Array.from('abcdefghijklmnopqrstuvwxyz    ,.0123456789')) },
+      { weight: 1, arbitrary: fc.constantFrom(...Array.from('áãçéíõúüß’“')) },
+    ),
+    maxLength,
+    size: 'max',
+  });
+
+describe('likely tokens of a prompt', () => {
+  it('are at least those of the texts of any prompt in prose that is built', () => {
     const passage = fc.record({
       sourceId: fc.uuid(),
       sourceKind: fc.constant('lesson' as const),
-      sourceTitle: text,
+      sourceTitle: prose(3_000),
       position: fc.nat(20),
       page: fc.constant(null),
-      headings: fc.array(text, { maxLength: 2 }),
-      blocks: fc.array(fc.string({ unit: 'grapheme', maxLength: 300 }), { maxLength: 8 }),
+      headings: fc.array(prose(3_000), { maxLength: 2 }),
+      blocks: fc.array(prose(300), { maxLength: 8 }),
     });
     const asked = fc.record({
-      instructions: text,
-      question: text,
-      turns: fc.array(fc.record({ question: text, answer: text }), { maxLength: 12 }),
+      instructions: prose(3_000),
+      question: prose(3_000),
+      turns: fc.array(fc.record({ question: prose(3_000), answer: prose(3_000) }), { maxLength: 12 }),
       passages: fc.array(passage, { maxLength: 20 }),
-      agentName: fc.string({ unit: 'grapheme', maxLength: 200 }),
+      agentName: prose(200),
     });
     fc.assert(
       fc.property(asked, ({ turns, ...content }) => {
         const history = turnsThatFit(turns);
         const { request } = promptOf({ ...content, model: 'claude-sonnet-5-5', maxTokens: 100, history, images: [] });
-        const bytes = textsIn([request.system, request.messages]).reduce(
-          (sum, sent) => sum + Buffer.byteLength(sent),
-          0,
-        );
-        expect(bytes).to.be.at.most(maxPromptTokens({ ...content, history, images: 0 }));
+        const built = textsIn([request.system, request.messages]).reduce((sum, sent) => sum + likelyTokens(sent), 0);
+        expect(built).to.be.at.most(likelyPromptTokens({ ...content, history, images: 0 }));
       }),
       { numRuns: 100 },
     );
   });
 
-  it('count each byte of known text as a token, and the bounds of unknown text', () => {
-    const nothing = maxPromptTokens(parts);
-    expect(nothing).to.equal(6_000 + 20 + 12 * 5_000);
-    expect(maxPromptTokens({ ...parts, question: 'ação' }) - nothing).to.equal(6);
-    expect(maxPromptTokens({ ...parts, instructions: '\u{1F98A}' }) - nothing).to.equal(4);
-    expect(maxPromptTokens({ ...parts, history: [turn('ab', 'é')] }) - nothing).to.equal(4 + 2 * 20);
-    expect(maxPromptTokens({ ...parts, images: 2 }) - nothing).to.equal(2 * 5_000);
+  it('count three characters a token, two bytes beyond ASCII, and the bounds of unknown text', () => {
+    const nothing = likelyPromptTokens(parts);
+    expect(nothing).to.equal(1_500 + 20 + 12 * 600);
+    expect(likelyPromptTokens({ ...parts, question: 'abcdef' }) - nothing).to.equal(2);
+    expect(likelyPromptTokens({ ...parts, question: 'ação' }) - nothing).to.equal(3); // 2/3 and 2, up
+    expect(likelyPromptTokens({ ...parts, instructions: '\u{1F98A}' }) - nothing).to.equal(2);
+    expect(likelyPromptTokens({ ...parts, history: [turn('ab', 'é')] }) - nothing).to.equal(1 + 1 + 2 * 20);
+    expect(likelyPromptTokens({ ...parts, images: 2 }) - nothing).to.equal(2 * 5_000);
+  });
+
+  it('reserve some four cents for a usual question to a usual agent, whose answer costs about one', () => {
+    const prompt = { instructions: 'a'.repeat(600), history: [], question: 'When is a knot a bend?', images: 0 };
+    const terms = {
+      id: '',
+      model: 'claude-sonnet-5-5',
+      dailyLimit: 50,
+      answerMaxTokens: 2_048,
+      instructions: prompt.instructions,
+    };
+    const micros = reserveFor(terms, prompt, new Date('2026-11-21T12:00:00Z'));
+    expect(Number(micros) / 10_000).to.be.within(4, 5);
   });
 });

@@ -1,0 +1,102 @@
+/** The streams of events that this process has open: bounded for each caller and in all, and ended with their session (DEC-11, DEC-58). */
+import { findLivingSessions } from '../domain/identity/sessions.ts';
+import { DomainError } from '../platform/core/errors.ts';
+import type { Queries } from '../platform/infra/postgres/database.ts';
+import { sha256 } from '../platform/infra/vault.ts';
+import { eventStreamsRefused } from './metrics.ts';
+import type { Caller } from './operation.ts';
+
+/** How often sessions of open streams are looked for: so long a stream outlives its session at most. */
+const lookEveryMs = 1_000;
+/** What a caller is told to wait who has as many streams as may be open: about as long as an answer takes. */
+const retryAfterSeconds = 5;
+
+export interface StreamBounds {
+  /** Streams of one student. */
+  perStudent: number;
+  /** Of everybody. */
+  inAll: number;
+}
+
+/** The place of one stream. */
+export interface StreamPlace {
+  /** Aborted when the session of its caller has ended. */
+  sessionEnded: AbortSignal;
+  /** Gives the place back. Safe to repeat. */
+  release(): void;
+}
+
+export interface OpenStreams {
+  /** @throws DomainError rate_limited where the caller, or the process, has as many as may be */
+  take(caller: Caller): StreamPlace;
+  /** Ends the timer. */
+  stop(): void;
+}
+
+export interface OpenStreamsDeps {
+  db: Queries;
+  clock: () => Date;
+  bounds: StreamBounds;
+  /** Told of a look that failed: sessions count as living until the next one. */
+  onFailure: (error: unknown) => void;
+}
+
+interface Place {
+  owner: string;
+  tokenHash: Buffer;
+  ending: AbortController;
+}
+
+export function createOpenStreams({ db, clock, bounds, onFailure }: OpenStreamsDeps): OpenStreams {
+  const places = new Set<Place>();
+  let isLooking = false;
+
+  function refuseBeyondBounds(owner: string): void {
+    const own = [...places].filter((place) => place.owner === owner).length;
+    const reason = own >= bounds.perStudent ? 'student' : places.size >= bounds.inAll ? 'process' : undefined;
+    if (!reason) return;
+    eventStreamsRefused.inc({ reason });
+    const message =
+      reason === 'student'
+        ? 'You follow as many answers as you may at a time.'
+        : 'Too many answers are followed just now.';
+    throw new DomainError('rate_limited', message, { retryAfterSeconds });
+  }
+
+  /** One statement for all. */
+  async function look(): Promise<void> {
+    if (isLooking || places.size === 0) return;
+    isLooking = true;
+    try {
+      const looked = [...places];
+      const living = await findLivingSessions(
+        db,
+        looked.map(({ tokenHash }) => tokenHash),
+        clock(),
+      );
+      for (const [index, { ending }] of looked.entries()) if (!living[index]) ending.abort();
+    } catch (error) {
+      onFailure(error);
+    } finally {
+      isLooking = false;
+    }
+  }
+
+  const looking = setInterval(() => void look(), lookEveryMs);
+  looking.unref();
+  return {
+    take(caller) {
+      const owner = caller.kind === 'student' ? caller.student.id : caller.administratorId;
+      refuseBeyondBounds(owner);
+      const place = { owner, tokenHash: sha256(caller.token), ending: new AbortController() };
+      places.add(place);
+      return {
+        sessionEnded: place.ending.signal,
+        release() {
+          places.delete(place);
+        },
+      };
+    },
+    stop: () => clearInterval(looking),
+  };
+}

@@ -7,7 +7,7 @@ import { collectDefaultMetrics } from 'prom-client';
 import { readConfig, type Config } from '../config.ts';
 import { createAnswerFeed } from '../domain/agents/answers/answer-feed.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
-import { createNotifier } from '../platform/infra/postgres/notifier.ts';
+import { createNotifier } from '../platform/infra/postgres/notifications.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import { createObjectStore } from '../platform/infra/object-store.ts';
 import { createLogger, openDatabase, runProcess } from '../platform/infra/process.ts';

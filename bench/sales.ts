@@ -10,7 +10,7 @@ import { startReceiver } from '../dev/receiver.ts';
 import { newId, type Id } from '../platform/core/ids.ts';
 import { createVault } from '../platform/infra/vault.ts';
 import { createConnection } from '../domain/sales/platforms/connections.ts';
-import { newSecret } from '../domain/webhooks/deliveries/signature.ts';
+import { newSecret } from '../domain/webhooks/deliveries/post.ts';
 import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../entities/migrate.ts';
 import { median, onFreshStack, progress, report, reportBeside, waitUntil, type Bench, type Round } from './support.ts';

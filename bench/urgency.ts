@@ -14,7 +14,7 @@ import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../entities/migrate.ts';
 import { newId, type Id } from '../platform/core/ids.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
-import { createNotifier } from '../platform/infra/postgres/notifier.ts';
+import { createNotifier } from '../platform/infra/postgres/notifications.ts';
 import { createVault, type Vault } from '../platform/infra/vault.ts';
 import { askProduct } from './agents/asking.ts';
 import { modelServerAt } from './agents/model-server.ts';

@@ -33,6 +33,7 @@ import { Overage } from './billing/overage.ts';
 import { StudentImportAddress } from './access/student-import-address.ts';
 import { StudentImportRow } from './access/student-import-row.ts';
 import { StudentImport } from './access/student-import.ts';
+import { Campaign } from './campaigns/campaign.ts';
 import { Club } from './clubs/club.ts';
 import { Invitation } from './clubs/invitation.ts';
 import { Membership } from './clubs/membership.ts';
@@ -62,6 +63,9 @@ import { Tag } from './learning/tag.ts';
 import { RateLimitCounter } from './limits/rate-limit-counter.ts';
 import { ClubMailDay } from './mail/club-mail-day.ts';
 import { CodeFailureCount } from './mail/code-failure-count.ts';
+import { Mail } from './mail/mail.ts';
+import { MailSender } from './mail/mail-sender.ts';
+import { MailSuppression } from './mail/mail-suppression.ts';
 import { TransactionalMail } from './mail/transactional-mail.ts';
 import { Media } from './media/media.ts';
 import { FirstSlice1763700000000 } from './migrations/1763700000000-first-slice.ts';
@@ -90,11 +94,12 @@ import { WakeNumbers1763770000000 } from './migrations/1763770000000-wake-number
 import { LeasedRows1763771000000 } from './migrations/1763771000000-leased-rows.ts';
 import { FailingRows1763772000000 } from './migrations/1763772000000-failing-rows.ts';
 import { Priorities1763773000000 } from './migrations/1763773000000-priorities.ts';
-import { CodeFailures1795354900000 } from './migrations/1795354900000-code-failures.ts';
-import { PendingSignUps1795354901000 } from './migrations/1795354901000-pending-sign-ups.ts';
-import { MailDays1795356000000 } from './migrations/1795356000000-mail-days.ts';
-import { OpeningPlans1795355600000 } from './migrations/1795355600000-opening-plans.ts';
+import { CodeFailures1795360100000 } from './migrations/1795360100000-code-failures.ts';
+import { PendingSignUps1795360101000 } from './migrations/1795360101000-pending-sign-ups.ts';
+import { MailDays1795360103000 } from './migrations/1795360103000-mail-days.ts';
+import { OpeningPlans1795360102000 } from './migrations/1795360102000-opening-plans.ts';
 import { SessionsAndAddresses1795351000000 } from './migrations/1795351000000-sessions-and-addresses.ts';
+import { Campaigns1795360000000 } from './migrations/1795360000000-campaigns.ts';
 import { RecordedFacts1795352520000 } from './migrations/1795352520000-recorded-facts.ts';
 import { FailingSteps1795353600000 } from './migrations/1795353600000-failing-steps.ts';
 import { MediaInspection1795354367000 } from './migrations/1795354367000-media-inspection.ts';
@@ -151,6 +156,7 @@ const entities = [
   AgentWord,
   Certificate,
   BillingEvent,
+  Campaign,
   Club,
   ClubAiMonth,
   ClubPlan,
@@ -196,6 +202,9 @@ const entities = [
   Tag,
   Subscription,
   SubscriptionMark,
+  Mail,
+  MailSender,
+  MailSuppression,
   TransactionalMail,
   CodeFailureCount,
   ClubMailDay,
@@ -240,10 +249,11 @@ const migrations = [
   RecordedFacts1795352520000,
   FailingSteps1795353600000,
   MediaInspection1795354367000,
-  CodeFailures1795354900000,
-  PendingSignUps1795354901000,
-  OpeningPlans1795355600000,
-  MailDays1795356000000,
+  Campaigns1795360000000,
+  CodeFailures1795360100000,
+  PendingSignUps1795360101000,
+  OpeningPlans1795360102000,
+  MailDays1795360103000,
 ];
 
 export interface DatabaseSettings {

@@ -4,7 +4,7 @@ import { reconcileCharges } from '../domain/billing/reconciling.ts';
 import { createDataSource } from '../entities/data-source.ts';
 import { createPaymentProcessor } from '../platform/infra/payments.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
-import { createNotifier } from '../platform/infra/postgres/notifier.ts';
+import { createNotifier } from '../platform/infra/postgres/notifications.ts';
 
 async function main([since = '']: readonly string[]): Promise<void> {
   const from = new Date(since);

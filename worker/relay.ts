@@ -3,23 +3,19 @@ import type { Logger } from 'pino';
 import type { DataSource } from 'typeorm';
 import { bulk, type Priority } from '../entities/facts/values.ts';
 import type { Id } from '../platform/core/ids.ts';
-import { relayChannel } from '../platform/infra/postgres/notifier.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
-import { listen } from '../platform/infra/postgres/listener.ts';
+import { listen, relayChannel } from '../platform/infra/postgres/notifications.ts';
 import {
   claimFacts,
-  claimWakes,
   deferFact,
-  deferWake,
   removeFact,
-  removeWake,
   type ClaimedFact,
-  type ClaimedWake,
   type Failure,
   type InHand,
   type Room,
-} from '../platform/engine/relay-queue.ts';
+} from '../platform/engine/facts.ts';
+import { claimWakes, deferWake, removeWake, type ClaimedWake } from '../platform/engine/wakes.ts';
 import { workflowTypes } from '../platform/engine/workflow-types.ts';
 import { contextsInLockOrder, type CausedWorkflow } from '../domain/contexts.ts';
 import type { LocalStarts } from './attempt-places.ts';

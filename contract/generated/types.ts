@@ -11,7 +11,7 @@ export interface paths {
         put?: never;
         /**
          * Sign up in a club
-         * @description Creates a student of the club, with an unconfirmed e-mail, and sends a token to confirm it. The answer is the same whether or not the e-mail is known; if it is, its owner gets a mail that says so. Fires `student.created`. A sign-up counts as a student once its e-mail is confirmed, and is removed after 7 days without. A club whose plan has no room for another student answers `402 limit_reached`, with a message for the person who signs up; one with too many sign-ups of the last hour that nobody has confirmed, `429 rate_limited`; a club that does not exist answers `403`, as everywhere under a club's path. A registration code is claimed with it, and the free deliveries of the club are given: `access.granted` for each. A code that is none of the club's, expired or revoked: `404`; one that is used up: `409 registration_link_used_up`; whether or not the e-mail is known.
+         * @description Creates a student of the club, with an unconfirmed e-mail, and sends a token to confirm it. The answer is the same whether or not the e-mail is known; if it is, its owner gets a mail that says so. Fires `student.created`. A club whose plan has no room for another student answers `402 limit_reached`, with a message for the person who signs up; a club that does not exist answers `403`, as everywhere under a club's path. A registration code is claimed with it, and the free deliveries of the club are given: `access.granted` for each. A code that is none of the club's, expired or revoked: `404`; one that is used up: `409 registration_link_used_up`; whether or not the e-mail is known.
          *
          *     Codes of its own:
          *
@@ -68,13 +68,12 @@ export interface paths {
         put?: never;
         /**
          * Confirm the e-mail
-         * @description Spends a single-use token that expires after 24 hours, and opens a session. Redeem it on the user's click, never when a screen mounts. A used, an expired and a nonexistent token answer identically with `410`, so that a guesser cannot tell them apart. Where the answer says `has_password: false`, ask for a password (`POST /v1/auth/password`). A sign-up counts as a student of the club from here on: a club without a place answers `402 limit_reached`, with a message for the person, and the token stays good.
+         * @description Spends a single-use token that expires after 24 hours, and opens a session. Redeem it on the user's click, never when a screen mounts. A used, an expired and a nonexistent token answer identically with `410`, so that a guesser cannot tell them apart.
          *
          *     Codes of its own:
          *
          *     | code | status | meaning |
          *     |---|---|---|
-         *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
          *     | `token_gone` | 410 | The token or code was used, has expired, or never existed; these cannot be told apart. |
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          */
@@ -154,7 +153,6 @@ export interface paths {
          *
          *     | code | status | meaning |
          *     |---|---|---|
-         *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
          *     | `token_gone` | 410 | The token or code was used, has expired, or never existed; these cannot be told apart. |
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          */
@@ -176,7 +174,7 @@ export interface paths {
         put?: never;
         /**
          * Ask for a one-time code
-         * @description Sends six digits that are good for 10 minutes and 5 tries if the e-mail belongs to a student of the club. The answer is the same whether or not it does, and names the code of this request: only with its `code_id` can the code be tried, so no other request can void it. After 20 wrong codes for an address in a day (UTC) each further code has one try.
+         * @description Sends six digits that are good for 10 minutes and 5 tries if the e-mail belongs to a student of the club. The answer is the same whether or not it does.
          *
          *     Codes of its own:
          *
@@ -202,44 +200,16 @@ export interface paths {
         put?: never;
         /**
          * Exchange a one-time code for a session
-         * @description Spends the code, confirms the e-mail and opens a session. A wrong, a used and an expired code, a `code_id` of another request, and an unknown e-mail or club, answer identically with `410`.
+         * @description Spends the code, confirms the e-mail and opens a session. A wrong, a used and an expired code, and an unknown e-mail or club, answer identically with `410`.
          *
          *     Codes of its own:
          *
          *     | code | status | meaning |
          *     |---|---|---|
-         *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
          *     | `token_gone` | 410 | The token or code was used, has expired, or never existed; these cannot be told apart. |
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          */
         post: operations["exchangeStudentCode"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/auth/password": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Choose a password
-         * @description Gives the session's student a password where the account has none: after an invitation, a purchase or an import, or where a sign-up's password was dropped. A session that begins with `has_password: false` is the time to ask for it. Where there is one already: `409 password_exists`.
-         *
-         *     Codes of its own:
-         *
-         *     | code | status | meaning |
-         *     |---|---|---|
-         *     | `password_exists` | 409 | The account has a password already; it is changed by a reset. |
-         *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
-         */
-        post: operations["setStudentPassword"];
         delete?: never;
         options?: never;
         head?: never;
@@ -466,13 +436,7 @@ export interface paths {
         put?: never;
         /**
          * Create an organization
-         * @description Creates a club; the caller becomes its owner. The slug is made from the name, which must not hold a web address. Who owns as many clubs as one may gets `409 organization_limit_reached`.
-         *
-         *     Codes of its own:
-         *
-         *     | code | status | meaning |
-         *     |---|---|---|
-         *     | `organization_limit_reached` | 409 | The administrator owns as many clubs as one may. |
+         * @description Creates a club; the caller becomes its owner. The slug is made from the name.
          */
         post: operations["createOrganization"];
         delete?: never;
@@ -626,7 +590,7 @@ export interface paths {
         put?: never;
         /**
          * Create a student
-         * @description Creates a student without a password and sends them a token to confirm the e-mail. Fires `student.created`, and `access.granted` for each delivery that they are invited to. An e-mail that a student of the club has already: `409 email_taken`, except one of a sign-up that nobody has confirmed: the club takes it over under the given name, without the password that was offered. A delivery that is none of the club's: `404`; an archived one: `409 delivery_archived`; then nothing is created. The plan's allowance of students: `402 limit_reached`.
+         * @description Creates a student without a password and sends them a token to confirm the e-mail. Fires `student.created`, and `access.granted` for each delivery that they are invited to. An e-mail that a student of the club has already: `409 email_taken`; a delivery that is none of the club's: `404`; an archived one: `409 delivery_archived`; then nothing is created. The plan's allowance of students: `402 limit_reached`.
          *
          *     Roles: `owner`, `admin`, `editor`.
          *
@@ -691,7 +655,6 @@ export interface paths {
          *
          *     | code | status | meaning |
          *     |---|---|---|
-         *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
          *     | `email_taken` | 409 | Another student of the club has this e-mail. |
          */
@@ -1691,7 +1654,7 @@ export interface paths {
         put?: never;
         /**
          * Grant access by hand
-         * @description Gives a student access to a delivery. Fires `access.granted`. Without dates, it begins now, or with its cohort if that begins later, and lasts for the `access_days` of the delivery, else until its cohort ends, else without an end. A student who has access to it already, from elsewhere than a sale: `409 already_enrolled`; an archived delivery: `409 delivery_archived`. An end that is not after the beginning: `422`. A sign-up that nobody has confirmed is taken over by the club, and takes a place in the plan: `402 limit_reached`.
+         * @description Gives a student access to a delivery. Fires `access.granted`. Without dates, it begins now, or with its cohort if that begins later, and lasts for the `access_days` of the delivery, else until its cohort ends, else without an end. A student who has access to it already, from elsewhere than a sale: `409 already_enrolled`; an archived delivery: `409 delivery_archived`. An end that is not after the beginning: `422`.
          *
          *     Roles: `owner`, `admin`, `editor`.
          *
@@ -1699,7 +1662,6 @@ export interface paths {
          *
          *     | code | status | meaning |
          *     |---|---|---|
-         *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
          *     | `already_enrolled` | 409 | The student has access to this delivery already. |
          *     | `delivery_archived` | 409 | The delivery is archived; it is not granted any more. |
@@ -2887,6 +2849,550 @@ export interface paths {
         get: operations["listAssignmentSubmissions"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/campaigns": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List campaigns
+         * @description Newest first.
+         */
+        get: operations["listCampaigns"];
+        put?: never;
+        /**
+         * Create a campaign
+         * @description Begins a draft. It may be incomplete: `problems` says what it lacks.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         */
+        post: operations["createCampaign"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a campaign
+         * @description Reads one campaign of the club.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getCampaign"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a campaign
+         * @description Deletes a draft. Any other campaign is kept for what it says of its recipients: `409 campaign_not_draft`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `campaign_not_draft` | 409 | The campaign is scheduled, under way or over; only a draft can be changed. |
+         */
+        delete: operations["deleteCampaign"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a campaign
+         * @description Changes a draft; what is absent stays, and `content`, `audience` and `send_window` are replaced as a whole. A campaign that is scheduled must go back to `draft` first: `409 campaign_not_draft`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         *     | `campaign_not_draft` | 409 | The campaign is scheduled, under way or over; only a draft can be changed. |
+         */
+        patch: operations["updateCampaign"];
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}/duplicate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Duplicate a campaign
+         * @description A new draft with the same e-mail, audience and send window.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         */
+        post: operations["duplicateCampaign"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}/audience": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count the audience
+         * @description How many students the campaign would reach if it began now, and how many of its audience are left out, by reason. A draft whose audience has problems reaches nobody.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getCampaignAudience"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}/problems": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the problems
+         * @description Everything that keeps the campaign from being scheduled, in the order of its fields. None: it can be scheduled.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getCampaignProblems"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Preview the e-mail
+         * @description The e-mail as one student of the club would get it, or as somebody would of whom nothing is known. Links lead where they lead, nothing is counted, and the way out is not a real one. A draft with problems in its e-mail has no preview: `409 campaign_has_problems`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `campaign_has_problems` | 409 | The e-mail of the campaign has problems; they are listed under `problems`. |
+         */
+        get: operations["previewCampaign"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}/schedule": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Schedule a campaign
+         * @description Lets the campaign begin at a time, or at once. What it lacks is listed under `problems`: `422` while there is any. Its recipients are frozen when it begins; nobody joins later.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         *     | `campaign_not_draft` | 409 | The campaign is scheduled, under way or over; only a draft can be changed. |
+         */
+        post: operations["scheduleCampaign"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}/unschedule": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take back a schedule
+         * @description Makes a campaign that has not begun a draft again.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `campaign_state` | 409 | The status of the campaign does not allow this. |
+         */
+        post: operations["unscheduleCampaign"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause a campaign
+         * @description Stops it within seconds; recipients that were not reached stay `pending`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `campaign_state` | 409 | The status of the campaign does not allow this. |
+         */
+        post: operations["pauseCampaign"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Go on with a campaign
+         * @description Goes on where it was paused; nobody is written to twice.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         *     | `campaign_state` | 409 | The status of the campaign does not allow this. |
+         */
+        post: operations["resumeCampaign"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a campaign
+         * @description Ends it for good: recipients that were not reached are `skipped` as `canceled`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `campaign_state` | 409 | The status of the campaign does not allow this. |
+         */
+        post: operations["cancelCampaign"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try failed recipients again
+         * @description Makes failed recipients `pending` again and goes on with the campaign. Those of whom nobody knows whether the mail arrived are left out, unless `accept_duplicates` is sent.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         *     | `campaign_state` | 409 | The status of the campaign does not allow this. |
+         */
+        post: operations["retryCampaign"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}/statistics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the statistics
+         * @description How many recipients are in each status, why the skipped ones were skipped, and how many were delivered to, bounced, complained, opened and clicked.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getCampaignStatistics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/mail/sender": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read how the club writes
+         * @description The name, the address for answers and the postal address of campaigns and automations.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getMailSender"];
+        /**
+         * Say how the club writes
+         * @description Replaces it as a whole. Campaigns cannot be scheduled before.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         */
+        put: operations["setMailSender"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/mail/suppressions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List suppressions
+         * @description Addresses to which the club does not write, newest first. An address itself is not kept: `email` finds its suppression.
+         */
+        get: operations["listSuppressions"];
+        put?: never;
+        /**
+         * Suppress an address
+         * @description Campaigns and automations do not go there any more. Transactional mail, such as a sign-in code, still does. Repeating it changes nothing.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         */
+        post: operations["addSuppression"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/mail/suppressions/{suppressionId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Lift a suppression
+         * @description Lets campaigns and automations go there again, unless the owner of the address has unsubscribed.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        delete: operations["removeSuppression"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/mail/unsubscribe/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the way out
+         * @description The page behind the link in a mail. It changes nothing, because mail programs open links by themselves: a page for people where `Accept` prefers `text/html`, JSON for programs. Works without a session, without an end, whatever the club's plan.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getMailPreference"];
+        put?: never;
+        /**
+         * Unsubscribe
+         * @description Takes the student off the kind of mail that the token is of. Mailbox providers call it in one click, with a form as the body, which is not read. Repeating it changes nothing. It is charged to the student of the token.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        post: operations["unsubscribe"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/mail/resubscribe/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Subscribe again
+         * @description Takes back an unsubscription. An address that bounced, complained or was suppressed by hand stays suppressed.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        post: operations["resubscribe"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4354,10 +4860,8 @@ export interface components {
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
          *     | `method_not_allowed` | 405 | The path exists, with other methods; the header `Allow` names them. |
          *     | `email_taken` | 409 | Another student of the club has this e-mail. |
-         *     | `password_exists` | 409 | The account has a password already; it is changed by a reset. |
          *     | `already_member` | 409 | The person is a member of the club already. |
          *     | `last_owner` | 409 | The club would be left without an owner. |
-         *     | `organization_limit_reached` | 409 | The administrator owns as many clubs as one may. |
          *     | `endpoint_limit_reached` | 409 | The club has as many webhook endpoints as a club may have. |
          *     | `endpoint_not_enabled` | 409 | The webhook endpoint is paused or disabled. |
          *     | `rotation_in_progress` | 409 | The previous secret of an earlier rotation still signs. |
@@ -4377,6 +4881,9 @@ export interface components {
          *     | `in_use` | 409 | Something else still needs the resource; the message says what. |
          *     | `name_taken` | 409 | Another of these resources has this name in the club. |
          *     | `public_id_taken` | 409 | Another of these resources has this `public_id` in the club. |
+         *     | `campaign_not_draft` | 409 | The campaign is scheduled, under way or over; only a draft can be changed. |
+         *     | `campaign_has_problems` | 409 | The e-mail of the campaign has problems; they are listed under `problems`. |
+         *     | `campaign_state` | 409 | The status of the campaign does not allow this. |
          *     | `course_full` | 409 | The course has as many modules or lessons as a course may have. |
          *     | `points_taken` | 409 | Another level of the club begins at these points. |
          *     | `add_on_exists` | 409 | The `id` of the add-on was used already, for another purchase. |
@@ -4399,7 +4906,7 @@ export interface components {
          *     | `not_implemented` | 501 | The operation stands in the contract and is not built yet. |
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. | A later version may add values: accept those that you do not know.
          */
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "name_taken" | "public_id_taken" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "too_many_images" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable";
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "already_member" | "last_owner" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "too_many_images" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable";
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -4481,7 +4988,7 @@ export interface components {
             email: string;
             /** @description Whether the e-mail was confirmed. */
             verified: boolean;
-            /** @description False for an account that was opened by the club or by a sale, until its student sets a password (`POST /v1/auth/password`, or a reset). */
+            /** @description False for an account that was opened by the club or by a sale, until its student sets a password. */
             has_password: boolean;
             /**
              * Format: date-time
@@ -4563,31 +5070,10 @@ export interface components {
             password: components["schemas"]["NewPassword"];
         };
         /**
-         * @description The request for a code was accepted.
-         * @example {
-         *       "data": {
-         *         "accepted": true,
-         *         "code_id": "01938f2e-5a77-7c44-9d3b-6a5b2c1d0e9f"
-         *       }
-         *     }
-         */
-        CodeRequested: {
-            data: {
-                /** @constant */
-                accepted: true;
-                /**
-                 * Format: uuid
-                 * @description Names the code of this request. Keep it where the person types the digits: the exchange takes both. It is answered whether or not a code was sent.
-                 */
-                code_id: string;
-            };
-        };
-        /**
          * @description The six digits that the e-mail contains, for a session.
          * @example {
          *       "club_id": "5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11",
          *       "email": "ada@example.com",
-         *       "code_id": "01938f2e-5a77-7c44-9d3b-6a5b2c1d0e9f",
          *       "code": "402913"
          *     }
          */
@@ -4598,21 +5084,8 @@ export interface components {
              */
             club_id: string;
             email: components["schemas"]["EmailInput"];
-            /**
-             * Format: uuid
-             * @description What the request for the code was answered with.
-             */
-            code_id: string;
             /** @description The six digits out of the e-mail. */
             code: string;
-        };
-        /**
-         * @example {
-         *       "password": "a quite different phrase"
-         *     }
-         */
-        PasswordChoice: {
-            password: components["schemas"]["NewPassword"];
         };
         /**
          * @description A new club. Whoever creates it is its owner.
@@ -7884,6 +8357,550 @@ export interface components {
             /** @description Sent back to their students. */
             changes_requested: number;
         };
+        /** @description `draft` becomes `scheduled`, then `sending` with its recipients frozen, then `sent`. A `paused` one goes on where it stopped; a `canceled` one never does. A later version may add values: accept those that you do not know. */
+        CampaignStatus: "draft" | "scheduled" | "sending" | "paused" | "sent" | "canceled";
+        /**
+         * @description `draft` becomes `scheduled`, then `sending` with its recipients frozen, then `sent`. A `paused` one goes on where it stopped; a `canceled` one never does.
+         * @enum {string}
+         */
+        CampaignStatusInput: "draft" | "scheduled" | "sending" | "paused" | "sent" | "canceled";
+        /** @description A `heading` has `text` and `level`, a `text` has `text`, an `image` has `media_id`, `alt` and `url`, a `button` has `text` and `url`, a `divider` has nothing. */
+        CampaignEmailBlock: {
+            /** @description What it shows. A later version may add values: accept those that you do not know. */
+            kind: "heading" | "text" | "image" | "button" | "divider";
+            /** @description Of a `text` Markdown: paragraphs, emphasis, lists and links. HTML is shown as text. */
+            text?: string;
+            /** @description Of a heading, from 1, the largest; 2 if absent. */
+            level?: number;
+            /** @description Where a button, or a click on an image, leads: http, https or mailto. */
+            url?: string;
+            /**
+             * Format: uuid
+             * @description A ready image of the library.
+             */
+            media_id?: string;
+            /** @description What the image shows, in words. */
+            alt?: string;
+        };
+        /** @description A `heading` has `text` and `level`, a `text` has `text`, an `image` has `media_id`, `alt` and `url`, a `button` has `text` and `url`, a `divider` has nothing. */
+        CampaignEmailBlockInput: {
+            /**
+             * @description What it shows.
+             * @enum {string}
+             */
+            kind: "heading" | "text" | "image" | "button" | "divider";
+            /** @description Of a `text` Markdown: paragraphs, emphasis, lists and links. HTML is shown as text. */
+            text?: string;
+            /** @description Of a heading, from 1, the largest; 2 if absent. */
+            level?: number;
+            /** @description Where a button, or a click on an image, leads: http, https or mailto. */
+            url?: string;
+            /**
+             * Format: uuid
+             * @description A ready image of the library.
+             */
+            media_id?: string;
+            /** @description What the image shows, in words. */
+            alt?: string;
+        };
+        /** @description What is sent. Texts may have variables, such as `{{student_first_name|there}}`; behind the bar stands what is shown where there is no value. While the campaign is a draft, any field may be absent. */
+        CampaignEmail: {
+            /** @description One line; at most 200 characters once it is scheduled. */
+            subject?: string;
+            /** @description What mailboxes show beside the subject; at most 200 characters. */
+            preheader?: string;
+            /** @description Where answers go; an e-mail address. */
+            reply_to?: string;
+            /** @description What the e-mail shows, from top to bottom; at most 100 once it is scheduled. */
+            blocks?: components["schemas"]["CampaignEmailBlock"][];
+        };
+        /** @description What is sent. Texts may have variables, such as `{{student_first_name|there}}`; behind the bar stands what is shown where there is no value. While the campaign is a draft, any field may be absent. */
+        CampaignEmailInput: {
+            /** @description One line; at most 200 characters once it is scheduled. */
+            subject?: string;
+            /** @description What mailboxes show beside the subject; at most 200 characters. */
+            preheader?: string;
+            /** @description Where answers go; an e-mail address. */
+            reply_to?: string;
+            /** @description What the e-mail shows, from top to bottom; at most 100 once it is scheduled. */
+            blocks?: components["schemas"]["CampaignEmailBlockInput"][];
+        };
+        /** @description One question about the student, answered with yes or no. */
+        AutomationRule: {
+            /** @description What is asked. A later version may add values: accept those that you do not know. */
+            kind: "has_access" | "has_purchased" | "has_tag" | "lesson_completed" | "course_completed" | "course_progress" | "email_opened" | "email_clicked";
+            /** @description Whether the answer is turned around. */
+            negate: boolean;
+            /** @description `has_access`: to one of these; absent for any. */
+            delivery_ids?: string[];
+            /** @description `has_access`: in one of these cohorts; absent for any. */
+            cohort_ids?: string[];
+            /** @description `has_purchased`: one of these; absent for any. */
+            product_ids?: string[];
+            /** @description `has_tag`: one of these. */
+            tag_ids?: string[];
+            /**
+             * Format: uuid
+             * @description `lesson_completed`: this lesson.
+             */
+            lesson_id?: string;
+            /**
+             * Format: uuid
+             * @description `course_completed` and `course_progress`: this course.
+             */
+            course_id?: string;
+            /** @description Of `course_progress`. */
+            percent?: number;
+            /** @description The step whose e-mail was opened or clicked. */
+            step_id?: string;
+        };
+        /** @description One question about the student, answered with yes or no. */
+        AutomationRuleInput: {
+            /**
+             * @description What is asked.
+             * @enum {string}
+             */
+            kind: "has_access" | "has_purchased" | "has_tag" | "lesson_completed" | "course_completed" | "course_progress" | "email_opened" | "email_clicked";
+            /** @description Whether the answer is turned around. */
+            negate: boolean;
+            /** @description `has_access`: to one of these; absent for any. */
+            delivery_ids?: string[];
+            /** @description `has_access`: in one of these cohorts; absent for any. */
+            cohort_ids?: string[];
+            /** @description `has_purchased`: one of these; absent for any. */
+            product_ids?: string[];
+            /** @description `has_tag`: one of these. */
+            tag_ids?: string[];
+            /**
+             * Format: uuid
+             * @description `lesson_completed`: this lesson.
+             */
+            lesson_id?: string;
+            /**
+             * Format: uuid
+             * @description `course_completed` and `course_progress`: this course.
+             */
+            course_id?: string;
+            /** @description Of `course_progress`. */
+            percent?: number;
+            /** @description The step whose e-mail was opened or clicked. */
+            step_id?: string;
+        };
+        /** @description Rules that are put together. */
+        AutomationCondition: {
+            /**
+             * @description Whether `all` of the rules must hold, or `any` of them.
+             * @enum {string}
+             */
+            match: "all" | "any";
+            /** @description Each rule is judged when the condition is. */
+            rules: components["schemas"]["AutomationRule"][];
+        };
+        /** @description Rules that are put together. */
+        AutomationConditionInput: {
+            /**
+             * @description Whether `all` of the rules must hold, or `any` of them.
+             * @enum {string}
+             */
+            match: "all" | "any";
+            /** @description Each rule is judged when the condition is. */
+            rules: components["schemas"]["AutomationRuleInput"][];
+        };
+        /**
+         * @description The part of the club's local day in which mails are sent. `to` before `from` is a window over midnight; the same minute twice means the whole day.
+         * @example {
+         *       "from": 540,
+         *       "to": 1260
+         *     }
+         */
+        CampaignSendWindow: {
+            /** @description Minute of the day at which it opens. */
+            from: number;
+            /** @description Minute of the day at which it closes. */
+            to: number;
+        };
+        /**
+         * @description The part of the club's local day in which mails are sent. `to` before `from` is a window over midnight; the same minute twice means the whole day.
+         * @example {
+         *       "from": 540,
+         *       "to": 1260
+         *     }
+         */
+        CampaignSendWindowInput: {
+            /** @description Minute of the day at which it opens. */
+            from: number;
+            /** @description Minute of the day at which it closes. */
+            to: number;
+        };
+        /**
+         * @description The absent fields are not known yet.
+         * @example {
+         *       "id": "e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b",
+         *       "name": "Spring",
+         *       "status": "draft",
+         *       "content": {
+         *         "subject": "A new knot for you, {{student_first_name|sailor}}",
+         *         "blocks": [
+         *           {
+         *             "kind": "heading",
+         *             "text": "Ahoy",
+         *             "level": 1
+         *           },
+         *           {
+         *             "kind": "button",
+         *             "text": "Begin",
+         *             "url": "https://example.com"
+         *           }
+         *         ]
+         *       },
+         *       "audience": {
+         *         "match": "all",
+         *         "rules": [
+         *           {
+         *             "kind": "has_access",
+         *             "negate": false,
+         *             "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+         *           }
+         *         ]
+         *       },
+         *       "recipients": 0,
+         *       "created_at": "2026-03-01T12:00:00.000Z",
+         *       "updated_at": "2026-03-01T12:30:00.000Z"
+         *     }
+         */
+        Campaign: {
+            /**
+             * Format: uuid
+             * @description Id of the campaign.
+             */
+            id: string;
+            /** @description For administrators; recipients never see it. */
+            name: string;
+            status: components["schemas"]["CampaignStatus"];
+            content: components["schemas"]["CampaignEmail"];
+            audience: components["schemas"]["AutomationCondition"];
+            send_window?: components["schemas"]["CampaignSendWindow"];
+            /**
+             * Format: date-time
+             * @description When it is to begin or began.
+             */
+            scheduled_at?: string;
+            /** @description Why a paused one was paused: by an administrator, after 20 refusals of the mail server in a row, too many hard bounces or complaints, a plan without campaigns, problems that it got after it was scheduled, or because its start was missed by more than a day. A later version may add values: accept those that you do not know. */
+            pause_reason?: "by_hand" | "provider" | "bounces" | "complaints" | "plan" | "problems" | "missed_start";
+            /** @description How many recipients were frozen; 0 before that. */
+            recipients: number;
+            /**
+             * Format: date-time
+             * @description When its recipients were frozen.
+             */
+            started_at?: string;
+            /**
+             * Format: date-time
+             * @description When its last recipient was settled, or it was canceled.
+             */
+            ended_at?: string;
+            /**
+             * Format: date-time
+             * @description When the draft was begun.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was changed last.
+             */
+            updated_at: string;
+        };
+        /** @description 1 to 200 characters, not only blanks. */
+        CampaignName: string;
+        /**
+         * @description What a new draft begins with.
+         * @example {
+         *       "name": "Spring",
+         *       "content": {
+         *         "subject": "A new knot",
+         *         "blocks": [
+         *           {
+         *             "kind": "heading",
+         *             "text": "Ahoy"
+         *           }
+         *         ]
+         *       }
+         *     }
+         */
+        CampaignCreation: {
+            name: components["schemas"]["CampaignName"];
+            content?: components["schemas"]["CampaignEmailInput"];
+            audience?: components["schemas"]["AutomationConditionInput"];
+            send_window?: components["schemas"]["CampaignSendWindowInput"];
+        };
+        /**
+         * @description What is to change; the rest stays.
+         * @example {
+         *       "name": "Spring knots",
+         *       "send_window": {
+         *         "from": 540,
+         *         "to": 1260
+         *       }
+         *     }
+         */
+        CampaignChange: {
+            name?: components["schemas"]["CampaignName"];
+            content?: components["schemas"]["CampaignEmailInput"];
+            audience?: components["schemas"]["AutomationConditionInput"];
+            send_window?: components["schemas"]["CampaignSendWindowInput"];
+        };
+        /**
+         * @description Whom the campaign would reach if it began now.
+         * @example {
+         *       "reached": 120,
+         *       "left_out": {
+         *         "unconfirmed": 4,
+         *         "suppressed": 1,
+         *         "unsubscribed": 7
+         *       }
+         *     }
+         */
+        CampaignAudience: {
+            /** @description Students who would get the e-mail. */
+            reached: number;
+            /** @description Students of the audience who would not, each counted under the first reason that applies. */
+            left_out: {
+                /** @description Signed up themselves, and have not confirmed their e-mail. */
+                unconfirmed: number;
+                /** @description Their address bounced, complained or was blocked by hand. */
+                suppressed: number;
+                /** @description They left the campaigns of the club. */
+                unsubscribed: number;
+            };
+        };
+        /**
+         * @description One thing that keeps the campaign from being scheduled.
+         * @example {
+         *       "path": "$.content.subject",
+         *       "code": "missing_field",
+         *       "message": "The subject is missing."
+         *     }
+         */
+        CampaignProblem: {
+            /** @description Where, as a JSON path into the campaign: `$.content.blocks[2].url`. */
+            path: string;
+            /** @description What is wrong, for programs. More may be added. */
+            code: string;
+            /** @description The same for people. */
+            message: string;
+        };
+        /**
+         * @description Everything that keeps the campaign from being scheduled.
+         * @example {
+         *       "problems": [
+         *         {
+         *           "path": "$.content.subject",
+         *           "code": "missing_field",
+         *           "message": "The subject is missing."
+         *         }
+         *       ]
+         *     }
+         */
+        CampaignProblems: {
+            /** @description In the order of the campaign's fields; none means that it can be scheduled. */
+            problems: components["schemas"]["CampaignProblem"][];
+        };
+        /**
+         * @description A copy of the e-mail, as it would arrive.
+         * @example {
+         *       "subject": "A new knot",
+         *       "html": "<!doctype html><html><body>Ahoy</body></html>",
+         *       "text": "Ahoy",
+         *       "html_bytes": 46
+         *     }
+         */
+        CampaignPreview: {
+            /** @description The subject line. */
+            subject: string;
+            /** @description The HTML part, a whole document. */
+            html: string;
+            /** @description The plain text part. */
+            text: string;
+            /** @description Size of the HTML part. Some mailboxes cut what is beyond 102,000 bytes. */
+            html_bytes: number;
+        };
+        /**
+         * @description When the campaign is to begin.
+         * @example {
+         *       "at": "2026-03-02T09:00"
+         *     }
+         */
+        CampaignSchedule: {
+            /** @description The club's local time, such as `2026-03-02T09:00`; at once where absent. */
+            at?: string;
+        };
+        /**
+         * @description Which failed recipients are tried again.
+         * @example {
+         *       "accept_duplicates": true
+         *     }
+         */
+        CampaignRetry: {
+            /** @description Also those of whom nobody knows whether the mail arrived; some may get it twice. False if absent. */
+            accept_duplicates?: boolean;
+        };
+        /**
+         * @description The recipients, counted by what became of them.
+         * @example {
+         *       "recipients": 3,
+         *       "pending": 0,
+         *       "sending": 0,
+         *       "sent": 2,
+         *       "skipped": 1,
+         *       "failed": 0,
+         *       "skip_reasons": {
+         *         "suppressed": 1
+         *       },
+         *       "delivered": 2,
+         *       "bounced": 0,
+         *       "complained": 0,
+         *       "opened": 1,
+         *       "clicked": 0
+         *     }
+         */
+        CampaignStatistics: {
+            /** @description How many were frozen; the sum of the statuses. */
+            recipients: number;
+            /** @description Not reached yet. */
+            pending: number;
+            /** @description Being handed over. */
+            sending: number;
+            /** @description Accepted by the mail server. */
+            sent: number;
+            /** @description Not written to. */
+            skipped: number;
+            /** @description Refused, or with an outcome that nobody knows. */
+            failed: number;
+            /** @description The skipped ones by reason; reasons without any are absent. */
+            skip_reasons: {
+                [key: string]: number;
+            };
+            /** @description The mailbox has accepted it. */
+            delivered: number;
+            /** @description The mailbox has refused it for good. */
+            bounced: number;
+            /** @description Marked as unwanted. */
+            complained: number;
+            /** @description Opened by a person, not a machine. */
+            opened: number;
+            /** @description A link followed by a person. */
+            clicked: number;
+        };
+        /** @description What is noted of recipients: openings and clicks, clicks alone, or nothing. A later version may add values: accept those that you do not know. */
+        MailTracking: "all" | "clicks" | "none";
+        /**
+         * @description What is noted of recipients: openings and clicks, clicks alone, or nothing.
+         * @enum {string}
+         */
+        MailTrackingInput: "all" | "clicks" | "none";
+        /**
+         * @description How campaigns and automations of the club are written.
+         * @example {
+         *       "from_name": "Knots & Co",
+         *       "reply_to": "crew@example.com",
+         *       "postal_address": "Quay 1\nHarbour",
+         *       "tracking": "all",
+         *       "mails_per_minute": 600,
+         *       "updated_at": "2026-03-01T12:00:00.000Z"
+         *     }
+         */
+        MailSender: {
+            /** @description The name that mailboxes show as the sender. */
+            from_name: string;
+            /** @description Where answers go; absent where nobody reads them. */
+            reply_to?: string;
+            /** @description In the footer of every mail, as the law of many countries asks; lines. */
+            postal_address: string;
+            tracking: components["schemas"]["MailTracking"];
+            /** @description How many mails go out in a minute at most. */
+            mails_per_minute: number;
+            /**
+             * Format: date-time
+             * @description When it was changed last.
+             */
+            updated_at: string;
+        };
+        /**
+         * @description How campaigns and automations of the club are to be written.
+         * @example {
+         *       "from_name": "Knots & Co",
+         *       "postal_address": "Quay 1\nHarbour",
+         *       "tracking": "clicks"
+         *     }
+         */
+        MailSenderSettings: {
+            /** @description One line, 1 to 100 characters. */
+            from_name: string;
+            /**
+             * Format: email
+             * @description Where answers go.
+             */
+            reply_to?: string;
+            /** @description Lines, 1 to 500 characters. */
+            postal_address: string;
+            tracking?: components["schemas"]["MailTrackingInput"];
+            /** @description 600 if absent. */
+            mails_per_minute?: number;
+        };
+        /**
+         * @description An address to which the club does not write. The address itself is not kept.
+         * @example {
+         *       "id": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+         *       "reason": "bounce",
+         *       "left": [],
+         *       "created_at": "2026-03-01T12:00:00.000Z"
+         *     }
+         */
+        MailSuppression: {
+            /** @description Stands for the address. */
+            id: string;
+            /** @description Why nothing goes there; absent where its owner only unsubscribed. A later version may add values: accept those that you do not know. */
+            reason?: "bounce" | "complaint" | "manual";
+            /** @description What its owner unsubscribed from. */
+            left: ("campaigns" | "automations")[];
+            /**
+             * Format: date-time
+             * @description Since when.
+             */
+            created_at: string;
+        };
+        /**
+         * @description The address to suppress.
+         * @example {
+         *       "email": "ada@example.com"
+         *     }
+         */
+        MailSuppressionCreation: {
+            /**
+             * Format: email
+             * @description The address.
+             */
+            email: string;
+        };
+        /**
+         * @description What a student gets of one kind of mail.
+         * @example {
+         *       "club_name": "Knots & Co",
+         *       "kind": "campaigns",
+         *       "subscribed": true,
+         *       "token": "AAGaD0xkbnOrvN4Af2E7oQ5lYI1cXk3Hc2mFdvxJ3L0E"
+         *     }
+         */
+        MailPreference: {
+            /** @description The club that writes. */
+            club_name: string;
+            /** @description The kind of mail. A later version may add values: accept those that you do not know. */
+            kind: "campaigns" | "automations";
+            /** @description Whether the student has not left it. */
+            subscribed: boolean;
+            /** @description The token that was sent, for leaving and coming back. */
+            token: string;
+        };
         /**
          * @description `pending` and `sending` are on their way; `sent`, `skipped` and `failed` are final, but evidence of the mail provider can turn `failed` into `sent`.
          * @enum {string}
@@ -8135,45 +9152,6 @@ export interface components {
             tag_ids?: string[];
             /** @description Only facts about these levels. */
             level_ids?: string[];
-        };
-        /** @description One question about the student, answered with yes or no. */
-        AutomationRule: {
-            /** @description What is asked. A later version may add values: accept those that you do not know. */
-            kind: "has_access" | "has_purchased" | "has_tag" | "lesson_completed" | "course_completed" | "course_progress" | "email_opened" | "email_clicked";
-            /** @description Whether the answer is turned around. */
-            negate: boolean;
-            /** @description `has_access`: to one of these; absent for any. */
-            delivery_ids?: string[];
-            /** @description `has_access`: in one of these cohorts; absent for any. */
-            cohort_ids?: string[];
-            /** @description `has_purchased`: one of these; absent for any. */
-            product_ids?: string[];
-            /** @description `has_tag`: one of these. */
-            tag_ids?: string[];
-            /**
-             * Format: uuid
-             * @description `lesson_completed`: this lesson.
-             */
-            lesson_id?: string;
-            /**
-             * Format: uuid
-             * @description `course_completed` and `course_progress`: this course.
-             */
-            course_id?: string;
-            /** @description Of `course_progress`. */
-            percent?: number;
-            /** @description The step whose e-mail was opened or clicked. */
-            step_id?: string;
-        };
-        /** @description Rules that are put together. */
-        AutomationCondition: {
-            /**
-             * @description Whether `all` of the rules must hold, or `any` of them.
-             * @enum {string}
-             */
-            match: "all" | "any";
-            /** @description Each rule is judged when the condition is. */
-            rules: components["schemas"]["AutomationRule"][];
         };
         /** @description One part of a mail, from top to bottom. */
         EmailBlock: {
@@ -9280,8 +10258,8 @@ export interface components {
              */
             updated_at: string;
         };
-        /** @description The plans, the smallest first. A new club has `trial` until it subscribes, unless the operator decides otherwise. A later version may add values: accept those that you do not know. */
-        PlanName: "trial" | "starter" | "professional" | "business";
+        /** @description The plans that a club can subscribe to, the smallest first. A later version may add values: accept those that you do not know. */
+        PlanName: "starter" | "professional" | "business";
         /** @description What a plan can include. An operation of a feature that is not included answers `402 feature_not_in_plan`. A later version may add values: accept those that you do not know. */
         Feature: "webhooks" | "certificates" | "registration_links" | "sales_notices" | "community" | "imports" | "repositories" | "campaigns" | "automations" | "agents";
         /**
@@ -9318,7 +10296,7 @@ export interface components {
          */
         DateTime: string;
         /**
-         * @description What a club has subscribed to. A new club is on `trial`, or on what the operator configured, until billing says otherwise. `past_due` keeps the plan while the charge is tried again; a canceled subscription leaves the club on `starter`.
+         * @description What a club has subscribed to. A new club is on `professional` until billing says otherwise. `past_due` keeps the plan while the charge is tried again; a canceled subscription leaves the club on `starter`.
          * @example {
          *       "plan": "starter",
          *       "status": "active",
@@ -10862,6 +11840,21 @@ export interface components {
          */
         AgentSourceId: string;
         /**
+         * @description Id of a campaign of this club.
+         * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+         */
+        campaignId: string;
+        /**
+         * @description Id of a suppression of this club.
+         * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+         */
+        suppressionId: string;
+        /**
+         * @description The token of a mail's way out; it stands in the address that the mail gives.
+         * @example AAGaD0xkbnOrvN4Af2E7oQ5lYI1cXk3Hc2mFdvxJ3L0E
+         */
+        wayOutToken: string;
+        /**
          * @description Id of a certificate of this club.
          * @example 3f333df6-90a4-4fda-8dd3-9485d27cee36
          */
@@ -11103,15 +12096,6 @@ export interface operations {
                 };
             };
             400: components["responses"]["MalformedRequest"];
-            /** @description The club's plan does not cover the request. */
-            402: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
             /** @description The token or code was used, has expired, or never existed. All three answer byte for byte alike. */
             410: {
                 headers: {
@@ -11272,15 +12256,6 @@ export interface operations {
                 };
             };
             400: components["responses"]["MalformedRequest"];
-            /** @description The club's plan does not cover the request. */
-            402: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
             /** @description The token or code was used, has expired, or never existed. All three answer byte for byte alike. */
             410: {
                 headers: {
@@ -11328,12 +12303,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "accepted": true,
-                     *         "code_id": "01938f2e-5a77-7c44-9d3b-6a5b2c1d0e9f"
+                     *         "accepted": true
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["CodeRequested"];
+                    "application/json": components["schemas"]["Accepted"];
                 };
             };
             400: components["responses"]["MalformedRequest"];
@@ -11396,82 +12370,8 @@ export interface operations {
                 };
             };
             400: components["responses"]["MalformedRequest"];
-            /** @description The club's plan does not cover the request. */
-            402: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
             /** @description The token or code was used, has expired, or never existed. All three answer byte for byte alike. */
             410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            413: components["responses"]["BodyTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["InvalidRequest"];
-            429: components["responses"]["RateLimited"];
-            /** @description The rate counter is down. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            default: components["responses"]["Otherwise"];
-        };
-    };
-    setStudentPassword: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["PasswordChoice"];
-            };
-        };
-        responses: {
-            /** @description The student. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
-                     *         "name": "Ada Example",
-                     *         "email": "ada@example.com",
-                     *         "verified": true,
-                     *         "has_password": true,
-                     *         "created_at": "2026-03-02T09:15:00.000Z",
-                     *         "club_id": "5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11",
-                     *         "club_slug": "harbour-academy"
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: components["schemas"]["Student"];
-                    };
-                };
-            };
-            400: components["responses"]["MalformedRequest"];
-            401: components["responses"]["Unauthenticated"];
-            /** @description The request conflicts with the current state; `code` says how. */
-            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -12017,15 +12917,6 @@ export interface operations {
             };
             400: components["responses"]["MalformedRequest"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The request conflicts with the current state; `code` says how. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidRequest"];
@@ -12781,15 +13672,6 @@ export interface operations {
             };
             400: components["responses"]["MalformedRequest"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The club's plan does not cover the request. */
-            402: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
             /** @description The session does not act in this organization, or what it asks is not permitted to it. */
             403: {
                 headers: {
@@ -16177,15 +17059,6 @@ export interface operations {
             };
             400: components["responses"]["MalformedRequest"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The club's plan does not cover the request. */
-            402: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
             /** @description The session does not act in this organization, or what it asks is not permitted to it. */
             403: {
                 headers: {
@@ -20216,6 +21089,1908 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    listCampaigns: {
+        parameters: {
+            query?: {
+                /** @description Only campaigns in this status. */
+                status?: components["schemas"]["CampaignStatusInput"];
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of campaigns. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b",
+                     *           "name": "Spring",
+                     *           "status": "draft",
+                     *           "content": {
+                     *             "subject": "A new knot for you, {{student_first_name|sailor}}",
+                     *             "blocks": [
+                     *               {
+                     *                 "kind": "heading",
+                     *                 "text": "Ahoy",
+                     *                 "level": 1
+                     *               },
+                     *               {
+                     *                 "kind": "button",
+                     *                 "text": "Begin",
+                     *                 "url": "https://example.com"
+                     *               }
+                     *             ]
+                     *           },
+                     *           "audience": {
+                     *             "match": "all",
+                     *             "rules": [
+                     *               {
+                     *                 "kind": "has_access",
+                     *                 "negate": false,
+                     *                 "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *               }
+                     *             ]
+                     *           },
+                     *           "recipients": 0,
+                     *           "created_at": "2026-03-01T12:00:00.000Z",
+                     *           "updated_at": "2026-03-01T12:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description Those of the page, in order. */
+                        data: components["schemas"]["Campaign"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    createCampaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CampaignCreation"];
+            };
+        };
+        responses: {
+            /** @description The campaign. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b",
+                     *         "name": "Spring",
+                     *         "status": "draft",
+                     *         "content": {
+                     *           "subject": "A new knot for you, {{student_first_name|sailor}}",
+                     *           "blocks": [
+                     *             {
+                     *               "kind": "heading",
+                     *               "text": "Ahoy",
+                     *               "level": 1
+                     *             },
+                     *             {
+                     *               "kind": "button",
+                     *               "text": "Begin",
+                     *               "url": "https://example.com"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "audience": {
+                     *           "match": "all",
+                     *           "rules": [
+                     *             {
+                     *               "kind": "has_access",
+                     *               "negate": false,
+                     *               "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "recipients": 0,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Campaign"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getCampaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The campaign. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b",
+                     *         "name": "Spring",
+                     *         "status": "draft",
+                     *         "content": {
+                     *           "subject": "A new knot for you, {{student_first_name|sailor}}",
+                     *           "blocks": [
+                     *             {
+                     *               "kind": "heading",
+                     *               "text": "Ahoy",
+                     *               "level": 1
+                     *             },
+                     *             {
+                     *               "kind": "button",
+                     *               "text": "Begin",
+                     *               "url": "https://example.com"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "audience": {
+                     *           "match": "all",
+                     *           "rules": [
+                     *             {
+                     *               "kind": "has_access",
+                     *               "negate": false,
+                     *               "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "recipients": 0,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Campaign"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    deleteCampaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The campaign is deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    updateCampaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CampaignChange"];
+            };
+        };
+        responses: {
+            /** @description The campaign. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b",
+                     *         "name": "Spring",
+                     *         "status": "draft",
+                     *         "content": {
+                     *           "subject": "A new knot for you, {{student_first_name|sailor}}",
+                     *           "blocks": [
+                     *             {
+                     *               "kind": "heading",
+                     *               "text": "Ahoy",
+                     *               "level": 1
+                     *             },
+                     *             {
+                     *               "kind": "button",
+                     *               "text": "Begin",
+                     *               "url": "https://example.com"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "audience": {
+                     *           "match": "all",
+                     *           "rules": [
+                     *             {
+                     *               "kind": "has_access",
+                     *               "negate": false,
+                     *               "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "recipients": 0,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Campaign"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    duplicateCampaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The new campaign. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b",
+                     *         "name": "Spring",
+                     *         "status": "draft",
+                     *         "content": {
+                     *           "subject": "A new knot for you, {{student_first_name|sailor}}",
+                     *           "blocks": [
+                     *             {
+                     *               "kind": "heading",
+                     *               "text": "Ahoy",
+                     *               "level": 1
+                     *             },
+                     *             {
+                     *               "kind": "button",
+                     *               "text": "Begin",
+                     *               "url": "https://example.com"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "audience": {
+                     *           "match": "all",
+                     *           "rules": [
+                     *             {
+                     *               "kind": "has_access",
+                     *               "negate": false,
+                     *               "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "recipients": 0,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Campaign"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getCampaignAudience: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The counts. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "reached": 120,
+                     *         "left_out": {
+                     *           "unconfirmed": 4,
+                     *           "suppressed": 1,
+                     *           "unsubscribed": 7
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CampaignAudience"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getCampaignProblems: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The problems. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "problems": [
+                     *           {
+                     *             "path": "$.content.subject",
+                     *             "code": "missing_field",
+                     *             "message": "The subject is missing."
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CampaignProblems"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    previewCampaign: {
+        parameters: {
+            query?: {
+                /** @description The student; without one, every variable has its fallback. */
+                student_id?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The preview. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "subject": "A new knot",
+                     *         "html": "<!doctype html><html><body>Ahoy</body></html>",
+                     *         "text": "Ahoy",
+                     *         "html_bytes": 46
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CampaignPreview"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    scheduleCampaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CampaignSchedule"];
+            };
+        };
+        responses: {
+            /** @description The campaign, `scheduled`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b",
+                     *         "name": "Spring",
+                     *         "status": "draft",
+                     *         "content": {
+                     *           "subject": "A new knot for you, {{student_first_name|sailor}}",
+                     *           "blocks": [
+                     *             {
+                     *               "kind": "heading",
+                     *               "text": "Ahoy",
+                     *               "level": 1
+                     *             },
+                     *             {
+                     *               "kind": "button",
+                     *               "text": "Begin",
+                     *               "url": "https://example.com"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "audience": {
+                     *           "match": "all",
+                     *           "rules": [
+                     *             {
+                     *               "kind": "has_access",
+                     *               "negate": false,
+                     *               "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "recipients": 0,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Campaign"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    unscheduleCampaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The campaign, a `draft`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b",
+                     *         "name": "Spring",
+                     *         "status": "draft",
+                     *         "content": {
+                     *           "subject": "A new knot for you, {{student_first_name|sailor}}",
+                     *           "blocks": [
+                     *             {
+                     *               "kind": "heading",
+                     *               "text": "Ahoy",
+                     *               "level": 1
+                     *             },
+                     *             {
+                     *               "kind": "button",
+                     *               "text": "Begin",
+                     *               "url": "https://example.com"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "audience": {
+                     *           "match": "all",
+                     *           "rules": [
+                     *             {
+                     *               "kind": "has_access",
+                     *               "negate": false,
+                     *               "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "recipients": 0,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Campaign"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    pauseCampaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The campaign, `paused`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b",
+                     *         "name": "Spring",
+                     *         "status": "draft",
+                     *         "content": {
+                     *           "subject": "A new knot for you, {{student_first_name|sailor}}",
+                     *           "blocks": [
+                     *             {
+                     *               "kind": "heading",
+                     *               "text": "Ahoy",
+                     *               "level": 1
+                     *             },
+                     *             {
+                     *               "kind": "button",
+                     *               "text": "Begin",
+                     *               "url": "https://example.com"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "audience": {
+                     *           "match": "all",
+                     *           "rules": [
+                     *             {
+                     *               "kind": "has_access",
+                     *               "negate": false,
+                     *               "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "recipients": 0,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Campaign"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    resumeCampaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The campaign, `sending`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b",
+                     *         "name": "Spring",
+                     *         "status": "draft",
+                     *         "content": {
+                     *           "subject": "A new knot for you, {{student_first_name|sailor}}",
+                     *           "blocks": [
+                     *             {
+                     *               "kind": "heading",
+                     *               "text": "Ahoy",
+                     *               "level": 1
+                     *             },
+                     *             {
+                     *               "kind": "button",
+                     *               "text": "Begin",
+                     *               "url": "https://example.com"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "audience": {
+                     *           "match": "all",
+                     *           "rules": [
+                     *             {
+                     *               "kind": "has_access",
+                     *               "negate": false,
+                     *               "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "recipients": 0,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Campaign"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    cancelCampaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The campaign, `canceled`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b",
+                     *         "name": "Spring",
+                     *         "status": "draft",
+                     *         "content": {
+                     *           "subject": "A new knot for you, {{student_first_name|sailor}}",
+                     *           "blocks": [
+                     *             {
+                     *               "kind": "heading",
+                     *               "text": "Ahoy",
+                     *               "level": 1
+                     *             },
+                     *             {
+                     *               "kind": "button",
+                     *               "text": "Begin",
+                     *               "url": "https://example.com"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "audience": {
+                     *           "match": "all",
+                     *           "rules": [
+                     *             {
+                     *               "kind": "has_access",
+                     *               "negate": false,
+                     *               "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "recipients": 0,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Campaign"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    retryCampaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["CampaignRetry"];
+            };
+        };
+        responses: {
+            /** @description The campaign, `sending`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b",
+                     *         "name": "Spring",
+                     *         "status": "draft",
+                     *         "content": {
+                     *           "subject": "A new knot for you, {{student_first_name|sailor}}",
+                     *           "blocks": [
+                     *             {
+                     *               "kind": "heading",
+                     *               "text": "Ahoy",
+                     *               "level": 1
+                     *             },
+                     *             {
+                     *               "kind": "button",
+                     *               "text": "Begin",
+                     *               "url": "https://example.com"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "audience": {
+                     *           "match": "all",
+                     *           "rules": [
+                     *             {
+                     *               "kind": "has_access",
+                     *               "negate": false,
+                     *               "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "recipients": 0,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Campaign"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getCampaignStatistics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The statistics. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "recipients": 3,
+                     *         "pending": 0,
+                     *         "sending": 0,
+                     *         "sent": 2,
+                     *         "skipped": 1,
+                     *         "failed": 0,
+                     *         "skip_reasons": {
+                     *           "suppressed": 1
+                     *         },
+                     *         "delivered": 2,
+                     *         "bounced": 0,
+                     *         "complained": 0,
+                     *         "opened": 1,
+                     *         "clicked": 0
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CampaignStatistics"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getMailSender: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How the club writes. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "from_name": "Knots & Co",
+                     *         "reply_to": "crew@example.com",
+                     *         "postal_address": "Quay 1\nHarbour",
+                     *         "tracking": "all",
+                     *         "mails_per_minute": 600,
+                     *         "updated_at": "2026-03-01T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MailSender"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    setMailSender: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MailSenderSettings"];
+            };
+        };
+        responses: {
+            /** @description How the club writes. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "from_name": "Knots & Co",
+                     *         "reply_to": "crew@example.com",
+                     *         "postal_address": "Quay 1\nHarbour",
+                     *         "tracking": "all",
+                     *         "mails_per_minute": 600,
+                     *         "updated_at": "2026-03-01T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MailSender"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listSuppressions: {
+        parameters: {
+            query?: {
+                /** @description Only the suppression of this address. */
+                q?: string;
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of suppressions. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                     *           "reason": "bounce",
+                     *           "left": [],
+                     *           "created_at": "2026-03-01T12:00:00.000Z"
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description Those of the page, in order. */
+                        data: components["schemas"]["MailSuppression"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    addSuppression: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MailSuppressionCreation"];
+            };
+        };
+        responses: {
+            /** @description The suppression. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                     *         "reason": "bounce",
+                     *         "left": [],
+                     *         "created_at": "2026-03-01T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MailSuppression"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    removeSuppression: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a suppression of this club.
+                 * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+                 */
+                suppressionId: components["parameters"]["suppressionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The suppression is lifted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getMailPreference: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description The token of a mail's way out; it stands in the address that the mail gives.
+                 * @example AAGaD0xkbnOrvN4Af2E7oQ5lYI1cXk3Hc2mFdvxJ3L0E
+                 */
+                token: components["parameters"]["wayOutToken"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Whose way out it is, and whether it was taken. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "club_name": "Knots & Co",
+                     *         "kind": "campaigns",
+                     *         "subscribed": true,
+                     *         "token": "AAGaD0xkbnOrvN4Af2E7oQ5lYI1cXk3Hc2mFdvxJ3L0E"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MailPreference"];
+                    };
+                    "text/html": string;
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            403: components["responses"]["Forbidden"];
+            /** @description The token is not one of ours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    unsubscribe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description The token of a mail's way out; it stands in the address that the mail gives.
+                 * @example AAGaD0xkbnOrvN4Af2E7oQ5lYI1cXk3Hc2mFdvxJ3L0E
+                 */
+                token: components["parameters"]["wayOutToken"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Whose way out it is, and whether it was taken. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "club_name": "Knots & Co",
+                     *         "kind": "campaigns",
+                     *         "subscribed": true,
+                     *         "token": "AAGaD0xkbnOrvN4Af2E7oQ5lYI1cXk3Hc2mFdvxJ3L0E"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MailPreference"];
+                    };
+                    "text/html": string;
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            403: components["responses"]["Forbidden"];
+            /** @description The token is not one of ours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    resubscribe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description The token of a mail's way out; it stands in the address that the mail gives.
+                 * @example AAGaD0xkbnOrvN4Af2E7oQ5lYI1cXk3Hc2mFdvxJ3L0E
+                 */
+                token: components["parameters"]["wayOutToken"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Whose way out it is, and whether it was taken. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "club_name": "Knots & Co",
+                     *         "kind": "campaigns",
+                     *         "subscribed": true,
+                     *         "token": "AAGaD0xkbnOrvN4Af2E7oQ5lYI1cXk3Hc2mFdvxJ3L0E"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MailPreference"];
+                    };
+                    "text/html": string;
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            403: components["responses"]["Forbidden"];
+            /** @description The token is not one of ours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
     listCampaignDeliveries: {
         parameters: {
             query?: {
@@ -20237,7 +23012,7 @@ export interface operations {
                  * @description Id of a campaign of this club.
                  * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
                  */
-                campaignId: string;
+                campaignId: components["parameters"]["campaignId"];
             };
             cookie?: never;
         };

@@ -61,10 +61,8 @@ const lease = defineLease(AddOn, {
 
 /** Takes the add-on one step further. @param now Unix milliseconds */
 export function settleAddOn(deps: AddOnDeps, id: Id, now: number): Promise<AddOnStep> {
-  const { source } = deps.db;
   return runStep({
-    claim: () =>
-      lease.claim<ClaimedAddOn>(source, id, now, `SELECT ${claimColumns.render([])} FROM claimed AS add_ons`),
+    claim: () => lease.claim<ClaimedAddOn>(deps.db, id, now, sql`SELECT ${claimColumns} FROM claimed AS add_ons`),
     act: (claimed) => chargeClaimed(deps, claimed, new Date(now)),
     state: () => readState(deps.db, id, now),
   });

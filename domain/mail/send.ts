@@ -64,7 +64,7 @@ const lease = defineLease(TransactionalMail, { open: { status: 'pending' }, due:
 /** @param now Unix milliseconds */
 export function sendTransactionalMail(deps: MailDeps, id: Id, now: number): Promise<MailStep> {
   return runStep({
-    claim: () => lease.claim<ClaimedMail>(deps.db.source, id, now, withRecipient),
+    claim: () => lease.claim<ClaimedMail>(deps.db, id, now, withRecipient(new Date(now))),
     act: (claimed) => send(deps, claimed, now),
     state: () => readState(deps.db, id, now),
   });
@@ -79,13 +79,13 @@ const claimedColumns = columns(
   .and(columns(Club, { clubId: 'id', clubName: 'name', clubSlug: 'slug', clubCreatedAt: 'createdAt' }, 'club'))
   .and(columns(WebhookEndpoint, { endpointId: 'id', endpointUrl: 'url' }, 'endpoint'));
 
-const withRecipient = `
-     SELECT ${claimedColumns.render([])},
+const withRecipient = (now: Date) => sql`
+     SELECT ${claimedColumns},
             coalesce(student.email, administrator.email, invitation.email) AS email,
             CASE WHEN coalesce(student.verified_at, administrator.verified_at) IS NOT NULL
                  THEN coalesce(student.name, administrator.name) END AS name, coalesce(plan.plan, club.opening_plan) AS plan
        FROM claimed
-       LEFT JOIN one_time_tokens token ON token.id = claimed.token_id AND token.expires_at > $2
+       LEFT JOIN one_time_tokens token ON token.id = claimed.token_id AND token.expires_at > ${now}
        LEFT JOIN students student ON student.id = claimed.student_id
        LEFT JOIN administrators administrator ON administrator.id = claimed.administrator_id
        LEFT JOIN invitations invitation ON invitation.id = claimed.invitation_id

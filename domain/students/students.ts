@@ -92,13 +92,9 @@ export async function updateStudent(
 
     const moved = email !== before.email;
     if (moved && !moves) throw new StaleRead();
-    await tx
-      .run(
-        moved
-          ? sql`UPDATE students SET name = ${name}, email = ${email}, verified_at = NULL, password_hash = NULL,
-                                    opened_by = CASE opened_by WHEN 'sign_up' THEN 'club' ELSE opened_by END WHERE id = ${studentId}`
-          : sql`UPDATE students SET name = ${name} WHERE id = ${studentId}`,
-      )
+    const unconfirmed = { verifiedAt: null, passwordHash: null, openedBy: 'club' } as const;
+    await tx.manager
+      .update(Student, { id: studentId }, { name, email, ...(moved && unconfirmed) })
       .catch((error: unknown) => {
         throw violates(error, 'students_club_email') ? emailTaken() : error;
       });

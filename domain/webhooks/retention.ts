@@ -1,5 +1,8 @@
 /** How long webhooks are kept, and their removal in small batches (DEL-8, HOOK-12). */
+import { WebhookDelivery } from '../../entities/webhooks/webhook-delivery.ts';
+import { WebhookEndpoint } from '../../entities/webhooks/webhook-endpoint.ts';
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
+import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { ending } from './deliveries/ending.ts';
 import { deliveryRules } from './deliveries/schedule.policy.ts';
@@ -67,47 +70,41 @@ export async function retainWebhooks(db: Database, now: Date): Promise<{ rows: R
  * of their ids and before their events, as everywhere.
  */
 async function purgeBodies(tx: Transaction, createdBy: Date, now: Date): Promise<number> {
-  const events = await tx.query<{ id: Id }[]>(
-    `SELECT id FROM webhook_events WHERE created_at <= $1 AND body IS NOT NULL ORDER BY created_at LIMIT ${batch}`,
-    [createdBy],
+  const events = await tx.rows<{ id: Id }>(
+    sql`SELECT id FROM webhook_events WHERE created_at <= ${createdBy} AND body IS NOT NULL ORDER BY created_at LIMIT ${batch}`,
   );
   if (events.length === 0) return 0;
   const ids = events.map(({ id }) => id);
-  const awaited = await tx.query<DeliveryToWake[]>(
-    `WITH locked AS (SELECT * FROM webhook_deliveries WHERE event_id = ANY ($1) ORDER BY id FOR NO KEY UPDATE)
+  const awaited = await tx.rows<DeliveryToWake>(
+    sql`WITH locked AS (SELECT * FROM webhook_deliveries WHERE event_id = ANY (${ids}) ORDER BY id FOR NO KEY UPDATE)
      SELECT ${columnsToWake('locked')} FROM locked WHERE status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL`,
-    [ids],
   );
-  await tx.query(
-    `UPDATE webhook_deliveries
-        SET payload_purged_at = coalesce(payload_purged_at, $2), ${ending({ now: '$2', reason: "'expired'" })}
-      WHERE event_id = ANY ($1)`,
-    [ids, now],
+  await tx.run(
+    sql`UPDATE webhook_deliveries
+        SET payload_purged_at = coalesce(payload_purged_at, ${now}), ${ending({ now, reason: 'expired' })}
+      WHERE event_id = ANY (${ids})`,
   );
-  await tx.query(`UPDATE webhook_events SET body = NULL WHERE id = ANY ($1)`, [ids]);
+  await tx.run(sql`UPDATE webhook_events SET body = NULL WHERE id = ANY (${ids})`);
   await wake(tx, 'webhookDelivery', awaited, now);
   return events.length;
 }
 
 async function removeAttempts(tx: Transaction, startedBy: Date): Promise<number> {
-  const [, removed] = await tx.query<[unknown[], number]>(
-    `DELETE FROM webhook_attempts WHERE (delivery_id, fence) IN (
+  return tx.run(
+    sql`DELETE FROM webhook_attempts WHERE (delivery_id, fence) IN (
        SELECT delivery_id, fence FROM webhook_attempts
-        WHERE started_at <= $1 ORDER BY started_at LIMIT ${batch} FOR UPDATE SKIP LOCKED)`,
-    [startedBy],
+        WHERE started_at <= ${startedBy} ORDER BY started_at LIMIT ${batch} FOR UPDATE SKIP LOCKED)`,
   );
-  return removed;
 }
 
 async function removeHistory(tx: Transaction, createdBy: Date): Promise<number> {
-  const events = await tx.query<{ id: Id }[]>(
-    `SELECT id FROM webhook_events WHERE created_at <= $1 ORDER BY created_at LIMIT ${batch}`,
-    [createdBy],
+  const events = await tx.rows<{ id: Id }>(
+    sql`SELECT id FROM webhook_events WHERE created_at <= ${createdBy} ORDER BY created_at LIMIT ${batch}`,
   );
   if (events.length === 0) return 0;
   const ids = events.map(({ id }) => id);
-  await tx.query(`SELECT FROM webhook_deliveries WHERE event_id = ANY ($1) ORDER BY id FOR UPDATE`, [ids]);
-  await tx.query(`DELETE FROM webhook_deliveries WHERE event_id = ANY ($1)`, [ids]);
+  await tx.run(sql`SELECT FROM webhook_deliveries WHERE event_id = ANY (${ids}) ORDER BY id FOR UPDATE`);
+  await tx.run(sql`DELETE FROM webhook_deliveries WHERE event_id = ANY (${ids})`);
   await removeUndelivered(tx, ids);
   return events.length;
 }
@@ -117,47 +114,43 @@ async function removeHistory(tx: Transaction, createdBy: Date): Promise<number> 
  * canceling a long queue waits: the workflows of what is canceled are woken, those of what is removed are not.
  */
 async function removeDeletedEndpoint(tx: Transaction): Promise<{ deliveries: number; endpoints: number }> {
-  const [endpoint] = await tx.query<{ id: Id }[]>(
-    `SELECT id FROM webhook_endpoints WHERE deleted_at IS NOT NULL AND gate_looks_at IS NULL
+  const endpoint = await tx.one<{ id: Id }>(
+    sql`SELECT id FROM webhook_endpoints WHERE deleted_at IS NOT NULL AND gate_looks_at IS NULL
       ORDER BY deleted_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
   );
   if (!endpoint) return { deliveries: 0, endpoints: 0 };
-  const oldest = await tx.query<{ id: Id; eventId: Id }[]>(
-    `SELECT id, event_id AS "eventId" FROM webhook_deliveries WHERE id IN (
-       SELECT id FROM webhook_deliveries WHERE endpoint_id = $1 ORDER BY created_at, id LIMIT ${batch})
+  const oldest = await tx.rows<Pick<WebhookDelivery, 'id' | 'eventId'>>(
+    sql`SELECT ${columns(WebhookDelivery, ['id', 'eventId'])} FROM webhook_deliveries WHERE id IN (
+       SELECT id FROM webhook_deliveries WHERE endpoint_id = ${endpoint.id} ORDER BY created_at, id LIMIT ${batch})
       ORDER BY id FOR UPDATE`,
-    [endpoint.id],
   );
   if (oldest.length > 0) {
-    await tx.query(`DELETE FROM webhook_deliveries WHERE id = ANY ($1)`, [oldest.map(({ id }) => id)]);
+    await tx.run(sql`DELETE FROM webhook_deliveries WHERE id = ANY (${oldest.map(({ id }) => id)})`);
     await removeUndelivered(
       tx,
       oldest.map(({ eventId }) => eventId),
     );
   }
   if (oldest.length === batch) return { deliveries: oldest.length, endpoints: 0 };
-  await tx.query(`DELETE FROM webhook_endpoints WHERE id = $1`, [endpoint.id]);
+  await tx.manager.delete(WebhookEndpoint, { id: endpoint.id });
   return { deliveries: oldest.length, endpoints: 1 };
 }
 
 /** Events that no delivery is left of. One that somebody holds goes when its own time is over. */
 async function removeUndelivered(tx: Transaction, eventIds: readonly Id[]): Promise<void> {
-  await tx.query(
-    `DELETE FROM webhook_events WHERE id IN (
+  await tx.run(
+    sql`DELETE FROM webhook_events WHERE id IN (
        SELECT id FROM webhook_events event
-        WHERE id = ANY ($1) AND NOT EXISTS (SELECT FROM webhook_deliveries WHERE event_id = event.id)
+        WHERE id = ANY (${eventIds}) AND NOT EXISTS (SELECT FROM webhook_deliveries WHERE event_id = event.id)
           FOR UPDATE SKIP LOCKED)`,
-    [eventIds],
   );
 }
 
 async function forgetSecrets(tx: Transaction, now: Date): Promise<number> {
-  const [, forgotten] = await tx.query<[unknown[], number]>(
-    `UPDATE webhook_endpoints SET previous_secret = NULL WHERE id IN (
+  return tx.run(
+    sql`UPDATE webhook_endpoints SET previous_secret = NULL WHERE id IN (
        SELECT id FROM webhook_endpoints
-        WHERE previous_secret IS NOT NULL AND previous_secret_expires_at <= $1
+        WHERE previous_secret IS NOT NULL AND previous_secret_expires_at <= ${now}
         ORDER BY previous_secret_expires_at LIMIT ${batch} FOR NO KEY UPDATE SKIP LOCKED)`,
-    [now],
   );
-  return forgotten;
 }

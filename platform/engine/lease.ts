@@ -2,9 +2,10 @@
  * Rows that one worker at a time acts on (ENG-2): claim the row, act without a database connection, record only where the claim
  * still holds. Leases go by the clock of the database (ENG-7).
  */
-import type { DataSource, FindOptionsWhere, QueryDeepPartialEntity } from 'typeorm';
+import type { FindOptionsWhere, QueryDeepPartialEntity } from 'typeorm';
 import type { Id } from '../core/ids.ts';
 import type { Queries } from '../infra/postgres/database.ts';
+import { all, columnOf, list, raw, sql, tableOf, type Sql } from '../infra/postgres/sql.ts';
 
 interface LeasedRow {
   id: Id;
@@ -39,39 +40,35 @@ export interface Lease<E> {
   /**
    * Claims the row.
    * @param now Unix milliseconds
-   * @param select SQL over the claimed row, `claimed`; `$1` is its id, `$2` the time
+   * @param select a query over the claimed row, `claimed`
    * @returns what it selects; undefined where the row is not open, not due, or claimed by another worker
    */
-  claim<Row>(source: DataSource, id: Id, now: number, select: string): Promise<Row | undefined>;
+  claim<Row>(db: Queries, id: Id, now: number, select: Sql): Promise<Row | undefined>;
   /** Writes the outcome and gives the lease back. @throws LeaseLost, having written nothing */
   record(db: Queries, claim: Claim, outcome: QueryDeepPartialEntity<E>): Promise<void>;
 }
 
 export function defineLease<E extends LeasedRow>(entity: new () => E, rule: LeaseRule<E>): Lease<E> {
   return {
-    async claim<Row>(source: DataSource, id: Id, now: number, select: string) {
-      const metadata = source.getMetadata(entity);
-      const columnOf = (property: string) => metadata.findColumnWithPropertyName(property)?.databaseName;
-      const parameters: unknown[] = [id, new Date(now), rule.seconds];
-      const given = (value: unknown) => (value === null ? 'NULL' : `$${parameters.push(value)}`);
+    claim<Row>(db: Queries, id: Id, now: number, select: Sql): Promise<Row | undefined> {
+      const at = new Date(now);
       const changes = [
-        'fence = fence + 1',
-        'lease_until = clock_timestamp() + make_interval(secs => $3)',
-        ...(rule.counts === undefined ? [] : [`${columnOf(rule.counts)} = ${columnOf(rule.counts)} + 1`]),
-        ...(rule.stamps === undefined ? [] : [`${columnOf(rule.stamps)} = $2`]),
-        ...Object.entries(rule.sets ?? {}).map(([property, value]) => `${columnOf(property)} = ${given(value)}`),
+        sql`fence = fence + 1`,
+        sql`lease_until = clock_timestamp() + make_interval(secs => ${rule.seconds})`,
+        ...(rule.counts === undefined ? [] : [sql`${columnOf(rule.counts)} = ${columnOf(rule.counts)} + 1`]),
+        ...(rule.stamps === undefined ? [] : [sql`${columnOf(rule.stamps)} = ${at}`]),
+        ...Object.entries(rule.sets ?? {}).map(([property, value]) => sql`${columnOf(property)} = ${value}`),
       ];
-      const open = Object.entries(rule.open).map(([property, value]) => `${columnOf(property)} = ${given(value)} AND`);
-      const rows = await source.query<Row[]>(
-        `WITH claimed AS (
-           UPDATE ${metadata.tableName} SET ${changes.join(', ')}
-            WHERE id = $1 AND ${open.join(' ')} ${columnOf(rule.due)} <= $2
-              AND (lease_until IS NULL OR lease_until < clock_timestamp())
-        RETURNING *)
-         ${select}`,
-        parameters,
-      );
-      return rows[0];
+      const open = Object.entries(rule.open).map(([property, value]) => sql`${columnOf(property)} = ${value}`);
+      const wanted = all([
+        sql`id = ${id}`,
+        ...open,
+        sql`${columnOf(rule.due)} <= ${at}`,
+        sql`(lease_until IS NULL OR lease_until < clock_timestamp())`,
+      ]);
+      return db.one<Row>(sql`
+        WITH claimed AS (UPDATE ${raw(tableOf(entity))} SET ${list(changes)} WHERE ${wanted} RETURNING *)
+        ${select}`);
     },
     async record(db, { id, fence }, outcome) {
       const held = { ...rule.open, id, fence } as FindOptionsWhere<E>;

@@ -1,6 +1,11 @@
-/** Wakes: the runs of these rows must look again, and are started where there are none (ENG-3). */
-import { noClub } from '../core/ids.ts';
-import type { Transaction } from '../infra/postgres/database.ts';
+/** Wakes: the runs of these rows must look again, and are started where there are none. Relays claim, send and remove them (ENG-3). */
+import type { DataSource } from 'typeorm';
+import type { Priority } from '../../entities/facts/values.ts';
+import { noClub, type Id } from '../core/ids.ts';
+import { Queries, type Transaction } from '../infra/postgres/database.ts';
+import { prepared } from '../infra/postgres/prepared.ts';
+import { sql } from '../infra/postgres/sql.ts';
+import { claimInTurns, deferring, inTurns, type Claimed, type Failure, type Room } from './facts.ts';
 import { priorityOf, runOf, workflowIdOf, type Run, type Subject, type WorkflowType } from './workflow-types.ts';
 
 /** Wakes the runs of rows that this transaction made due. A wake that is not sent yet is raised, not doubled. */
@@ -24,13 +29,53 @@ export async function wakeRuns(tx: Transaction, runs: readonly Run[], now: Date)
   const sorted = runs
     .map((run) => ({ ...run, workflowId: workflowIdOf(run.workflowType, run.subjectId) }))
     .toSorted((a, b) => (a.workflowId < b.workflowId ? -1 : 1));
-  await tx.query(
-    `INSERT INTO wakes (workflow_id, workflow_type, subject_id, club_id, attributes, recorded_at, priority)
-     SELECT one->>'workflowId', one->>'workflowType', (one->>'subjectId')::uuid, (one->>'clubId')::uuid, one->'attributes', $2, (one->>'priority')::smallint
-       FROM jsonb_array_elements($1::jsonb) AS one
+  const rows = sorted.map((run) => ({ ...run, clubId: run.clubId ?? noClub, priority: priorityOf(run) }));
+  await tx.run(
+    sql`INSERT INTO wakes (workflow_id, workflow_type, subject_id, club_id, attributes, recorded_at, priority)
+     SELECT one->>'workflowId', one->>'workflowType', (one->>'subjectId')::uuid, (one->>'clubId')::uuid, one->'attributes', ${now}::timestamptz, (one->>'priority')::smallint
+       FROM jsonb_array_elements(${JSON.stringify(rows)}::jsonb) AS one
      ON CONFLICT (workflow_id) DO UPDATE SET seq = nextval('wakes_seq_seq'), raised = true, due_at = least(wakes.due_at, clock_timestamp()),
        priority = least(wakes.priority, excluded.priority)`,
-    [JSON.stringify(sorted.map((run) => ({ ...run, clubId: run.clubId ?? noClub, priority: priorityOf(run) }))), now],
   );
   tx.notifyRelay();
+}
+
+export interface ClaimedWake extends Run {
+  /** `noClub` for what belongs to none. */
+  clubId: Id;
+  workflowId: string;
+  seq: string;
+  /** It was raised before it was claimed. */
+  raised: boolean;
+  priority: Priority;
+}
+
+/** @returns wakes: the most urgent first, in turns over the clubs (ENG-9, ENG-15) */
+export async function claimWakes(db: DataSource | Queries, room: Room): Promise<ClaimedWake[]> {
+  return claimInTurns(leaseWakes, db, room);
+}
+
+const leaseWakes = prepared<Claimed<ClaimedWake>>(
+  'lease_wakes',
+  inTurns(
+    'wakes',
+    'workflow_id',
+    'due_at',
+    `wakes.workflow_id AS "workflowId", wakes.seq, wakes.raised, wakes.workflow_type AS "workflowType",
+     wakes.subject_id AS "subjectId", wakes.club_id AS "clubId", wakes.attributes, wakes.priority`,
+  ),
+);
+
+/** This wake is sent; one that was raised meanwhile stays, and is free to be claimed at once. */
+export async function removeWake(source: DataSource, { workflowId, seq }: ClaimedWake): Promise<void> {
+  const removed = await deleteWake(source, [workflowId, seq]);
+  if (removed.length === 0) await freeWake(source, [workflowId]);
+}
+
+const deleteWake = prepared('delete_wake', `DELETE FROM wakes WHERE workflow_id = $1 AND seq = $2 RETURNING 1`);
+const freeWake = prepared('free_wake', `UPDATE wakes SET lease_until = NULL, attempt_count = 0 WHERE workflow_id = $1`);
+
+/** A wake that could not be sent is due again as a fact is (`deferFact`); one that is raised meanwhile is due at once. */
+export async function deferWake(source: DataSource, { workflowId }: ClaimedWake, failure: Failure): Promise<void> {
+  await new Queries(source.manager).run(deferring(sql`wakes`, sql`workflow_id = ${workflowId}`, failure));
 }

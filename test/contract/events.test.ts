@@ -6,7 +6,7 @@ import { isObject, isReference, type JsonObject } from '../../contract/openapi.t
 import { closedDocument } from '../../contract/published-schemas.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { eventTypes } from '../../platform/core/event-types.ts';
-import { assembleBody, assembleTestBody } from '../../domain/webhooks/events/bodies.ts';
+import { assembleBody, assembleTestBody } from '../../domain/webhooks/events/fan-out.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 import { eventFaults } from '../toolkit/assert/contract-schemas.ts';
 

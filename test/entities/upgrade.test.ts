@@ -5,7 +5,7 @@ import type { DataSource } from 'typeorm';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { attemptDelivery } from '../../domain/webhooks/deliveries/attempts.ts';
 import { resendDelivery } from '../../domain/webhooks/deliveries/manual.ts';
-import { newSecret } from '../../domain/webhooks/deliveries/signature.ts';
+import { newSecret } from '../../domain/webhooks/deliveries/post.ts';
 import { migrate } from '../../entities/migrate.ts';
 import { WebhookAttempt } from '../../entities/webhooks/webhook-attempt.ts';
 import { WebhookDelivery } from '../../entities/webhooks/webhook-delivery.ts';

@@ -6,7 +6,7 @@ import { Database } from '../../platform/infra/postgres/database.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
-import { createNotifier } from '../../platform/infra/postgres/notifier.ts';
+import { createNotifier } from '../../platform/infra/postgres/notifications.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { createVault } from '../../platform/infra/vault.ts';
 import { createDataSource } from '../../entities/data-source.ts';

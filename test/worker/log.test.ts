@@ -1,6 +1,6 @@
 import { Database } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
-import { createNotifier } from '../../platform/infra/postgres/notifier.ts';
+import { createNotifier } from '../../platform/infra/postgres/notifications.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { requestMail } from '../../domain/mail/requests.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';

@@ -1,7 +1,7 @@
 import { Database } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import type { Receiver } from '../../dev/receiver.ts';
-import { createNotifier } from '../../platform/infra/postgres/notifier.ts';
+import { createNotifier } from '../../platform/infra/postgres/notifications.ts';
 import { removeStudent, updateStudent } from '../../domain/students/students.ts';
 import { call } from '../toolkit/drive/api.ts';
 import { testDatabase, testDeps, depsOn } from '../toolkit/stack/database.ts';

@@ -7,7 +7,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
-import { listen } from '../../../platform/infra/postgres/listener.ts';
+import { listen } from '../../../platform/infra/postgres/notifications.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { answersChannel, tagOf, tagsIn } from './answers-channel.ts';
 

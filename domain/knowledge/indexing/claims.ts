@@ -38,8 +38,8 @@ const claimColumns = columns(AgentSource, {
 });
 
 /** @param now Unix milliseconds @returns undefined where it is not due, or claimed by a worker that lives */
-export function claimSource({ source }: Database, sourceId: Id, now: number): Promise<Claim | undefined> {
-  return lease.claim<Claim>(source, sourceId, now, `SELECT ${claimColumns.render([])} FROM claimed`);
+export function claimSource(db: Database, sourceId: Id, now: number): Promise<Claim | undefined> {
+  return lease.claim<Claim>(db, sourceId, now, sql`SELECT ${claimColumns} FROM claimed`);
 }
 
 export interface HeldClaim {

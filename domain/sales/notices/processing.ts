@@ -51,9 +51,8 @@ interface ClaimedNotice extends Claim {
  * @throws Error for faults of our own: the notice then says that it is still being tried
  */
 export function processNotice(deps: NoticeDeps, id: Id, now: number): Promise<NoticeStep> {
-  const { source } = deps.db;
   return runStep({
-    claim: () => lease.claim<ClaimedNotice>(source, id, now, withConnection),
+    claim: () => lease.claim<ClaimedNotice>(deps.db, id, now, withConnection),
     act: (claimed) => applyOrFail(deps, claimed, new Date(now)),
     state: () => readState(deps.db, id, now),
   });
@@ -62,8 +61,8 @@ export function processNotice(deps: NoticeDeps, id: Id, now: number): Promise<No
 const claimedColumns = columns(SalesNotice, ['id', 'fence', 'clubId', 'platform', 'body', 'proof'], 'claimed').and(
   columns(SalesConnection, { connectionId: 'id', secret: 'secret' }, 'connection'),
 );
-const withConnection = `
-     SELECT ${claimedColumns.render([])}
+const withConnection = sql`
+     SELECT ${claimedColumns}
        FROM claimed JOIN sales_connections connection ON connection.id = claimed.connection_id`;
 
 /** @throws LeaseLost, and faults of our own */

@@ -72,8 +72,7 @@ async function makeAttempt(deps: DeliveryDeps, id: Id, claim: Claim, now: number
 
   if (claim.interruptions > maxRepetitions) {
     deps.onAttempt({ endpointId, host, outcome: 'interrupted', durationMs: 0 });
-    await recordFailure(deps, id, claim, undefined, new Date(now));
-    return stepAfter(deps, id, claim, now);
+    return (await recordFailure(deps, id, claim, undefined, new Date(now))) ?? stepAfter(deps, id, claim, now);
   }
   const later = deps.places.take({ deliveryId: id, endpointId, host, asked: claim.trigger !== 'schedule' }, now);
   if (later !== undefined) return putOff(deps, id, claim, now, later);
@@ -89,16 +88,17 @@ async function makeAttempt(deps: DeliveryDeps, id: Id, claim: Claim, now: number
   deps.onAttempt({ endpointId, host, outcome: answer.outcome, durationMs: answer.durationMs });
 
   const recordedAt = new Date(now + elapsed());
-  const record = () =>
-    answer.outcome === 'succeeded'
-      ? recordSuccess(db, id, claim, answer, recordedAt)
-      : recordFailure(deps, id, claim, answer, recordedAt).then(() => false);
-  const succeeded = await untilRecorded(record, () => elapsed() < leaseSeconds * 1_000 - recordMarginMs);
-  return succeeded ? { done: true, outcome: 'succeeded' } : stepAfter(deps, id, claim, now + elapsed());
+  const record = async (): Promise<DeliveryStep | undefined> => {
+    if (answer.outcome !== 'succeeded') return recordFailure(deps, id, claim, answer, recordedAt);
+    const succeeded = await recordSuccess(db, id, claim, answer, recordedAt);
+    return succeeded ? { done: true, outcome: 'succeeded' } : undefined;
+  };
+  const step = await untilRecorded(record, () => elapsed() < leaseSeconds * 1_000 - recordMarginMs);
+  return step ?? stepAfter(deps, id, claim, now + elapsed());
 }
 
 /** What was posted is worth recording: posting it again because Postgres was away for a moment would be a duplicate. */
-async function untilRecorded(record: () => Promise<boolean>, leaseLasts: () => boolean): Promise<boolean> {
+async function untilRecorded<T>(record: () => Promise<T>, leaseLasts: () => boolean): Promise<T> {
   for (const waitMs of recordAgainAfterMs) {
     try {
       return await record();
@@ -110,7 +110,7 @@ async function untilRecorded(record: () => Promise<boolean>, leaseLasts: () => b
   return record();
 }
 
-/** What is open right after an attempt (a resend was asked for meanwhile) is seen to by the next step. */
+/** For an attempt whose record does not say what comes next. What is open by now (a resend was asked for) is seen to by the next step. */
 async function stepAfter({ db }: DeliveryDeps, id: Id, claim: Claim, now: number): Promise<DeliveryStep> {
   const step = await readState(db, id, now);
   return step ?? { done: false, waitingFor: 'attempt', at: now, attempt: claim.number };

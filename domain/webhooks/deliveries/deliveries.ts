@@ -1,51 +1,44 @@
 /** The history of an endpoint: its deliveries, and one of them with its attempts and its body. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type {
-  AttemptOutcome,
-  AttemptTrigger,
-  CancelReason,
-  DeliveryStatus,
-} from '../../../entities/webhooks/values.ts';
+import { WebhookAttempt as WebhookAttemptRow } from '../../../entities/webhooks/webhook-attempt.ts';
+import { WebhookDelivery as Delivery } from '../../../entities/webhooks/webhook-delivery.ts';
+import type { AttemptOutcome, DeliveryStatus } from '../../../entities/webhooks/values.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
+import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import type { DeliveredEventType } from '../../../platform/core/event-types.ts';
 import { requireEndpoint, noEndpoint } from '../endpoints/endpoints.ts';
-import { counting, selection, type Bind } from './tallies.ts';
+import { counting, selection } from './tallies.ts';
 
 type WebhookDelivery = RecordOf<'WebhookDelivery'>;
 type WebhookDeliveryDetail = RecordOf<'WebhookDeliveryDetail'>;
 type WebhookAttempt = RecordOf<'WebhookAttempt'>;
 
-interface DeliveryRow {
-  id: Id;
-  eventId: Id;
-  eventType: DeliveredEventType;
-  endpointId: Id;
-  status: DeliveryStatus;
-  cancelReason: CancelReason | null;
-  payloadPurged: boolean;
-  attemptCount: number;
-  nextAttemptAt: Date;
-  createdAt: Date;
-  completedAt: Date | null;
-}
+const deliveryColumns = columns(Delivery, [
+  'id',
+  'eventId',
+  'eventType',
+  'endpointId',
+  'status',
+  'cancelReason',
+  'attemptCount',
+  'nextAttemptAt',
+  'createdAt',
+  'completedAt',
+]).and<{ payloadPurged: boolean }>(sql`payload_purged_at IS NOT NULL AS "payloadPurged"`);
+type DeliveryRow = RowOf<typeof deliveryColumns>;
 
-interface AttemptRow {
-  number: number;
-  trigger: AttemptTrigger;
-  startedAt: Date;
-  outcome: AttemptOutcome;
-  durationMs: number | null;
-  responseStatus: number | null;
-  responseExcerpt: string | null;
-  retryAfterSeconds: number | null;
-}
-
-const columns = `id, event_id AS "eventId", event_type AS "eventType", endpoint_id AS "endpointId", status,
-  cancel_reason AS "cancelReason", payload_purged_at IS NOT NULL AS "payloadPurged", attempt_count AS "attemptCount",
-  next_attempt_at AS "nextAttemptAt", created_at AS "createdAt", completed_at AS "completedAt"`;
+const attemptColumns = columns(WebhookAttemptRow, [
+  'number',
+  'trigger',
+  'startedAt',
+  'durationMs',
+  'responseStatus',
+  'responseExcerpt',
+  'retryAfterSeconds',
+]).and<{ outcome: AttemptOutcome }>(sql`outcome`);
 
 export interface DeliveryFilter extends PageRequest {
   status?: DeliveryStatus;
@@ -75,17 +68,14 @@ export async function listDeliveries(
     ...(eventType !== undefined && { eventType }),
     ...timesOf(filter),
   };
-  const newest = `ORDER BY created_at DESC, id DESC LIMIT ${offset + limit}`;
-  const parameters: unknown[] = [];
-  const bind: Bind = (value) => `$${parameters.push(value)}`;
-  const rows = await db.query<(({ total: number } & DeliveryRow) | { total: number; id: null })[]>(
-    `SELECT endpoint.total, page.*
-       FROM (SELECT ${counting(selected, bind)} AS total FROM webhook_endpoints
-              WHERE id = ${bind(endpointId)} AND club_id = ${bind(clubId)} AND deleted_at IS NULL) endpoint
-       LEFT JOIN (SELECT * FROM (${selection(columns, selected, bind, newest)}) AS found
+  const newest = sql`ORDER BY created_at DESC, id DESC LIMIT ${offset + limit}`;
+  const rows = await db.rows<({ total: number } & DeliveryRow) | { total: number; id: null }>(
+    sql`SELECT endpoint.total, page.*
+       FROM (SELECT ${counting(selected)} AS total FROM webhook_endpoints
+              WHERE id = ${endpointId} AND club_id = ${clubId} AND deleted_at IS NULL) endpoint
+       LEFT JOIN (SELECT * FROM (${selection(deliveryColumns, selected, newest)}) AS found
                    ORDER BY "createdAt" DESC, id DESC LIMIT ${limit} OFFSET ${offset}) page ON true
       ORDER BY page."createdAt" DESC, page.id DESC`,
-    parameters,
   );
   const [first] = rows;
   if (!first) throw noEndpoint();
@@ -115,18 +105,13 @@ export async function findDelivery(
   deliveryId: Id,
 ): Promise<WebhookDeliveryDetail> {
   await requireEndpoint(db, clubId, endpointId);
-  const [row] = await db.query<(DeliveryRow & { body: string | null })[]>(
-    `SELECT ${columns}, (SELECT body FROM webhook_events event WHERE event.id = delivery.event_id) AS body
-       FROM webhook_deliveries delivery WHERE id = $1 AND endpoint_id = $2`,
-    [deliveryId, endpointId],
+  const row = await db.one<DeliveryRow & { body: string | null }>(
+    sql`SELECT ${deliveryColumns}, (SELECT body FROM webhook_events event WHERE event.id = delivery.event_id) AS body
+       FROM webhook_deliveries delivery WHERE id = ${deliveryId} AND endpoint_id = ${endpointId}`,
   );
   if (!row) throw notFound('delivery');
-  const attempts = await db.query<AttemptRow[]>(
-    `SELECT number, trigger, started_at AS "startedAt", outcome, duration_ms AS "durationMs",
-            response_status AS "responseStatus", response_excerpt AS "responseExcerpt",
-            retry_after_seconds AS "retryAfterSeconds"
-       FROM webhook_attempts WHERE delivery_id = $1 AND outcome IS NOT NULL ORDER BY fence`,
-    [deliveryId],
+  const attempts = await db.rows<RowOf<typeof attemptColumns>>(
+    sql`SELECT ${attemptColumns} FROM webhook_attempts WHERE delivery_id = ${deliveryId} AND outcome IS NOT NULL ORDER BY fence`,
   );
   return {
     ...presentDelivery(row),
@@ -137,7 +122,9 @@ export async function findDelivery(
 
 /** @returns a delivery that is known to exist, as lists show it */
 export async function readDelivery(tx: Transaction, deliveryId: Id): Promise<WebhookDelivery> {
-  const [row] = await tx.query<DeliveryRow[]>(`SELECT ${columns} FROM webhook_deliveries WHERE id = $1`, [deliveryId]);
+  const row = await tx.one<DeliveryRow>(
+    sql`SELECT ${deliveryColumns} FROM webhook_deliveries WHERE id = ${deliveryId}`,
+  );
   if (!row) throw notFound('delivery');
   return presentDelivery(row);
 }
@@ -158,7 +145,7 @@ function presentDelivery(row: DeliveryRow): WebhookDelivery {
   };
 }
 
-function presentAttempt(row: AttemptRow): WebhookAttempt {
+function presentAttempt(row: RowOf<typeof attemptColumns>): WebhookAttempt {
   return {
     number: row.number,
     trigger: row.trigger,

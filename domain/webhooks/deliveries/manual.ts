@@ -1,15 +1,19 @@
 /** What an administrator asks for beside the schedule: a test, a resend, a recovery (DEL-5, DEL-6, STATE-11, STATE-12, STATE-15). */
 import type { RecordOf } from '../../../contract/contract.ts';
+import { WebhookDelivery as Delivery } from '../../../entities/webhooks/webhook-delivery.ts';
+import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
+import { WebhookEvent } from '../../../entities/webhooks/webhook-event.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { all, sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { VaultDeps } from '../../deps.ts';
-import { assembleTestBody } from '../events/bodies.ts';
+import { assembleTestBody } from '../events/fan-out.ts';
 import { readDelivery } from './deliveries.ts';
 import { lockEnabledEndpoint } from '../endpoints/endpoint-states.ts';
 import { requireEndpoint } from '../endpoints/endpoints.ts';
 import { deliveryRules } from './schedule.policy.ts';
-import { callGate, type DeliveryToWake } from '../wakes.ts';
+import { callGate } from '../wakes.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 
 type WebhookDelivery = RecordOf<'WebhookDelivery'>;
@@ -23,15 +27,25 @@ export function sendTest({ db }: VaultDeps, clubId: Id, endpointId: Id, now: Dat
   const eventType = 'webhook.test';
   return db.transaction(async (tx) => {
     await lockEnabledEndpoint(tx, clubId, endpointId);
-    await tx.query(
-      `INSERT INTO webhook_events (id, club_id, type, occurred_at, body, created_at) VALUES ($1, $2, $3, $4, $5, $4)`,
-      [eventId, clubId, eventType, now, assembleTestBody({ eventId, clubId, endpointId, occurredAt: now })],
-    );
-    await tx.query(
-      `INSERT INTO webhook_deliveries (id, club_id, endpoint_id, event_id, event_type, requested, next_attempt_at, created_at)
-       VALUES ($1, $2, $3, $4, $5, 'test', $6, $6)`,
-      [id, clubId, endpointId, eventId, eventType, now],
-    );
+    const body = assembleTestBody({ eventId, clubId, endpointId, occurredAt: now });
+    await tx.manager.insert(WebhookEvent, {
+      id: eventId,
+      clubId,
+      type: eventType,
+      occurredAt: now,
+      body,
+      createdAt: now,
+    });
+    await tx.manager.insert(Delivery, {
+      id,
+      clubId,
+      endpointId,
+      eventId,
+      eventType,
+      requested: 'test',
+      nextAttemptAt: now,
+      createdAt: now,
+    });
     await wake(tx, 'webhookDelivery', [{ id, clubId, endpointId, eventType }], now);
     return readDelivery(tx, id);
   });
@@ -50,23 +64,20 @@ export function resendDelivery(
   now: Date,
 ): Promise<WebhookDelivery> {
   return db.transaction(async (tx) => {
-    const [delivery] = await tx.query<Pick<DeliveryToWake, 'eventType'>[]>(
-      `SELECT event_type AS "eventType" FROM webhook_deliveries WHERE id = $1 AND endpoint_id = $2 AND club_id = $3`,
-      [deliveryId, endpointId, clubId],
-    );
+    const where = { id: deliveryId, endpointId, clubId };
+    const delivery = await tx.manager.findOne(Delivery, { select: { id: true, eventType: true }, where });
     if (!delivery) {
       await requireEndpoint(tx, clubId, endpointId);
       throw notFound('delivery'); // before the endpoint's state: 404 comes before 409
     }
     await lockEnabledEndpoint(tx, clubId, endpointId);
     // One that is already asked for, by whatever way, is only hurried: what it was asked for says what its failure means.
-    const [[asked]] = await tx.query<[[unknown?], number]>(
-      `UPDATE webhook_deliveries
-          SET requested = coalesce(requested, 'manual'), parked_at = NULL, next_attempt_at = $2
-        WHERE id = $1 AND payload_purged_at IS NULL AND created_at > $3 RETURNING 1`,
-      [deliveryId, now, earliestBody(now)],
+    const asked = await tx.run(
+      sql`UPDATE webhook_deliveries
+          SET requested = coalesce(requested, 'manual'), parked_at = NULL, next_attempt_at = ${now}
+        WHERE id = ${deliveryId} AND payload_purged_at IS NULL AND created_at > ${earliestBody(now)}`,
     );
-    if (!asked) {
+    if (asked === 0) {
       throw new DomainError('payload_purged', 'The body of this delivery was deleted; it cannot be sent again.');
     }
     await wake(tx, 'webhookDelivery', [{ id: deliveryId, clubId, endpointId, eventType: delivery.eventType }], now);
@@ -112,21 +123,24 @@ async function recoverSome(
   ended: { since: Date; until: Date | null },
   now: Date,
 ): Promise<number> {
-  const [, recovered] = await tx.query<[unknown[], number]>(
-    `UPDATE webhook_deliveries delivery
-        SET status = 'pending', completed_at = NULL, requested = 'recovery', next_attempt_at = $3, parked_at = $3
+  const recovered = await tx.run(
+    sql`UPDATE webhook_deliveries delivery
+        SET status = 'pending', completed_at = NULL, requested = 'recovery', next_attempt_at = ${now}, parked_at = ${now}
        FROM (SELECT id FROM webhook_deliveries WHERE id IN (
                SELECT id FROM webhook_deliveries
-                WHERE endpoint_id = $1 AND status IN ('failed', 'canceled') AND cancel_reason IS NULL
-                  AND completed_at >= $2 AND ($5::timestamptz IS NULL OR completed_at <= $5) AND created_at > $4 AND payload_purged_at IS NULL
+                WHERE ${all([
+                  sql`endpoint_id = ${endpointId} AND status IN ('failed', 'canceled') AND cancel_reason IS NULL`,
+                  sql`completed_at >= ${ended.since}`,
+                  ended.until === null ? undefined : sql`completed_at <= ${ended.until}`,
+                  sql`created_at > ${earliestBody(now)} AND payload_purged_at IS NULL`,
+                ])}
                 LIMIT ${recoveredAtOnce})
                 AND status IN ('failed', 'canceled') AND cancel_reason IS NULL -- again, for what has ended otherwise while it was waited for
               ORDER BY id FOR NO KEY UPDATE) found
       WHERE delivery.id = found.id`,
-    [endpointId, ended.since, now, earliestBody(now), ended.until],
   );
   if (recovered > 0) {
-    await tx.query(`UPDATE webhook_endpoints SET gate_looks_at = $2 WHERE id = $1`, [endpointId, now]);
+    await tx.manager.update(WebhookEndpoint, { id: endpointId }, { gateLooksAt: now });
     await callGate(tx, { endpointId, clubId }, now);
   }
   return recovered;

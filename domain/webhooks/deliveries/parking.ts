@@ -2,6 +2,7 @@
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { AttemptTrigger } from '../../../entities/webhooks/values.ts';
 import { ending } from './ending.ts';
 import { deliveryRules } from './schedule.policy.ts';
@@ -70,24 +71,22 @@ function canGo({ endpointStatus, throttled, admitted, asked }: Omit<DeliveryNow,
  */
 function park(db: Database, id: Id, now: number): Promise<boolean> {
   return db.transaction(async (tx) => {
-    const [gate] = await tx.query<{ endpointId: Id; clubId: Id; shut: boolean; call: boolean }[]>(
-      `SELECT endpoint.id AS "endpointId", endpoint.club_id AS "clubId",
+    const gate = await tx.one<{ endpointId: Id; clubId: Id; shut: boolean; call: boolean }>(
+      sql`SELECT endpoint.id AS "endpointId", endpoint.club_id AS "clubId",
               endpoint.status <> 'enabled' OR endpoint.breaker_step > 0 AS shut,
               endpoint.status = 'enabled' AND endpoint.admitted_delivery_id IS NULL
-                AND (endpoint.gate_looks_at IS NULL OR endpoint.gate_looks_at > greatest(endpoint.hold_until, $2) + interval '1 s')
+                AND (endpoint.gate_looks_at IS NULL OR endpoint.gate_looks_at > greatest(endpoint.hold_until, ${new Date(now)}) + interval '1 s')
                 AS call
          FROM webhook_endpoints endpoint
-        WHERE id = (SELECT endpoint_id FROM webhook_deliveries WHERE id = $1) FOR SHARE`,
-      [id, new Date(now)],
+        WHERE id = (SELECT endpoint_id FROM webhook_deliveries WHERE id = ${id}) FOR SHARE`,
     );
     if (!gate?.shut) return false;
-    const [parked] = await tx.query<[unknown[], number]>(
-      `UPDATE webhook_deliveries SET parked_at = $2
-        WHERE id = $1 AND parked_at IS NULL AND (lease_until IS NULL OR lease_until < clock_timestamp())
-          AND (status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL) RETURNING 1`,
-      [id, new Date(now)],
+    const parked = await tx.run(
+      sql`UPDATE webhook_deliveries SET parked_at = ${new Date(now)}
+        WHERE id = ${id} AND parked_at IS NULL AND (lease_until IS NULL OR lease_until < clock_timestamp())
+          AND (status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL)`,
     );
-    if (parked.length === 0) return false;
+    if (parked === 0) return false;
     // A gate that looks by itself before anything could be let through need not be told.
     if (gate.call) await callGate(tx, gate, new Date(now));
     return true;
@@ -96,13 +95,12 @@ function park(db: Database, id: Id, now: number): Promise<boolean> {
 
 /** Cancels a delivery after 30 days (STATE-13): the body is about to be purged (DEL-8). */
 async function expire(db: Database, id: Id, now: number): Promise<DeliveryStep | undefined> {
-  const [expired] = await db.source.query<[{ status: 'succeeded' | 'failed' | 'canceled' }[], number]>(
-    `UPDATE webhook_deliveries
-        SET ${ending({ now: '$2', reason: "'expired'" })}
-      WHERE id = $1 AND (lease_until IS NULL OR lease_until < clock_timestamp())
+  const expired = await db.one<{ status: 'succeeded' | 'failed' | 'canceled' }>(
+    sql`UPDATE webhook_deliveries
+        SET ${ending({ now: new Date(now), reason: 'expired' })}
+      WHERE id = ${id} AND (lease_until IS NULL OR lease_until < clock_timestamp())
   RETURNING status`,
-    [id, new Date(now)],
   );
   // Nobody else may have claimed it meanwhile: then the row says how it stands.
-  return expired[0] ? { done: true, outcome: expired[0].status } : readState(db, id, now);
+  return expired ? { done: true, outcome: expired.status } : readState(db, id, now);
 }

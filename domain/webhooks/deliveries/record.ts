@@ -1,11 +1,15 @@
 /** Records the outcome of an attempt, where its claim still holds (ENG-2, HOOK-7). */
+import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { DeliveryStatus } from '../../../entities/webhooks/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
+import { columns, raw, sql, type RowOf, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
 import { afterFailure, failingDeadline, isThrottled, resetBreaker, type Breaker } from '../endpoints/breaker.policy.ts';
 import type { Claim } from './attempts.ts';
 import { callGate } from '../wakes.ts';
+import type { DeliveryStep } from './parking.ts';
 import type { AttemptAnswer } from './post.ts';
 import { closeEndpoint } from '../endpoints/queue.ts';
 import { deliveryRules, waitAfterAttempt } from './schedule.policy.ts';
@@ -26,15 +30,16 @@ export async function recordSuccess(
     const status = await recordAtHealthyEndpoint(db, id, claim, answer, now);
     if (status !== undefined) return status === 'succeeded';
   }
-  return unlessLost(db, async (tx) => {
+  const recorded = await unlessLost(db, async (tx) => {
     const endpoint = await lockEndpoint(tx, claim.endpointId);
     const status = await writeSuccess(tx, id, claim, now);
     await writeAttempt(tx, id, claim, answer);
-    await tx.query(`UPDATE webhook_endpoints SET last_success_at = $2 WHERE id = $1`, [claim.endpointId, now]);
+    await tx.manager.update(WebhookEndpoint, { id: claim.endpointId }, { lastSuccessAt: now });
     await writeBreaker(tx, id, claim, endpoint, resetBreaker(endpoint), now);
     if (isThrottled(endpoint) || claim.trigger === 'recovery') await callGate(tx, claim, now);
-    return status === 'succeeded';
+    return status;
   });
+  return recorded === 'succeeded';
 }
 
 /**
@@ -68,9 +73,9 @@ async function recordAtHealthyEndpoint(
  * in flight. One canceled by its student's removal, or expired, stays canceled. A resend that was asked for meanwhile is
  * still made; a recovery has what it wanted.
  */
-const succeeded = (now: string) => `
+const succeeded = (now: Sql) => sql`
   lease_until = NULL, in_flight = NULL, attempt_count = attempt_count + 1,
-  schedule_position = schedule_position + CASE WHEN status = 'pending' AND schedule_position < ${deliveryRules.attempts} THEN 1 ELSE 0 END,
+  schedule_position = schedule_position + CASE WHEN status = 'pending' AND schedule_position < ${raw(String(deliveryRules.attempts))} THEN 1 ELSE 0 END,
   requested = CASE WHEN requested = 'manual' AND cancel_reason IS NULL THEN requested END,
   parked_at = CASE WHEN requested = 'manual' AND cancel_reason IS NULL THEN parked_at END,
   status = CASE WHEN cancel_reason IS NULL THEN 'succeeded' ELSE status END,
@@ -88,7 +93,7 @@ const recordSucceeded = prepared<{ status: string }>(
     RETURNING 1),
      delivery AS (
        UPDATE webhook_deliveries
-          SET ${succeeded('$4')}
+          SET ${succeeded(raw('$4')).render([])}
         WHERE id = $1 AND fence = $2 AND lease_until IS NOT NULL AND (SELECT count(*) FROM told) >= 0
           AND EXISTS (SELECT FROM webhook_endpoints WHERE id = $8 AND ${isHealthy})
     RETURNING id, status, payload_purged_at),
@@ -101,9 +106,9 @@ const recordSucceeded = prepared<{ status: string }>(
 );
 
 async function writeSuccess(tx: Transaction, id: Id, claim: Claim, now: Date): Promise<string> {
-  const [[delivery]] = await tx.query<[[{ status: string }?], number]>(
-    `UPDATE webhook_deliveries SET ${succeeded('$3')} WHERE id = $1 AND fence = $2 AND lease_until IS NOT NULL RETURNING status`,
-    [id, claim.fence, now],
+  const delivery = await tx.one<{ status: string }>(
+    sql`UPDATE webhook_deliveries SET ${succeeded(sql`${now}`)}
+         WHERE id = ${id} AND fence = ${claim.fence} AND lease_until IS NOT NULL RETURNING status`,
   );
   if (!delivery) throw new LeaseLost();
   return delivery.status;
@@ -118,6 +123,7 @@ export interface RecordDeps {
 
 /**
  * @param answer undefined when the number was interrupted too often: nothing was posted, and the endpoint is not to blame
+ * @returns what the delivery waits for, or how it ended; undefined where that has to be read
  */
 export async function recordFailure(
   { db, vault, random }: RecordDeps,
@@ -125,11 +131,11 @@ export async function recordFailure(
   claim: Claim,
   answer: AttemptAnswer | undefined,
   now: Date,
-): Promise<void> {
+): Promise<DeliveryStep | undefined> {
   const jitter = random();
-  await unlessLost(db, async (tx) => {
+  return unlessLost(db, async (tx) => {
     const endpoint = await lockEndpoint(tx, claim.endpointId);
-    await writeFailure(tx, id, claim, answer, now, jitter);
+    const delivery = await writeFailure(tx, id, claim, answer, now, jitter);
     await writeAttempt(tx, id, claim, answer);
 
     const { breaker, armed } = answer
@@ -140,10 +146,11 @@ export async function recordFailure(
     const deadline = failingDeadline({ ...endpoint, failingSince: breaker.failingSince });
     if (endpoint.status === 'enabled' && answer && deadline && deadline <= now) {
       await closeEndpoint(tx, vault, { id: claim.endpointId, clubId: claim.clubId }, 'failing', now);
+      return undefined; // which has canceled the delivery
     } else if (armed || endpoint.admittedDeliveryId === id || claim.trigger === 'recovery') {
       await callGate(tx, claim, now);
     }
-    return true;
+    return stepAfterFailure(delivery, now);
   });
 }
 
@@ -154,67 +161,80 @@ async function writeFailure(
   answer: AttemptAnswer | undefined,
   now: Date,
   jitter: number,
-): Promise<void> {
+): Promise<DeliveryAfter> {
   const wait = claim.onSchedule
     ? waitAfterAttempt(claim.schedulePosition, { jitter, retryAfterSeconds: answer?.retryAfterSeconds })
     : undefined;
   // What is not on the schedule is attempted once: a recovery fails by it, a resend leaves the state as it was.
   const fails = claim.onSchedule ? wait === undefined : claim.trigger === 'recovery';
   // What was asked for meanwhile is made at once, whatever the schedule says; a recovery then has its one attempt before it.
-  const itFails = `status = 'pending' AND requested IS DISTINCT FROM 'recovery' AND $5`;
-  const [[delivery]] = await tx.query<[[unknown?], number]>(
-    `UPDATE webhook_deliveries
+  const itFails = sql`status = 'pending' AND requested IS DISTINCT FROM 'recovery' AND ${fails}`;
+  const dueAt = wait === undefined ? null : new Date(now.getTime() + wait);
+  const delivery = await tx.one<DeliveryAfter>(
+    sql`UPDATE webhook_deliveries
         SET lease_until = NULL, in_flight = NULL, attempt_count = attempt_count + 1,
-            schedule_position = $3,
-            next_attempt_at = CASE WHEN requested IS NULL THEN coalesce($4, next_attempt_at) ELSE next_attempt_at END,
+            schedule_position = ${claim.onSchedule ? claim.schedulePosition : claim.schedulePosition - 1},
+            next_attempt_at = CASE WHEN requested IS NULL THEN coalesce(${dueAt}, next_attempt_at) ELSE next_attempt_at END,
             status = CASE WHEN ${itFails} THEN 'failed' ELSE status END,
-            completed_at = CASE WHEN ${itFails} THEN $6 ELSE completed_at END
-      WHERE id = $1 AND fence = $2 AND lease_until IS NOT NULL RETURNING 1`,
-    [
-      id,
-      claim.fence,
-      claim.onSchedule ? claim.schedulePosition : claim.schedulePosition - 1,
-      wait === undefined ? null : new Date(now.getTime() + wait),
-      fails,
-      now,
-    ],
+            completed_at = CASE WHEN ${itFails} THEN ${now} ELSE completed_at END
+      WHERE id = ${id} AND fence = ${claim.fence} AND lease_until IS NOT NULL
+  RETURNING status, next_attempt_at AS "dueAt", created_at AS "createdAt", requested IS NOT NULL AS asked,
+            attempt_count + 1 AS attempt`,
   );
   // Somebody else's fence: this attempt was given up as interrupted, and its endpoint must not be charged for it twice.
   if (!delivery) throw new LeaseLost();
+  return delivery;
+}
+
+/** What a failure leaves of a delivery. */
+interface DeliveryAfter {
+  status: DeliveryStatus;
+  dueAt: Date;
+  createdAt: Date;
+  /** An attempt was asked for by hand meanwhile. */
+  asked: boolean;
+  /** The number of the next attempt. */
+  attempt: number;
+}
+
+/** @returns what the delivery waits for, or how it ended; undefined where that has to be read */
+function stepAfterFailure(
+  { status, dueAt, createdAt, asked, attempt }: DeliveryAfter,
+  now: Date,
+): DeliveryStep | undefined {
+  if (asked) return undefined;
+  if (status !== 'pending') return { done: true, outcome: status };
+  const expiresAt = createdAt.getTime() + deliveryRules.expiryMs;
+  const at = Math.min(dueAt.getTime(), expiresAt);
+  return at > now.getTime() ? { done: false, waitingFor: 'attempt', at, attempt } : undefined;
 }
 
 async function writeAttempt(tx: Transaction, id: Id, claim: Claim, answer: AttemptAnswer | undefined): Promise<void> {
-  await tx.query(
-    `UPDATE webhook_attempts attempt
-        SET outcome = $3, duration_ms = $4, response_status = $5, retry_after_seconds = $7,
-            response_excerpt = CASE WHEN delivery.payload_purged_at IS NULL THEN $6 END
+  await tx.run(
+    sql`UPDATE webhook_attempts attempt
+        SET outcome = ${answer?.outcome ?? 'interrupted'}, duration_ms = ${answer?.durationMs ?? null},
+            response_status = ${answer?.responseStatus ?? null}, retry_after_seconds = ${answer?.retryAfterSeconds ?? null},
+            response_excerpt = CASE WHEN delivery.payload_purged_at IS NULL THEN ${answer?.responseExcerpt ?? null} END
        FROM webhook_deliveries delivery
-      WHERE delivery.id = $1 AND attempt.delivery_id = $1 AND attempt.fence = $2`,
-    [
-      id,
-      claim.fence,
-      answer?.outcome ?? 'interrupted',
-      answer?.durationMs ?? null,
-      answer?.responseStatus ?? null,
-      answer?.responseExcerpt ?? null,
-      answer?.retryAfterSeconds ?? null,
-    ],
+      WHERE delivery.id = ${id} AND attempt.delivery_id = ${id} AND attempt.fence = ${claim.fence}`,
   );
 }
 
-type LockedEndpoint = Breaker & {
-  status: 'enabled' | 'paused' | 'disabled';
-  enabledAt: Date | null;
-  admittedDeliveryId: Id | null;
-};
+const locked = columns(WebhookEndpoint, [
+  'status',
+  'enabledAt',
+  'admittedDeliveryId',
+  'consecutiveFailures',
+  'failingSince',
+  'holdUntil',
+  'breakerStep',
+  'breakerEpoch',
+]);
+type LockedEndpoint = RowOf<typeof locked>;
 
 async function lockEndpoint(tx: Transaction, endpointId: Id): Promise<LockedEndpoint> {
-  const [endpoint] = await tx.query<LockedEndpoint[]>(
-    `SELECT status, enabled_at AS "enabledAt", admitted_delivery_id AS "admittedDeliveryId",
-            consecutive_failures AS "consecutiveFailures", failing_since AS "failingSince", hold_until AS "holdUntil",
-            breaker_step AS "breakerStep", breaker_epoch AS "breakerEpoch"
-       FROM webhook_endpoints WHERE id = $1 FOR NO KEY UPDATE`,
-    [endpointId],
+  const endpoint = await tx.one<LockedEndpoint>(
+    sql`SELECT ${locked} FROM webhook_endpoints WHERE id = ${endpointId} FOR NO KEY UPDATE`,
   );
   if (!endpoint) throw new LeaseLost(); // deleted, and the delivery with it
   return endpoint;
@@ -236,31 +256,28 @@ async function writeBreaker(
   // A new wait is for everybody: what was let through and has not begun parks again, what is in flight is over by its end,
   // because a wait outlasts a lease.
   const keepsAdmitted = isThrottled(after) && !armed && before.admittedDeliveryId !== id;
-  await tx.query(
-    `UPDATE webhook_endpoints
-        SET consecutive_failures = $2, failing_since = $3, hold_until = $4, breaker_step = $5, breaker_epoch = $6,
-            admitted_delivery_id = $7, gate_looks_at = coalesce($8, gate_looks_at),
-            release_page = CASE WHEN $8::timestamptz IS NULL THEN release_page ELSE 0 END
-      WHERE id = $1`,
-    [
-      endpointId,
-      after.consecutiveFailures,
-      after.failingSince,
-      after.holdUntil,
-      after.breakerStep,
-      after.breakerEpoch,
-      keepsAdmitted ? before.admittedDeliveryId : null,
-      armed ? after.holdUntil : isThrottled(before) && !isThrottled(after) ? now : null,
-    ],
+  const gateLooksAt = armed ? after.holdUntil : isThrottled(before) && !isThrottled(after) ? now : null;
+  await tx.manager.update(
+    WebhookEndpoint,
+    { id: endpointId },
+    {
+      consecutiveFailures: after.consecutiveFailures,
+      failingSince: after.failingSince,
+      holdUntil: after.holdUntil,
+      breakerStep: after.breakerStep,
+      breakerEpoch: after.breakerEpoch,
+      admittedDeliveryId: keepsAdmitted ? before.admittedDeliveryId : null,
+      ...(gateLooksAt !== null && { gateLooksAt, releasePage: 0 }),
+    },
   );
 }
 
-/** @returns what `work` says; false where the claim was lost, and everything that it wrote is rolled back */
-async function unlessLost(db: Database, work: (tx: Transaction) => Promise<boolean>): Promise<boolean> {
+/** @returns what `work` says; undefined where the claim was lost, and everything that it wrote is rolled back */
+async function unlessLost<T>(db: Database, work: (tx: Transaction) => Promise<T>): Promise<T | undefined> {
   try {
     return await db.transaction(work);
   } catch (error) {
-    if (error instanceof LeaseLost) return false;
+    if (error instanceof LeaseLost) return undefined;
     throw error;
   }
 }

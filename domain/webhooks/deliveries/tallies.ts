@@ -1,5 +1,7 @@
 /** How many deliveries an endpoint has: exact for every filter, at a cost that does not grow with its history. */
-import type { DeliveryStatus, TallySpan } from '../../../entities/webhooks/values.ts';
+import { deliveryStatuses, type DeliveryStatus, type TallySpan } from '../../../entities/webhooks/values.ts';
+import { WebhookTally } from '../../../entities/webhooks/webhook-tally.ts';
+import { all, columns, raw, sql, type RowOf, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { DeliveredEventType } from '../../../platform/core/event-types.ts';
@@ -14,9 +16,6 @@ export interface DeliverySelection {
   /** Created before this time, in Unix milliseconds; `Infinity` for all. */
   until: number;
 }
-
-/** Puts a value among a statement's parameters. @returns its place, `$1` … */
-export type Bind = (value: unknown) => string;
 
 interface Stretch {
   from: number;
@@ -58,72 +57,75 @@ function takeApart({ since, until }: { since: number; until: number }): {
   };
 }
 
-/** The condition of a column of times; empty where the stretch has no ends. */
-function within(column: string, { from, to }: Stretch, bind: Bind): string {
+/** The conditions of a column of times. */
+function within(column: Sql, { from, to }: Stretch): (Sql | undefined)[] {
   return [
-    ...(Number.isFinite(from) ? [` AND ${column} >= ${bind(new Date(from))}`] : []),
-    ...(Number.isFinite(to) ? [` AND ${column} < ${bind(new Date(to))}`] : []),
-  ].join('');
+    Number.isFinite(from) ? sql`${column} >= ${new Date(from)}` : undefined,
+    Number.isFinite(to) ? sql`${column} < ${new Date(to)}` : undefined,
+  ];
 }
 
-const statuses = ['pending', 'succeeded', 'failed', 'canceled'] as const satisfies readonly DeliveryStatus[];
+const union = (queries: readonly Sql[]): Sql => queries.reduce((left, right) => sql`${left} UNION ALL ${right}`);
 
 /** @returns the condition of `webhook_deliveries` that selects them: only what is asked for, so that the plan fits it */
-function selecting({ endpointId, status, eventType, since, until }: DeliverySelection, bind: Bind): string {
-  return [
-    `endpoint_id = ${bind(endpointId)}`,
-    ...(status === undefined ? [] : [` AND status = ${bind(status)}`]),
-    ...(eventType === undefined ? [] : [` AND event_type = ${bind(eventType)}`]),
-    within('created_at', { from: since, to: until }, bind),
-  ].join('');
+function selecting({ endpointId, status, eventType, since, until }: DeliverySelection): Sql {
+  return all([
+    sql`endpoint_id = ${endpointId}`,
+    status === undefined ? undefined : sql`status = ${status}`,
+    eventType === undefined ? undefined : sql`event_type = ${eventType}`,
+    ...within(sql`created_at`, { from: since, to: until }),
+  ]);
 }
 
 /**
- * @param columns of `webhook_deliveries`
+ * @param wanted columns of `webhook_deliveries`
  * @param order `ORDER BY … LIMIT …` of those that are wanted at most
  * @returns an SQL query for them. By type, status by status: one index (endpoint, type, status, time) then serves the type
  * alone and both, each in the order of time, and no row is read in vain, however rare the combination.
  */
-export function selection(columns: string, selected: DeliverySelection, bind: Bind, order = ''): string {
+export function selection(wanted: Sql, selected: DeliverySelection, order = sql``): Sql {
   const byStatus = selected.eventType !== undefined && selected.status === undefined;
-  return (byStatus ? statuses.map((status) => ({ ...selected, status })) : [selected])
-    .map((one) => `(SELECT ${columns} FROM webhook_deliveries WHERE ${selecting(one, bind)} ${order})`)
-    .join(' UNION ALL ');
+  return union(
+    (byStatus ? deliveryStatuses.map((status) => ({ ...selected, status })) : [selected]).map(
+      (one) => sql`(SELECT ${wanted} FROM webhook_deliveries WHERE ${selecting(one)} ${order})`,
+    ),
+  );
 }
 
 /**
  * @returns an SQL expression of how many there are: tallies, the changes not yet rolled up into them, and the edges, in one
  * statement, and therefore of one moment
  */
-export function counting(selected: DeliverySelection, bind: Bind): string {
-  if (selected.since >= selected.until) return '0';
+export function counting(selected: DeliverySelection): Sql {
+  if (selected.since >= selected.until) return sql`0`;
+  const { endpointId, eventType } = selected;
   const { tallies, hours, edges } = takeApart(selected);
-  const counted = selected.status ?? statuses.join(' + ');
-  const asked = () =>
-    `endpoint_id = ${bind(selected.endpointId)}` +
-    (selected.eventType === undefined ? '' : ` AND event_type = ${bind(selected.eventType)}`);
+  const counted = raw(selected.status ?? deliveryStatuses.join(' + '));
+  const asked = [
+    sql`endpoint_id = ${endpointId}`,
+    eventType === undefined ? undefined : sql`event_type = ${eventType}`,
+  ];
   const parts = [
     ...tallies.map(
       ({ span, ...stretch }) =>
-        `SELECT sum(${counted}) FROM webhook_tallies WHERE ${asked()} AND span = '${span}'${within('starts_at', stretch, bind)}`,
+        sql`SELECT sum(${counted}) FROM webhook_tallies
+             WHERE ${all([...asked, sql`span = ${span}`, ...within(sql`starts_at`, stretch)])}`,
     ),
     ...(isLong(hours)
-      ? [`SELECT sum(${counted}) FROM webhook_tally_changes WHERE ${asked()}${within('hour', hours, bind)}`]
+      ? [sql`SELECT sum(${counted}) FROM webhook_tally_changes WHERE ${all([...asked, ...within(sql`hour`, hours)])}`]
       : []),
     ...edges.map(
       ({ from, to }) =>
-        `SELECT count(*) FROM (${selection('id', { ...selected, since: from, until: to }, bind)}) AS edge`,
+        sql`SELECT count(*) FROM (${selection(sql`id`, { ...selected, since: from, until: to })}) AS edge`,
     ),
   ];
-  return `(SELECT coalesce(sum(part), 0)::int FROM (${parts.join(' UNION ALL ')}) AS parts (part))`;
+  return sql`(SELECT coalesce(sum(part), 0)::int FROM (${union(parts)}) AS parts (part))`;
 }
 
-interface TallyKey {
-  endpointId: Id;
-  span: TallySpan;
-  startsAt: Date;
-  eventType: DeliveredEventType;
-}
+const tallyKey = columns(WebhookTally, ['endpointId', 'span', 'startsAt', 'eventType']);
+const statuses = raw(deliveryStatuses.join(', '));
+const ofEach = (written: (status: DeliveryStatus) => string, between = ', ') =>
+  raw(deliveryStatuses.map(written).join(between));
 
 /**
  * Rolls changes up into the tallies, at most `limit` of them, in any order. A tally that reaches zero is deleted.
@@ -131,27 +133,25 @@ interface TallyKey {
  */
 export async function rollUpTallies(db: Database, limit: number): Promise<number> {
   return db.transaction(async (tx) => {
-    const rolledUp = await tx.query<(TallyKey & { changes: number; empty: boolean })[]>(
-      `WITH taken AS (
+    const rolledUp = await tx.rows<RowOf<typeof tallyKey> & { changes: number; empty: boolean }>(
+      sql`WITH taken AS (
          DELETE FROM webhook_tally_changes
           WHERE ctid = ANY (ARRAY (SELECT ctid FROM webhook_tally_changes LIMIT ${limit} FOR UPDATE SKIP LOCKED))
       RETURNING *)
-       INSERT INTO webhook_tallies AS tally (endpoint_id, span, starts_at, event_type, ${statuses.join(', ')})
-       SELECT endpoint_id, span, date_trunc(span, hour, 'UTC'), event_type, ${statuses.map((status) => `sum(${status})`).join(', ')}
+       INSERT INTO webhook_tallies AS tally (endpoint_id, span, starts_at, event_type, ${statuses})
+       SELECT endpoint_id, span, date_trunc(span, hour, 'UTC'), event_type, ${ofEach((status) => `sum(${status})`)}
          FROM taken CROSS JOIN (VALUES ('day'), ('hour')) AS spans (span)
         GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
        ON CONFLICT (endpoint_id, span, starts_at, event_type) DO UPDATE
-         SET ${statuses.map((status) => `${status} = tally.${status} + excluded.${status}`).join(', ')}
-    RETURNING endpoint_id AS "endpointId", span, starts_at AS "startsAt", event_type AS "eventType",
-              ${statuses.map((status) => `${status} = 0`).join(' AND ')} AS empty, (SELECT count(*)::int FROM taken) AS changes`,
+         SET ${ofEach((status) => `${status} = tally.${status} + excluded.${status}`)}
+    RETURNING ${tallyKey}, ${ofEach((status) => `${status} = 0`, ' AND ')} AS empty, (SELECT count(*)::int FROM taken) AS changes`,
     );
     const empty = rolledUp.filter((tally) => tally.empty);
     if (empty.length > 0) {
-      await tx.query(
-        `DELETE FROM webhook_tallies WHERE (endpoint_id, span, starts_at, event_type) IN (
+      await tx.run(
+        sql`DELETE FROM webhook_tallies WHERE (endpoint_id, span, starts_at, event_type) IN (
            SELECT "endpointId", span, "startsAt", "eventType"
-             FROM jsonb_to_recordset($1) AS one ("endpointId" uuid, span text, "startsAt" timestamptz, "eventType" text))`,
-        [JSON.stringify(empty)],
+             FROM jsonb_to_recordset(${JSON.stringify(empty)}) AS one ("endpointId" uuid, span text, "startsAt" timestamptz, "eventType" text))`,
       );
     }
     return rolledUp[0]?.changes ?? 0;

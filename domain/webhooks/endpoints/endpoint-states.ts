@@ -1,8 +1,12 @@
 /** Enabling, pausing, disabling and deleting an endpoint (STATE-1, STATE-2, STATE-6, STATE-7). */
+import { IsNull } from 'typeorm';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { EndpointStatus } from '../../../entities/webhooks/values.ts';
+import { WebhookDelivery } from '../../../entities/webhooks/webhook-delivery.ts';
+import { WebhookEndpoint as Endpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { VaultDeps } from '../../deps.ts';
 import { findEndpoint, noEndpoint } from './endpoints.ts';
@@ -22,14 +26,17 @@ export function enableEndpoint(deps: VaultDeps, clubId: Id, endpointId: Id, now:
     if (status === 'enabled') return;
     const fromDisabled = status === 'disabled';
     if (fromDisabled) await requireEmptyQueue(tx, endpointId);
-    await tx.query(
-      `UPDATE webhook_endpoints
-          SET status = 'enabled', disabled_reason = NULL, disabled_at = NULL, enabled_at = $2, updated_at = $2,
-              consecutive_failures = CASE WHEN $3 THEN 0 ELSE consecutive_failures END,
-              failing_since = CASE WHEN $3 THEN NULL ELSE failing_since END,
-              gate_looks_at = CASE WHEN $3 THEN NULL ELSE $2::timestamptz END
-        WHERE id = $1`,
-      [endpointId, now, fromDisabled],
+    await tx.manager.update(
+      Endpoint,
+      { id: endpointId },
+      {
+        status: 'enabled',
+        disabledReason: null,
+        disabledAt: null,
+        enabledAt: now,
+        updatedAt: now,
+        ...(fromDisabled ? { consecutiveFailures: 0, failingSince: null, gateLooksAt: null } : { gateLooksAt: now }),
+      },
     );
     if (fromDisabled) return; // its queue was canceled: there is nothing to release
     await releaseAsked(tx, endpointId, now);
@@ -42,9 +49,10 @@ export function pauseEndpoint(deps: VaultDeps, clubId: Id, endpointId: Id, now: 
   return changeState(deps, clubId, endpointId, now, async (tx, status) => {
     if (status === 'paused') return;
     if (status === 'disabled') throw notEnabled('A disabled endpoint cannot be paused; enable it first.');
-    await tx.query(
-      `UPDATE webhook_endpoints SET status = 'paused', updated_at = $2, gate_looks_at = $2, release_page = 0 WHERE id = $1`,
-      [endpointId, now],
+    await tx.manager.update(
+      Endpoint,
+      { id: endpointId },
+      { status: 'paused', updatedAt: now, gateLooksAt: now, releasePage: 0 },
     );
     await callGate(tx, { endpointId, clubId }, now);
   });
@@ -67,10 +75,10 @@ export async function deleteEndpoint({ db, vault }: VaultDeps, clubId: Id, endpo
   await db.transaction(async (tx) => {
     await lockStatus(tx, clubId, endpointId);
     await closeEndpoint(tx, vault, { id: endpointId, clubId }, 'manual', now);
-    await tx.query(
-      `UPDATE webhook_endpoints
-          SET deleted_at = $2, secret = '', previous_secret = NULL, previous_secret_expires_at = NULL WHERE id = $1`,
-      [endpointId, now],
+    await tx.manager.update(
+      Endpoint,
+      { id: endpointId },
+      { deletedAt: now, secret: Buffer.alloc(0), previousSecret: null, previousSecretExpiresAt: null },
     );
     await callGate(tx, { endpointId, clubId }, now);
   });
@@ -81,10 +89,11 @@ export async function deleteEndpoint({ db, vault }: VaultDeps, clubId: Id, endpo
  * @throws DomainError not_found
  */
 async function lockStatus(tx: Transaction, clubId: Id, endpointId: Id): Promise<EndpointStatus> {
-  const [endpoint] = await tx.query<{ status: EndpointStatus }[]>(
-    `SELECT status FROM webhook_endpoints WHERE id = $1 AND club_id = $2 AND deleted_at IS NULL FOR NO KEY UPDATE`,
-    [endpointId, clubId],
-  );
+  const endpoint = await tx.manager.findOne(Endpoint, {
+    select: { status: true },
+    where: { id: endpointId, clubId, deletedAt: IsNull() },
+    lock: { mode: 'for_no_key_update' },
+  });
   if (!endpoint) throw noEndpoint();
   return endpoint.status;
 }
@@ -113,21 +122,17 @@ function changeState(
 
 /** A long queue is canceled in parts: what is left of it must not go out because the endpoint was enabled meanwhile. */
 async function requireEmptyQueue(tx: Transaction, endpointId: Id): Promise<void> {
-  const [left] = await tx.query<unknown[]>(
-    `SELECT 1 FROM webhook_deliveries WHERE endpoint_id = $1 AND status = 'pending' LIMIT 1`,
-    [endpointId],
-  );
+  const left = await tx.manager.existsBy(WebhookDelivery, { endpointId, status: 'pending' });
   if (left) throw notEnabled('What was waiting for it is still being canceled; try again in a moment.');
 }
 
 /** Attempts that were asked for do not wait for the breaker, so they go at once, not through the gate. */
 async function releaseAsked(tx: Transaction, endpointId: Id, now: Date): Promise<void> {
-  const [released] = await tx.query<[DeliveryToWake[], number]>(
-    `UPDATE webhook_deliveries SET parked_at = NULL
-      WHERE endpoint_id = $1 AND parked_at IS NOT NULL AND requested IS DISTINCT FROM 'recovery'
+  const released = await tx.rows<DeliveryToWake>(
+    sql`UPDATE webhook_deliveries SET parked_at = NULL
+      WHERE endpoint_id = ${endpointId} AND parked_at IS NOT NULL AND requested IS DISTINCT FROM 'recovery'
         AND coalesce(in_flight, requested) IS NOT NULL
   RETURNING ${columnsToWake()}`,
-    [endpointId],
   );
   await wake(tx, 'webhookDelivery', released, now);
 }

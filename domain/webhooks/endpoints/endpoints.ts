@@ -1,47 +1,52 @@
 /** The endpoints of a club: registering, changing, listing, reading (OP-15, WEP-1 to WEP-7). */
+import { IsNull } from 'typeorm';
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { DisabledReason, EndpointStatus } from '../../../entities/webhooks/values.ts';
 import { requireFeature } from '../../billing/allowances.ts';
+import { Club } from '../../../entities/clubs/club.ts';
+import { WebhookEndpoint as Endpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
+import { columns, given, sql, type RowOf, type Sql } from '../../../platform/infra/postgres/sql.ts';
+import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import type { VaultDeps } from '../../deps.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import type { Egress } from '../../../platform/infra/egress/egress.ts';
 import { deliveryRules } from '../deliveries/schedule.policy.ts';
-import { newSecret } from '../deliveries/signature.ts';
+import { newSecret } from '../deliveries/post.ts';
 
 type WebhookEndpoint = RecordOf<'WebhookEndpoint'>;
 
-interface EndpointRow {
-  id: Id;
-  url: string;
-  description: string | null;
-  eventTypes: EventType[];
-  status: EndpointStatus;
-  disabledReason: DisabledReason | null;
-  disabledAt: Date | null;
-  consecutiveFailures: number;
-  failingSince: Date | null;
-  holdUntil: Date | null;
-  lastSuccessAt: Date | null;
-  previousSecretExpiresAt: Date | null;
-  pendingDeliveries: number;
-  createdAt: Date;
-  updatedAt: Date;
-}
-
-/** `hold_until` and `previous_secret_expires_at` are ends of what is going on: past ones are told no more. `$1` is the time. */
-const columns = `endpoint.id, endpoint.url, endpoint.description, endpoint.event_types AS "eventTypes", endpoint.status,
-  endpoint.disabled_reason AS "disabledReason", endpoint.disabled_at AS "disabledAt",
-  endpoint.consecutive_failures AS "consecutiveFailures", endpoint.failing_since AS "failingSince",
-  CASE WHEN endpoint.hold_until > $1 THEN endpoint.hold_until END AS "holdUntil",
-  endpoint.last_success_at AS "lastSuccessAt",
-  CASE WHEN endpoint.previous_secret_expires_at > $1 THEN endpoint.previous_secret_expires_at END AS "previousSecretExpiresAt",
+/** `hold_until` and `previous_secret_expires_at` are ends of what is going on: past ones are told no more. */
+const columnsAt = (now: Date) =>
+  columns(
+    Endpoint,
+    [
+      'id',
+      'url',
+      'description',
+      'eventTypes',
+      'status',
+      'disabledReason',
+      'disabledAt',
+      'consecutiveFailures',
+      'failingSince',
+      'lastSuccessAt',
+      'createdAt',
+      'updatedAt',
+    ],
+    'endpoint',
+  ).and<Pick<Endpoint, 'holdUntil' | 'previousSecretExpiresAt'> & { pendingDeliveries: number }>(
+    sql`CASE WHEN endpoint.hold_until > ${now} THEN endpoint.hold_until END AS "holdUntil",
+  CASE WHEN endpoint.previous_secret_expires_at > ${now} THEN endpoint.previous_secret_expires_at END AS "previousSecretExpiresAt",
   (SELECT count(*)::int FROM webhook_deliveries delivery
-    WHERE delivery.endpoint_id = endpoint.id AND delivery.status = 'pending') AS "pendingDeliveries",
-  endpoint.created_at AS "createdAt", endpoint.updated_at AS "updatedAt"`;
+    WHERE delivery.endpoint_id = endpoint.id AND delivery.status = 'pending') AS "pendingDeliveries"`,
+  );
+type EndpointRow = RowOf<ReturnType<typeof columnsAt>>;
+
+/** FROM and WHERE of the club's endpoints. */
+const listed = (clubId: Id): Sql =>
+  sql`FROM webhook_endpoints endpoint WHERE endpoint.club_id = ${clubId} AND endpoint.deleted_at IS NULL`;
 
 /**
  * Registers an endpoint, enabled. The address is looked up before anything is written.
@@ -60,22 +65,28 @@ export async function registerEndpoint(
   return db.transaction(async (tx) => {
     await requireFeature(tx, clubId, 'webhooks');
     // The lock makes the count hold until the commit: two twenty-first endpoints at once cannot both pass.
-    await tx.query(`SELECT 1 FROM clubs WHERE id = $1 FOR NO KEY UPDATE`, [clubId]);
-    const [counted] = await tx.query<{ total: number }[]>(
-      `SELECT count(*)::int AS total FROM webhook_endpoints WHERE club_id = $1 AND deleted_at IS NULL`,
-      [clubId],
-    );
-    if (counted && counted.total >= deliveryRules.endpointsPerClub) {
+    await tx.manager.findOne(Club, {
+      select: { id: true },
+      where: { id: clubId },
+      lock: { mode: 'for_no_key_update' },
+    });
+    const total = await tx.manager.countBy(Endpoint, { clubId, deletedAt: IsNull() });
+    if (total >= deliveryRules.endpointsPerClub) {
       throw new DomainError(
         'endpoint_limit_reached',
         `A club has at most ${deliveryRules.endpointsPerClub} webhook endpoints.`,
       );
     }
-    await tx.query(
-      `INSERT INTO webhook_endpoints (id, club_id, url, description, event_types, secret, created_at, updated_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`,
-      [id, clubId, input.url, input.description || null, input.event_types, vault.seal(secret, id), now],
-    );
+    await tx.manager.insert(Endpoint, {
+      id,
+      clubId,
+      url: input.url,
+      description: input.description || null,
+      eventTypes: input.event_types,
+      secret: vault.seal(secret, id),
+      createdAt: now,
+      updatedAt: now,
+    });
     return { endpoint: await findEndpoint(tx, clubId, id, now), secret };
   });
 }
@@ -98,12 +109,15 @@ export async function updateEndpoint(
     await egress.checkUrl(input.url);
   }
   return db.transaction(async (tx) => {
-    await tx.query(
-      `UPDATE webhook_endpoints
-          SET url = coalesce($3, url), event_types = coalesce($4, event_types),
-              description = CASE WHEN $5::text IS NULL THEN description ELSE nullif($5, '') END, updated_at = $6
-        WHERE id = $1 AND club_id = $2 AND deleted_at IS NULL`,
-      [endpointId, clubId, input.url ?? null, input.event_types ?? null, input.description ?? null, now],
+    const { url, event_types: eventTypes, description } = input;
+    await tx.manager.update(
+      Endpoint,
+      { id: endpointId, clubId, deletedAt: IsNull() },
+      {
+        ...given({ url, eventTypes }),
+        ...(description !== undefined && { description: description || null }),
+        updatedAt: now,
+      },
     );
     return findEndpoint(tx, clubId, endpointId, now);
   });
@@ -114,10 +128,8 @@ export async function updateEndpoint(
  * @throws DomainError not_found, also for an endpoint of another club and for a deleted one
  */
 export async function findEndpoint(db: Queries, clubId: Id, endpointId: Id, now: Date): Promise<WebhookEndpoint> {
-  const [row] = await db.query<EndpointRow[]>(
-    `SELECT ${columns} FROM webhook_endpoints endpoint
-      WHERE endpoint.id = $2 AND endpoint.club_id = $3 AND endpoint.deleted_at IS NULL`,
-    [now, endpointId, clubId],
+  const row = await db.one<EndpointRow>(
+    sql`SELECT ${columnsAt(now)} ${listed(clubId)} AND endpoint.id = ${endpointId}`,
   );
   if (!row) throw noEndpoint();
   return presentEndpoint(row);
@@ -125,11 +137,8 @@ export async function findEndpoint(db: Queries, clubId: Id, endpointId: Id, now:
 
 /** @throws DomainError not_found where the club has no such endpoint */
 export async function requireEndpoint(db: Queries, clubId: Id, endpointId: Id): Promise<void> {
-  const rows = await db.query<unknown[]>(
-    `SELECT 1 FROM webhook_endpoints WHERE id = $1 AND club_id = $2 AND deleted_at IS NULL`,
-    [endpointId, clubId],
-  );
-  if (rows.length === 0) throw noEndpoint();
+  const exists = await db.manager.existsBy(Endpoint, { id: endpointId, clubId, deletedAt: IsNull() });
+  if (!exists) throw noEndpoint();
 }
 
 export const noEndpoint = () => notFound('webhook endpoint');
@@ -141,17 +150,12 @@ export async function listEndpoints(
   page: PageRequest,
   now: Date,
 ): Promise<Page<WebhookEndpoint>> {
-  const { limit, offset } = windowOf(page);
-  const [counted] = await db.query<{ total: number }[]>(
-    `SELECT count(*)::int AS total FROM webhook_endpoints WHERE club_id = $1 AND deleted_at IS NULL`,
-    [clubId],
-  );
-  const rows = await db.query<EndpointRow[]>(
-    `SELECT ${columns} FROM webhook_endpoints endpoint WHERE endpoint.club_id = $2 AND endpoint.deleted_at IS NULL
-      ORDER BY endpoint.created_at, endpoint.id LIMIT ${limit} OFFSET ${offset}`,
-    [now, clubId],
-  );
-  return { rows: rows.map(presentEndpoint), total: counted?.total ?? 0 };
+  const { rows, total } = await listPage(db, page, {
+    columns: columnsAt(now),
+    from: listed(clubId),
+    orderBy: sql`endpoint.created_at, endpoint.id`,
+  });
+  return { rows: rows.map(presentEndpoint), total };
 }
 
 function presentEndpoint(row: EndpointRow): WebhookEndpoint {

@@ -2,7 +2,9 @@
  * The gate of an endpoint: which delivery it admits while throttled, and how it releases parked deliveries afterwards
  * (HOOK-5, HOOK-6). A step of `endpoint-gate/<endpoint id>`.
  */
+import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { columns, sql, type RowOf, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
 import { failingDeadline, isThrottled } from './breaker.policy.ts';
@@ -62,39 +64,33 @@ export function tendGate({ db, vault }: GateDeps, endpointId: Id, now: number): 
     }
     const step = await releaseDue(tx, endpoint, now);
     if (step.done) {
-      await tx.query(`UPDATE webhook_endpoints SET gate_looks_at = NULL WHERE id = $1`, [endpointId]);
+      await tx.manager.update(WebhookEndpoint, { id: endpointId }, { gateLooksAt: null });
       return step;
     }
     const at = Math.min(step.at, deadline ?? step.at);
-    await tx.query(`UPDATE webhook_endpoints SET gate_looks_at = $2 WHERE id = $1`, [endpointId, new Date(at)]);
+    await tx.manager.update(WebhookEndpoint, { id: endpointId }, { gateLooksAt: new Date(at) });
     const parked = await countParked(tx, endpointId);
     return { ...step, at, parked, ...(deadline !== undefined && { givenUpAt: deadline }) };
   });
 }
 
-interface GatedEndpoint {
-  id: Id;
-  clubId: Id;
-  status: 'enabled' | 'paused' | 'disabled';
-  consecutiveFailures: number;
-  failingSince: Date | null;
-  enabledAt: Date | null;
-  holdUntil: Date | null;
-  breakerStep: number;
-  admittedDeliveryId: Id | null;
-  releasePage: number;
-}
+const gated = columns(WebhookEndpoint, [
+  'id',
+  'clubId',
+  'status',
+  'consecutiveFailures',
+  'failingSince',
+  'enabledAt',
+  'holdUntil',
+  'breakerStep',
+  'admittedDeliveryId',
+  'releasePage',
+]);
+type GatedEndpoint = RowOf<typeof gated>;
 
 /** The lock is what makes ending safe: a delivery that parks holds the row too, so it parks before or after, never meanwhile. */
-async function lockEndpoint(tx: Transaction, endpointId: Id): Promise<GatedEndpoint | undefined> {
-  const [endpoint] = await tx.query<GatedEndpoint[]>(
-    `SELECT id, club_id AS "clubId", status, consecutive_failures AS "consecutiveFailures", failing_since AS "failingSince",
-            enabled_at AS "enabledAt", hold_until AS "holdUntil", breaker_step AS "breakerStep",
-            admitted_delivery_id AS "admittedDeliveryId", release_page AS "releasePage"
-       FROM webhook_endpoints WHERE id = $1 FOR NO KEY UPDATE`,
-    [endpointId],
-  );
-  return endpoint;
+function lockEndpoint(tx: Transaction, endpointId: Id): Promise<GatedEndpoint | undefined> {
+  return tx.one(sql`SELECT ${gated} FROM webhook_endpoints WHERE id = ${endpointId} FOR NO KEY UPDATE`);
 }
 
 type Doing = Extract<GateStep, { done: false }>['doing'];
@@ -116,13 +112,12 @@ async function releaseDue(tx: Transaction, endpoint: GatedEndpoint, now: number)
 
 /** @returns whether any recovered delivery is under way or waits: each that is recorded calls the gate for the next */
 async function releaseRecoveries(tx: Transaction, endpointId: Id, now: number): Promise<boolean> {
-  const [underway] = await tx.query<{ count: number }[]>(
-    `SELECT count(*)::int AS count FROM webhook_deliveries
-      WHERE endpoint_id = $1 AND status = 'pending' AND parked_at IS NULL
+  const busy = await count(
+    tx,
+    sql`SELECT FROM webhook_deliveries
+      WHERE endpoint_id = ${endpointId} AND status = 'pending' AND parked_at IS NULL
         AND 'recovery' IN (requested, in_flight)`,
-    [endpointId],
   );
-  const busy = underway?.count ?? 0;
   const released = await release(tx, endpointId, recovery, gateRules.recoveriesAtATime - busy, now);
   return busy + released.length > 0;
 }
@@ -136,10 +131,8 @@ async function admitOne(tx: Transaction, endpoint: GatedEndpoint, now: number): 
   if (holdUntil > now) return { done: false, doing: 'holding', at: holdUntil };
   if (!(await isUnderWay(tx, endpoint.admittedDeliveryId))) {
     const [admitted] = await release(tx, endpoint.id, usual, 1, now);
-    await tx.query(`UPDATE webhook_endpoints SET admitted_delivery_id = $2, release_page = 0 WHERE id = $1`, [
-      endpoint.id,
-      admitted?.id ?? null,
-    ]);
+    const change = { admittedDeliveryId: admitted?.id ?? null, releasePage: 0 };
+    await tx.manager.update(WebhookEndpoint, { id: endpoint.id }, change);
     if (!admitted) {
       // One that somebody else was writing just now is parked all the same.
       const passedOver = (await countWaiting(tx, endpoint.id, usual)) > 0;
@@ -152,13 +145,12 @@ async function admitOne(tx: Transaction, endpoint: GatedEndpoint, now: number): 
 /** The admitted delivery counts until its attempt is recorded, or its lease is over; canceled before it began, it counts no more. */
 async function isUnderWay(tx: Transaction, deliveryId: Id | null): Promise<boolean> {
   if (deliveryId === null) return false;
-  const rows = await tx.query<unknown[]>(
-    `SELECT 1 FROM webhook_deliveries
-      WHERE id = $1 AND parked_at IS NULL
+  const row = await tx.one(
+    sql`SELECT 1 FROM webhook_deliveries
+      WHERE id = ${deliveryId} AND parked_at IS NULL
         AND (status = 'pending' OR in_flight IS NOT NULL OR lease_until > clock_timestamp())`,
-    [deliveryId],
   );
-  return rows.length > 0;
+  return row !== undefined;
 }
 
 /**
@@ -171,7 +163,7 @@ async function releasePage(tx: Transaction, endpoint: GatedEndpoint, now: number
   const page = nextPage(endpoint, underway);
   await release(tx, endpoint.id, usual, Math.max(1, page - underway), now);
   const more = (await countWaiting(tx, endpoint.id, usual)) > 0;
-  await tx.query(`UPDATE webhook_endpoints SET release_page = $2 WHERE id = $1`, [endpoint.id, more ? page : 0]);
+  await tx.manager.update(WebhookEndpoint, { id: endpoint.id }, { releasePage: more ? page : 0 });
   return more ? { done: false, doing: 'releasing', at: now + pageEveryMs } : { done: true, outcome: 'open' };
 }
 
@@ -181,32 +173,34 @@ function nextPage({ consecutiveFailures, releasePage: last }: GatedEndpoint, und
 }
 
 /** Counts deliveries that are due and not parked: released ones and new ones, up to the largest page. */
-async function countUnderWay(tx: Transaction, endpointId: Id, now: number): Promise<number> {
-  const [row] = await tx.query<{ count: number }[]>(
-    `SELECT count(*)::int AS count FROM (
-       SELECT FROM webhook_deliveries
-        WHERE endpoint_id = $1 AND status = 'pending' AND parked_at IS NULL AND next_attempt_at <= $2 LIMIT $3) underway`,
-    [endpointId, new Date(now), gateRules.largestPage],
+function countUnderWay(tx: Transaction, endpointId: Id, now: number): Promise<number> {
+  return count(
+    tx,
+    sql`SELECT FROM webhook_deliveries
+        WHERE endpoint_id = ${endpointId} AND status = 'pending' AND parked_at IS NULL AND next_attempt_at <= ${new Date(now)}
+        LIMIT ${gateRules.largestPage}`,
   );
-  return row?.count ?? 0;
+}
+
+async function count(tx: Transaction, rows: Sql): Promise<number> {
+  const counted = await tx.one<{ count: number }>(sql`SELECT count(*)::int AS count FROM (${rows}) counted`);
+  return counted?.count ?? 0;
 }
 
 /** Parked deliveries, by the way in which they are released; each condition has its own index. */
-const usual = `requested IS DISTINCT FROM 'recovery'`;
-const recovery = `requested = 'recovery'`;
+const usual = sql`requested IS DISTINCT FROM 'recovery'`;
+const recovery = sql`requested = 'recovery'`;
 
 async function countParked(tx: Transaction, endpointId: Id): Promise<number> {
   return (await countWaiting(tx, endpointId, usual)) + (await countWaiting(tx, endpointId, recovery));
 }
 
 /** @returns how many wait, up to `maxCounted` */
-async function countWaiting(tx: Transaction, endpointId: Id, condition: string): Promise<number> {
-  const [row] = await tx.query<{ count: number }[]>(
-    `SELECT count(*)::int AS count FROM (
-       SELECT FROM webhook_deliveries WHERE endpoint_id = $1 AND parked_at IS NOT NULL AND ${condition} LIMIT $2) parked`,
-    [endpointId, maxCounted],
+function countWaiting(tx: Transaction, endpointId: Id, condition: Sql): Promise<number> {
+  return count(
+    tx,
+    sql`SELECT FROM webhook_deliveries WHERE endpoint_id = ${endpointId} AND parked_at IS NOT NULL AND ${condition} LIMIT ${maxCounted}`,
   );
-  return row?.count ?? 0;
 }
 
 /**
@@ -216,19 +210,18 @@ async function countWaiting(tx: Transaction, endpointId: Id, condition: string):
 async function release(
   tx: Transaction,
   endpointId: Id,
-  condition: string,
-  count: number,
+  condition: Sql,
+  limit: number,
   now: number,
 ): Promise<DeliveryToWake[]> {
-  if (count <= 0) return [];
-  const [released] = await tx.query<[DeliveryToWake[], number]>(
-    `UPDATE webhook_deliveries delivery SET parked_at = NULL, next_attempt_at = greatest(delivery.next_attempt_at, $3)
+  if (limit <= 0) return [];
+  const released = await tx.rows<DeliveryToWake>(
+    sql`UPDATE webhook_deliveries delivery SET parked_at = NULL, next_attempt_at = greatest(delivery.next_attempt_at, ${new Date(now)})
        FROM (SELECT id FROM webhook_deliveries
-              WHERE endpoint_id = $1 AND parked_at IS NOT NULL AND ${condition}
-              ORDER BY next_attempt_at, id LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED) next
+              WHERE endpoint_id = ${endpointId} AND parked_at IS NOT NULL AND ${condition}
+              ORDER BY next_attempt_at, id LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED) next
       WHERE delivery.id = next.id
   RETURNING ${columnsToWake('delivery')}`,
-    [endpointId, count, new Date(now)],
   );
   await wake(tx, 'webhookDelivery', released, new Date(now));
   return released;

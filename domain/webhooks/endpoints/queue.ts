@@ -1,5 +1,6 @@
 /** Disabling an endpoint, by hand or as failing: no delivery is created any more, and its queue is canceled (STATE-5, STATE-6). */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
 import { requestMail } from '../../mail/requests.ts';
@@ -24,13 +25,12 @@ export async function closeEndpoint(
   now: Date,
 ): Promise<boolean> {
   const more = await cancelSome(tx, id, now);
-  await tx.query(
-    `UPDATE webhook_endpoints
-        SET status = 'disabled', disabled_reason = $2, disabled_at = $3, updated_at = $3,
+  await tx.run(
+    sql`UPDATE webhook_endpoints
+        SET status = 'disabled', disabled_reason = ${reason}, disabled_at = ${now}, updated_at = ${now},
             hold_until = NULL, breaker_step = 0, breaker_epoch = breaker_epoch + 1, admitted_delivery_id = NULL,
-            release_page = 0, gate_looks_at = $4
-      WHERE id = $1`,
-    [id, reason, now, more ? now : null],
+            release_page = 0, gate_looks_at = ${more ? now : null}
+      WHERE id = ${id}`,
   );
   if (more) await callGate(tx, { endpointId: id, clubId }, now);
   if (reason === 'failing') await tellAdministrators(tx, vault, { id, clubId }, now);
@@ -44,18 +44,17 @@ export async function closeEndpoint(
  */
 export async function cancelSome(tx: Transaction, endpointId: Id, now: Date): Promise<boolean> {
   // Locked in the order of their ids, as everywhere where several are.
-  const [ended] = await tx.query<[DeliveryToWake[], number]>(
-    `UPDATE webhook_deliveries delivery SET ${ending({ now: '$2', reason: 'NULL' })}
+  const ended = await tx.rows<DeliveryToWake>(
+    sql`UPDATE webhook_deliveries delivery SET ${ending({ now, reason: null })}
        FROM (SELECT id FROM webhook_deliveries WHERE id IN (
-               (SELECT id FROM webhook_deliveries WHERE endpoint_id = $1 AND status = 'pending' LIMIT ${canceledAtOnce})
+               (SELECT id FROM webhook_deliveries WHERE endpoint_id = ${endpointId} AND status = 'pending' LIMIT ${canceledAtOnce})
                 UNION ALL
                (SELECT id FROM webhook_deliveries
-                 WHERE endpoint_id = $1 AND status <> 'pending' AND (requested IS NOT NULL OR in_flight IS NOT NULL)
+                 WHERE endpoint_id = ${endpointId} AND status <> 'pending' AND (requested IS NOT NULL OR in_flight IS NOT NULL)
                  LIMIT ${canceledAtOnce}))
               ORDER BY id FOR NO KEY UPDATE) found
       WHERE delivery.id = found.id
   RETURNING ${columnsToWake('delivery')}`,
-    [endpointId, now],
   );
   await wake(tx, 'webhookDelivery', ended, now);
   return ended.length >= canceledAtOnce;
@@ -68,11 +67,10 @@ async function tellAdministrators(
   { id: endpointId, clubId }: { id: Id; clubId: Id },
   now: Date,
 ): Promise<void> {
-  const administrators = await tx.query<{ id: Id; email: string }[]>(
-    `SELECT administrator.id, administrator.email
+  const administrators = await tx.rows<{ id: Id; email: string }>(
+    sql`SELECT administrator.id, administrator.email
        FROM memberships JOIN administrators administrator ON administrator.id = memberships.administrator_id
-      WHERE memberships.club_id = $1 AND memberships.role IN ('owner', 'admin') ORDER BY administrator.id`,
-    [clubId],
+      WHERE memberships.club_id = ${clubId} AND memberships.role IN ('owner', 'admin') ORDER BY administrator.id`,
   );
   for (const { id, email } of administrators) {
     const recipient = { administratorId: id };

@@ -1,11 +1,12 @@
 /** Rotating an endpoint's secret (SIG-4, DEC-34). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { VaultDeps } from '../../deps.ts';
 import { findEndpoint, noEndpoint } from './endpoints.ts';
 import { deliveryRules } from '../deliveries/schedule.policy.ts';
-import { newSecret } from '../deliveries/signature.ts';
+import { newSecret } from '../deliveries/post.ts';
 
 /**
  * The endpoint gets a new secret; the one before it keeps signing for 24 hours beside it.
@@ -22,10 +23,9 @@ export function rotateSecret(
 ): Promise<RecordOf<'WebhookEndpointWithSecret'>> {
   const secret = newSecret();
   return db.transaction(async (tx) => {
-    const [endpoint] = await tx.query<{ rotating: boolean | null }[]>(
-      `SELECT previous_secret_expires_at > $3 AS rotating FROM webhook_endpoints
-        WHERE id = $1 AND club_id = $2 AND deleted_at IS NULL FOR NO KEY UPDATE`,
-      [endpointId, clubId, now],
+    const endpoint = await tx.one<{ rotating: boolean | null }>(
+      sql`SELECT previous_secret_expires_at > ${now} AS rotating FROM webhook_endpoints
+        WHERE id = ${endpointId} AND club_id = ${clubId} AND deleted_at IS NULL FOR NO KEY UPDATE`,
     );
     if (!endpoint) throw noEndpoint();
     if (endpoint.rotating && !expirePrevious) {
@@ -34,11 +34,12 @@ export function rotateSecret(
         'The secret was rotated within the last 24 hours, and the one before it still signs; set expire_previous to end that one.',
       );
     }
-    await tx.query(
-      `UPDATE webhook_endpoints
-          SET previous_secret = secret, previous_secret_expires_at = $3, secret = $2, updated_at = $4
-        WHERE id = $1`,
-      [endpointId, vault.seal(secret, endpointId), new Date(now.getTime() + deliveryRules.previousSecretMs), now],
+    const previousEndsAt = new Date(now.getTime() + deliveryRules.previousSecretMs);
+    await tx.run(
+      sql`UPDATE webhook_endpoints
+          SET previous_secret = secret, previous_secret_expires_at = ${previousEndsAt},
+              secret = ${vault.seal(secret, endpointId)}, updated_at = ${now}
+        WHERE id = ${endpointId}`,
     );
     return { endpoint: await findEndpoint(tx, clubId, endpointId, now), secret };
   });

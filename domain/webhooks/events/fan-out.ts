@@ -1,10 +1,22 @@
-/** Fans a fact out: one body, and one delivery for each endpoint that asked for the type (HOOK-1). */
-import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
+/**
+ * Fans a fact out: one body, read from the resource as it is now, and one delivery for each endpoint that asked for the type
+ * (HOOK-1).
+ */
+import type { EventBodyOf } from '../../../contract/contract.ts';
+import type { Database, Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { runOf, type Run } from '../../../platform/engine/workflow-types.ts';
 import type { FactToTell } from '../../../platform/engine/facts.ts';
-import { assembleBody, type SubjectStudent } from './bodies.ts';
+import type { EventType } from '../../../platform/core/event-types.ts';
+import { accessBodies } from './bodies/access.ts';
+import { certificateBodies } from './bodies/certificates.ts';
+import { learningBodies } from './bodies/learning.ts';
+import type { DataReader, SubjectStudent } from './bodies/reading.ts';
+import { salesBodies } from './bodies/sales.ts';
+import { standingBodies } from './bodies/standing.ts';
+import { studentBodies } from './bodies/student.ts';
 
 /** A delivery whose workflow is to be started. */
 export interface NewDelivery {
@@ -101,11 +113,45 @@ const lockStudentAndEndpoints = prepared<SubjectStudent & { endpointId: Id; heal
 );
 
 /** For a fact that is fanned out again: what is still on its way of what the first time inserted. */
-async function pendingOf(tx: Transaction, eventId: Id): Promise<NewDelivery[]> {
-  return tx.query<NewDelivery[]>(
-    `SELECT delivery.id, delivery.endpoint_id AS "endpointId", endpoint.consecutive_failures = 0 AS healthy
+function pendingOf(tx: Transaction, eventId: Id): Promise<NewDelivery[]> {
+  return tx.rows(
+    sql`SELECT delivery.id, delivery.endpoint_id AS "endpointId", endpoint.consecutive_failures = 0 AS healthy
        FROM webhook_deliveries delivery JOIN webhook_endpoints endpoint ON endpoint.id = delivery.endpoint_id
-      WHERE delivery.event_id = $1 AND delivery.status = 'pending'`,
-    [eventId],
+      WHERE delivery.event_id = ${eventId} AND delivery.status = 'pending'`,
   );
+}
+
+/** One reader an event type; a type without one cannot be told yet. */
+const dataOf: { [Type in EventType]?: DataReader<EventBodyOf<Type>['data']> } = {
+  ...studentBodies,
+  ...accessBodies,
+  ...salesBodies,
+  ...certificateBodies,
+  ...learningBodies,
+  ...standingBodies,
+};
+
+/** @returns the exact JSON that is signed and sent (DEL-14) */
+export async function assembleBody(db: Queries, fact: FactToTell, student: SubjectStudent, now: Date): Promise<string> {
+  const read: DataReader<object> | undefined = dataOf[fact.type];
+  if (!read) throw new Error(`No body is defined for ${fact.type}`);
+  return JSON.stringify({
+    id: fact.id,
+    type: fact.type,
+    occurred_at: fact.occurredAt.toISOString(),
+    club_id: fact.clubId,
+    data: await read(db, fact, student, now),
+  });
+}
+
+/** @returns the body of a test message, which no fact causes */
+export function assembleTestBody(test: { eventId: Id; clubId: Id; endpointId: Id; occurredAt: Date }): string {
+  const body: EventBodyOf<'webhook.test'> = {
+    id: test.eventId,
+    type: 'webhook.test',
+    occurred_at: test.occurredAt.toISOString(),
+    club_id: test.clubId,
+    data: { endpoint: { id: test.endpointId } },
+  };
+  return JSON.stringify(body);
 }

@@ -31,11 +31,17 @@ export function all(conditions: readonly (Sql | undefined)[]): Sql {
   return conditions.filter((one) => one !== undefined).reduce((left, right) => sql`${left} AND ${right}`);
 }
 
+/** Pieces joined by commas; at least one. */
+export const list = (parts: readonly Sql[]): Sql => parts.reduce((left, right) => sql`${left}, ${right}`);
+
 const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** A class of `entities/`. */
 export type Entity<E = object> = new () => E;
 export type Column<E> = Extract<keyof E, string>;
+
+/** @returns the name of the column that holds a property of an entity */
+export const columnOf = (property: string): Sql => raw(snakeCase(property));
 
 /** @returns the table that holds an entity's rows */
 export function tableOf(entity: Entity): string {
@@ -58,8 +64,8 @@ export class Columns<Row> extends Sql {
 }
 
 /** A column list that no entity has, such as the `*` of a subselect. */
-export function selection<Row>(list: Sql): Columns<Row> {
-  return new Columns<Row>(['', ''], [list]);
+export function selection<Row>(selected: Sql): Columns<Row> {
+  return new Columns<Row>(['', ''], [selected]);
 }
 
 /** The row that a column list selects. */

@@ -1,6 +1,7 @@
 import type { Id } from '../../../platform/core/ids.ts';
 import { retainWebhooks } from '../../../domain/webhooks/retention.ts';
 import { counting } from '../../../domain/webhooks/deliveries/tallies.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { attemptRows, deliveryRow, endpointRow, eventRow } from '../../toolkit/assert/webhooks.ts';
 import {
   buildEndpoint,
@@ -269,12 +270,8 @@ describe('retention (DEL-8)', () => {
     const over = after(90 * day + 3_600 * second);
     expect(await retain(db, over)).to.include({ events: 1_000, more: true });
     expect(await retain(db, over)).to.include({ events: 200 });
-    const parameters: unknown[] = [];
-    const total = counting(
-      { endpointId: subscription.endpoint.id, since: -Infinity, until: Infinity },
-      (value) => `$${parameters.push(value)}`,
-    );
-    expect(await (await testDatabase()).query(`SELECT ${total} AS total`, parameters)).to.deep.equal([{ total: 0 }]);
+    const total = counting({ endpointId: subscription.endpoint.id, since: -Infinity, until: Infinity });
+    expect(await db.rows(sql`SELECT ${total} AS total`)).to.deep.equal([{ total: 0 }]);
   });
 
   it('ends each delivery once when three rounds meet at one row, without a deadlock', async () => {

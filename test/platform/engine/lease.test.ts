@@ -5,7 +5,8 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { defineLease, LeaseLost, runStep, type Claim } from '../../../platform/engine/lease.ts';
 import { buildAddOn } from '../../toolkit/builders/billing.ts';
 import { buildClub } from '../../toolkit/builders/clubs.ts';
-import { testDatabase } from '../../toolkit/stack/database.ts';
+import { testDatabase, testDeps } from '../../toolkit/stack/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 
 const lease = defineLease(AddOn, {
   open: { status: 'pending' },
@@ -25,10 +26,10 @@ describe('leases (ENG-2)', () => {
   });
   const claim = async (at = now.getTime()) =>
     lease.claim<Claim & { at: Date }>(
-      await testDatabase(),
+      (await testDeps()).db,
       id,
       at,
-      `SELECT id, fence, $2::timestamptz AS at FROM claimed`,
+      sql`SELECT id, fence, ${new Date(at)}::timestamptz AS at FROM claimed`,
     );
   const change = async (to: Partial<AddOn>) => (await testDatabase()).manager.update(AddOn, { id }, to);
   const stored = async () => (await testDatabase()).manager.findOneByOrFail(AddOn, { id });

@@ -2,7 +2,8 @@
 import { expect } from 'chai';
 import { newId, noClub } from '../../../platform/core/ids.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
-import { deferFact, deferWake, removeFact, removeWake } from '../../../platform/engine/relay-queue.ts';
+import { deferFact, removeFact } from '../../../platform/engine/facts.ts';
+import { deferWake, removeWake } from '../../../platform/engine/wakes.ts';
 import { useRelayQueue, wakeOf } from '../../toolkit/drive/relay-queue.ts';
 
 const [clubA, clubB] = [newId(), newId()];

@@ -1,6 +1,6 @@
 /** Webhook deliveries on their way: waiting for their end, waking their runs, ending their leases. */
 import { Database } from '../../../platform/infra/postgres/database.ts';
-import { createNotifier } from '../../../platform/infra/postgres/notifier.ts';
+import { createNotifier } from '../../../platform/infra/postgres/notifications.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 import type { WebhookDelivery } from '../../../entities/webhooks/webhook-delivery.ts';

@@ -1,6 +1,6 @@
 /** Facts as the product commits them, for the relay of the test to carry on. */
 import { Database } from '../../../platform/infra/postgres/database.ts';
-import { createNotifier } from '../../../platform/infra/postgres/notifier.ts';
+import { createNotifier } from '../../../platform/infra/postgres/notifications.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';

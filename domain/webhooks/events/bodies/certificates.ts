@@ -1,29 +1,21 @@
 /** What `certificate.issued` says: the certificate as it is when the body is assembled, and its course. */
 import type { EventBodyOf } from '../../../../contract/contract.ts';
-import type { Id } from '../../../../platform/core/ids.ts';
+import { Certificate } from '../../../../entities/learning/certificate.ts';
+import { Course } from '../../../../entities/learning/course.ts';
+import { columns, sql, type RowOf } from '../../../../platform/infra/postgres/sql.ts';
 import { oneRow, type DataReader } from './reading.ts';
 import { studentRecord } from './student.ts';
 
-interface CertificateRow {
-  id: Id;
-  code: string;
-  version: number;
-  issuedAt: Date;
-  verifyUrl: string;
-  courseId: Id;
-  coursePublicId: string;
-  courseTitle: string;
-}
+const certificateColumns = columns(Certificate, ['id', 'code', 'version', 'issuedAt', 'verifyUrl'], 'certificate').and(
+  columns(Course, { courseId: 'id', coursePublicId: 'publicId', courseTitle: 'title' }, 'course'),
+);
 
 const certificateData: DataReader<EventBodyOf<'certificate.issued'>['data']> = async (tx, fact, student) => {
   const row = oneRow(
-    await tx.query<CertificateRow[]>(
-      `SELECT certificate.id, certificate.code, certificate.version, certificate.issued_at AS "issuedAt",
-              certificate.verify_url AS "verifyUrl", course.id AS "courseId", course.public_id AS "coursePublicId",
-              course.title AS "courseTitle"
+    await tx.rows<RowOf<typeof certificateColumns>>(
+      sql`SELECT ${certificateColumns}
          FROM certificates certificate JOIN courses course ON course.id = certificate.course_id
-        WHERE certificate.id = $1 AND certificate.club_id = $2`,
-      [fact.subjectId, fact.clubId],
+        WHERE certificate.id = ${fact.subjectId} AND certificate.club_id = ${fact.clubId}`,
     ),
     fact,
   );

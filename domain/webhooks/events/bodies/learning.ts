@@ -1,33 +1,27 @@
 /** What `lesson.completed` and `course.completed` say: the lesson and the course as they are when the body is assembled. */
 import type { EventBodyOf, RecordOf } from '../../../../contract/contract.ts';
-import type { Id } from '../../../../platform/core/ids.ts';
+import { CourseCompletion } from '../../../../entities/learning/course-completion.ts';
+import { Course } from '../../../../entities/learning/course.ts';
+import { LessonProgress } from '../../../../entities/learning/lesson-progress.ts';
+import { Lesson } from '../../../../entities/learning/lesson.ts';
+import { columns, sql, type RowOf } from '../../../../platform/infra/postgres/sql.ts';
 import { oneRow, type DataReader } from './reading.ts';
 import { studentRecord } from './student.ts';
 
-interface CourseRow {
-  courseId: Id;
-  coursePublicId: string;
-  courseTitle: string;
-  completedAt: Date;
-}
-
-interface LessonRow extends CourseRow {
-  lessonId: Id;
-  lessonPublicId: string;
-  lessonTitle: string;
-}
-
-const courseColumns = `course.id AS "courseId", course.public_id AS "coursePublicId", course.title AS "courseTitle"`;
+const ofCourse = columns(Course, { courseId: 'id', coursePublicId: 'publicId', courseTitle: 'title' }, 'course');
+const courseColumns = ofCourse.and(columns(CourseCompletion, ['completedAt'], 'completion'));
+const lessonColumns = ofCourse
+  .and(columns(Lesson, { lessonId: 'id', lessonPublicId: 'publicId', lessonTitle: 'title' }, 'lesson'))
+  .and(columns(LessonProgress, { completedAt: 'firstCompletedAt' }, 'progress'));
 
 const lessonData: DataReader<EventBodyOf<'lesson.completed'>['data']> = async (tx, fact, student) => {
   const row = oneRow(
-    await tx.query<LessonRow[]>(
-      `SELECT lesson.id AS "lessonId", lesson.public_id AS "lessonPublicId", lesson.title AS "lessonTitle", ${courseColumns},
-              progress.first_completed_at AS "completedAt"
+    await tx.rows<RowOf<typeof lessonColumns>>(
+      sql`SELECT ${lessonColumns}
          FROM lesson_progress progress JOIN lessons lesson ON lesson.id = progress.lesson_id
          JOIN courses course ON course.id = lesson.course_id
-        WHERE progress.lesson_id = $1 AND progress.student_id = $2 AND progress.club_id = $3`,
-      [fact.subjectId, fact.studentId, fact.clubId],
+        WHERE progress.lesson_id = ${fact.subjectId} AND progress.student_id = ${fact.studentId}
+          AND progress.club_id = ${fact.clubId}`,
     ),
     fact,
   );
@@ -41,18 +35,18 @@ const lessonData: DataReader<EventBodyOf<'lesson.completed'>['data']> = async (t
 
 const courseData: DataReader<EventBodyOf<'course.completed'>['data']> = async (tx, fact, student) => {
   const row = oneRow(
-    await tx.query<CourseRow[]>(
-      `SELECT ${courseColumns}, completion.completed_at AS "completedAt"
+    await tx.rows<RowOf<typeof courseColumns>>(
+      sql`SELECT ${courseColumns}
          FROM course_completions completion JOIN courses course ON course.id = completion.course_id
-        WHERE completion.course_id = $1 AND completion.student_id = $2 AND completion.club_id = $3`,
-      [fact.subjectId, fact.studentId, fact.clubId],
+        WHERE completion.course_id = ${fact.subjectId} AND completion.student_id = ${fact.studentId}
+          AND completion.club_id = ${fact.clubId}`,
     ),
     fact,
   );
   return { course: courseRecord(row), completed_at: row.completedAt.toISOString(), ...studentRecord(student) };
 };
 
-function courseRecord(row: CourseRow): RecordOf<'EventCourse'> {
+function courseRecord(row: RowOf<typeof ofCourse>): RecordOf<'EventCourse'> {
   return { id: row.courseId, public_id: row.coursePublicId, title: row.courseTitle };
 }
 

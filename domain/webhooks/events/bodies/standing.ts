@@ -1,5 +1,8 @@
 /** What `student.tagged`, `.untagged` and `.level_reached` say: the tag or the level as it is now, and the student. */
 import type { EventBodyOf } from '../../../../contract/contract.ts';
+import { Level } from '../../../../entities/learning/level.ts';
+import { Tag } from '../../../../entities/learning/tag.ts';
+import { columns, sql } from '../../../../platform/infra/postgres/sql.ts';
 import { oneRow, type DataReader } from './reading.ts';
 import { studentRecord } from './student.ts';
 
@@ -8,10 +11,9 @@ type LevelData = EventBodyOf<'student.level_reached'>['data'];
 
 const tagData: DataReader<TagData> = async (tx, fact, student) => ({
   tag: oneRow(
-    await tx.query<TagData['tag'][]>(`SELECT id, name FROM tags WHERE id = $1 AND club_id = $2`, [
-      fact.subjectId,
-      fact.clubId,
-    ]),
+    await tx.rows<TagData['tag']>(
+      sql`SELECT ${columns(Tag, ['id', 'name'])} FROM tags WHERE id = ${fact.subjectId} AND club_id = ${fact.clubId}`,
+    ),
     fact,
   ),
   ...studentRecord(student),
@@ -19,10 +21,9 @@ const tagData: DataReader<TagData> = async (tx, fact, student) => ({
 
 const levelData: DataReader<LevelData> = async (tx, fact, student) => ({
   level: oneRow(
-    await tx.query<LevelData['level'][]>(`SELECT id, name, points FROM levels WHERE id = $1 AND club_id = $2`, [
-      fact.subjectId,
-      fact.clubId,
-    ]),
+    await tx.rows<LevelData['level']>(
+      sql`SELECT ${columns(Level, ['id', 'name', 'points'])} FROM levels WHERE id = ${fact.subjectId} AND club_id = ${fact.clubId}`,
+    ),
     fact,
   ),
   ...studentRecord(student),

@@ -6,7 +6,7 @@ import {
   tagsIn,
 } from '../../../../domain/agents/answers/answers-channel.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
-import { listen } from '../../../../platform/infra/postgres/listener.ts';
+import { listen } from '../../../../platform/infra/postgres/notifications.ts';
 import { readConfig } from '../../../../config.ts';
 import { createAnswerFeed, type AnswerFeed } from '../../../../domain/agents/answers/answer-feed.ts';
 import { buildClub } from '../../../toolkit/builders/clubs.ts';

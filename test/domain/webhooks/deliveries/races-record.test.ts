@@ -93,7 +93,7 @@ describe('races of an attempt’s record', () => {
 
     it('fail the delivery, then attempt it once by hand (resend uncommitted first)', async () => {
       const claim = await claimed(delivery);
-      let record: Promise<void> | undefined;
+      let record: Promise<unknown> | undefined;
       await withOpenTransaction(
         (tx) => resend(databaseOf(tx)),
         async () => {
@@ -172,7 +172,7 @@ describe('races of an attempt’s record', () => {
       const lost = await claimed(delivery);
       await endLease(delivery.id);
       const living = await claimed(delivery);
-      let late: Promise<void> | undefined;
+      let late: Promise<unknown> | undefined;
       await withOpenTransaction(
         (tx) => recordFailure({ ...deps, random, db: databaseOf(tx) }, delivery.id, living, refused, new Date()),
         async () => {

@@ -6,9 +6,9 @@ import {
   counting,
   rollUpTallies,
   selection,
-  type Bind,
   type DeliverySelection,
 } from '../../../../domain/webhooks/deliveries/tallies.ts';
+import { list, sql } from '../../../../platform/infra/postgres/sql.ts';
 import { migrate } from '../../../../entities/migrate.ts';
 import { WebhookHistory1763730000000 } from '../../../../entities/migrations/1763730000000-webhook-history.ts';
 import { buildClub } from '../../../toolkit/builders/clubs.ts';
@@ -35,19 +35,15 @@ const instants = [
   73 * hour + 5,
 ].map((ms) => Date.parse('2026-03-01T00:00:00Z') + ms);
 
-const plainly = (selected: DeliverySelection, bind: Bind) =>
-  `(SELECT count(*)::int FROM (${selection('id', selected, bind)}) AS found)`;
+const plainly = (selected: DeliverySelection) =>
+  sql`(SELECT count(*)::int FROM (${selection(sql`id`, selected)}) AS found)`;
 
 /** The totals of all these selections by tallies, and by counting. */
 async function compare(selections: readonly DeliverySelection[]): Promise<{ tallied: number[]; counted: number[] }[]> {
-  const parameters: unknown[] = [];
-  const bind: Bind = (value) => `$${parameters.push(value)}`;
-  const byTallies = selections.map((selected) => counting(selected, bind));
-  const byCounting = selections.map((selected) => plainly(selected, bind));
-  return (await testDatabase()).query(
-    `SELECT ARRAY [${byTallies.join(', ')}] AS tallied, ARRAY [${byCounting.join(', ')}] AS counted`,
-    parameters,
-  );
+  const byTallies = list(selections.map(counting));
+  const byCounting = list(selections.map(plainly));
+  const { db } = await testDeps();
+  return db.rows(sql`SELECT ARRAY [${byTallies}] AS tallied, ARRAY [${byCounting}] AS counted`);
 }
 
 async function tallied(selected: DeliverySelection): Promise<number | undefined> {

@@ -90,17 +90,16 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
     let pausing: Promise<unknown> | undefined;
     await withOpenTransaction(
       async (tx: Transaction) => {
-        const db = nestedIn({
-          query: async (statement: string, parameters: unknown[]) => {
-            const rows: unknown = await tx.query(statement, parameters);
-            if (pausing === undefined) {
-              // Right after its first statement, before it has written anything.
-              pausing = pauseEndpoint(deps, clubId, endpoint.id, new Date());
-              await untilWaitingForLocks(1);
-            }
-            return rows;
-          },
-        } as unknown as EntityManager);
+        const query = async (statement: string, parameters: unknown[]) => {
+          const rows: unknown = await tx.query(statement, parameters);
+          if (pausing === undefined) {
+            // Right after its first statement, before it has written anything.
+            pausing = pauseEndpoint(deps, clubId, endpoint.id, new Date());
+            await untilWaitingForLocks(1);
+          }
+          return rows;
+        };
+        const db = nestedIn(Object.assign(Object.create(tx.manager) as EntityManager, { query }));
         const ended = await tendGate({ db, vault: deps.vault }, endpoint.id, Date.now());
         expect(ended).to.deep.equal({ done: true, outcome: 'open' });
       },

@@ -10,7 +10,7 @@ import {
 } from '../../../../platform/infra/egress/connection-pool.ts';
 import { createEgress, type Resolve } from '../../../../platform/infra/egress/egress.ts';
 import { postWebhook, type AttemptAnswer } from '../../../../domain/webhooks/deliveries/post.ts';
-import { newSecret } from '../../../../domain/webhooks/deliveries/signature.ts';
+import { newSecret } from '../../../../domain/webhooks/deliveries/post.ts';
 import { respondWith, startReceiver, type Receiver, type Respond } from '../../../toolkit/fakes/tls-receiver.ts';
 
 const secrets = [newSecret()];

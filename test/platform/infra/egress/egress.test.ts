@@ -2,7 +2,7 @@ import { makeAuthority, type Authority } from '../../../../dev/certificates.ts';
 import { DomainError } from '../../../../platform/core/errors.ts';
 import { createEgress, dnsResolver, type Egress, type Resolve } from '../../../../platform/infra/egress/egress.ts';
 import { postWebhook } from '../../../../domain/webhooks/deliveries/post.ts';
-import { newSecret } from '../../../../domain/webhooks/deliveries/signature.ts';
+import { newSecret } from '../../../../domain/webhooks/deliveries/post.ts';
 import { startNameServer } from '../../../toolkit/fakes/name-server.ts';
 import { respondWith, startReceiver } from '../../../toolkit/fakes/tls-receiver.ts';
 import { expect } from 'chai';

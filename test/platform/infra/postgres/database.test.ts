@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { QueryFailedError } from 'typeorm';
-import { createNotifier, relayChannel } from '../../../../platform/infra/postgres/notifier.ts';
+import { createNotifier, relayChannel } from '../../../../platform/infra/postgres/notifications.ts';
 import { Database, StaleRead, pauseBeforeRepetition } from '../../../../platform/infra/postgres/database.ts';
 import { sqlStateOf, violates } from '../../../../platform/infra/postgres/errors.ts';
 import { buildClub } from '../../../toolkit/builders/clubs.ts';

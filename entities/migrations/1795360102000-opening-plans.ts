@@ -18,7 +18,7 @@ const down = `
   ALTER TABLE "clubs" DROP COLUMN "opening_plan";
 `;
 
-export class OpeningPlans1795355600000 implements MigrationInterface {
+export class OpeningPlans1795360102000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(up);
   }

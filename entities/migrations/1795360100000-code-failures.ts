@@ -13,7 +13,7 @@ const up = `
 
 const down = `DROP TABLE "code_failure_counts";`;
 
-export class CodeFailures1795354900000 implements MigrationInterface {
+export class CodeFailures1795360100000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(up);
   }

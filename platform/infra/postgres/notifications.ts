@@ -1,6 +1,44 @@
-/** A connection that listens to a channel of Postgres, and comes back when it is lost. LISTEN needs a direct one, without transaction pooling. */
+/**
+ * NOTIFY and LISTEN: processes tell one another that facts, wakes or answers were committed. A notification may be lost, so whoever
+ * listens polls as well.
+ */
 import pg from 'pg';
+import type { DataSource } from 'typeorm';
 import { socketThatNoticesSilence } from '../../../entities/data-source.ts';
+import type { Notifier } from './database.ts';
+
+/** The channel that relays listen on. */
+export const relayChannel = 'relay';
+
+/**
+ * Sends one NOTIFY at a time, and coalesces calls while a NOTIFY is in flight into one more. A failure is only reported,
+ * because every listener polls as well.
+ * @param onError told of a NOTIFY that failed
+ */
+export function createNotifier(source: DataSource, onError: (error: unknown) => void): Notifier {
+  let sending = false;
+  let again = false;
+
+  async function send(): Promise<void> {
+    sending = true;
+    do {
+      again = false;
+      try {
+        await source.query(`NOTIFY ${relayChannel}`);
+      } catch (error) {
+        onError(error);
+      }
+    } while (again);
+    sending = false;
+  }
+
+  return {
+    notify() {
+      if (sending) again = true;
+      else void send();
+    },
+  };
+}
 
 /** How long a lost connection is away before it is tried again. */
 const reconnectMs = 1_000;
@@ -24,7 +62,7 @@ export interface Listener {
   stop(): Promise<void>;
 }
 
-/** Listens from now on. Whoever relies on it polls as well: a NOTIFY can be lost. */
+/** Listens from now on on a connection of its own, without transaction pooling, and comes back when it is lost. */
 export function listen({ databaseUrl, name, channel, onNotify, onFailure }: Listening): Listener {
   let stopped = false;
   let client: pg.Client | undefined;

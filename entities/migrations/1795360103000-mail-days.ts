@@ -18,7 +18,7 @@ const down = `
   ALTER TABLE "transactional_mails" DROP COLUMN "placed_on";
 `;
 
-export class MailDays1795356000000 implements MigrationInterface {
+export class MailDays1795360103000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(up);
   }

@@ -61,7 +61,7 @@ const down = `
   ALTER TABLE "students" DROP COLUMN "opened_by";
 `;
 
-export class PendingSignUps1795354901000 implements MigrationInterface {
+export class PendingSignUps1795360101000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(up);
   }

@@ -148,8 +148,8 @@ describe('a pending sign-up', () => {
         const account = { name: 'Ada', email: student.email, openedBy: 'sale', invited: true } as const;
         const buy = (on = db) => on.transaction((tx) => findOrOpenAccount(tx, vault, club.id, account, new Date()));
         const deps = await testDeps();
-        let answer: Promise<Answer> | undefined;
-        let running: Promise<unknown> | undefined;
+        let confirmation: Promise<Answer | undefined> = Promise.resolve(undefined);
+        let purchase: Promise<unknown> = Promise.resolve();
         // One of the two is done but for its commit when the other one begins.
         await withOpenTransaction(
           (tx) =>
@@ -157,13 +157,14 @@ describe('a pending sign-up', () => {
               ? buy(databaseOf(tx))
               : verifyStudentEmail({ ...deps, db: databaseOf(tx) }, student.link, new Date()),
           async () => {
-            const second = first === 'purchase' ? (answer = students.verify(student.link)) : buy();
-            running = second;
+            if (first === 'purchase') confirmation = students.verify(student.link);
+            else purchase = buy();
             await untilWaitingForLocks(1);
           },
         );
-        await running;
-        if (answer) expect((await answer).body.data.student.has_password).to.equal(false);
+        await purchase;
+        const session = await confirmation;
+        if (session) expect(session.body.data.student.has_password).to.equal(false);
         expect(await rowOf(student.id)).to.include({ openedBy: first === 'purchase' ? 'sale' : 'sign_up' });
         const signedIn = await students.signIn(student.email, stranger);
         expect(signedIn.status).to.equal(kept ? 200 : 401);

@@ -5119,8 +5119,12 @@ export interface components {
          *     }
          */
         CodeRequested: {
+            /** @description The request, by which its code is tried. */
             data: {
-                /** @constant */
+                /**
+                 * @description Always true, whether or not the e-mail is known.
+                 * @constant
+                 */
                 accepted: true;
                 /**
                  * Format: uuid
@@ -5154,6 +5158,7 @@ export interface components {
             code: string;
         };
         /**
+         * @description The password that a student without one chooses.
          * @example {
          *       "password": "a quite different phrase"
          *     }

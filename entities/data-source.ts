@@ -95,6 +95,7 @@ import { Priorities1763773000000 } from './migrations/1763773000000-priorities.t
 import { SessionsAndAddresses1795351000000 } from './migrations/1795351000000-sessions-and-addresses.ts';
 import { Campaigns1795360000000 } from './migrations/1795360000000-campaigns.ts';
 import { RecordedFacts1795352520000 } from './migrations/1795352520000-recorded-facts.ts';
+import { RemovedSources1795356003000 } from './migrations/1795356003000-removed-sources.ts';
 import { FailingSteps1795353600000 } from './migrations/1795353600000-failing-steps.ts';
 import { MediaInspection1795354367000 } from './migrations/1795354367000-media-inspection.ts';
 import { SnakeCaseNames } from './naming.ts';
@@ -239,6 +240,7 @@ const migrations = [
   Priorities1763773000000,
   SessionsAndAddresses1795351000000,
   RecordedFacts1795352520000,
+  RemovedSources1795356003000,
   FailingSteps1795353600000,
   MediaInspection1795354367000,
   Campaigns1795360000000,

@@ -32,7 +32,7 @@ describe('the sweeper, in a worker process', function () {
   let worker: ObservedWorker;
 
   before('start the worker; its rounds are the test’s own', async () => {
-    worker = await startWorker();
+    worker = await startWorker({ WORKER_TASK_QUEUES: 'webhooks,mail,sales,upkeep' });
     const schedule = temporal().schedule.getHandle('sweeper');
     await schedule.pause();
     // A round that a killed worker had begun would wait for its time limits.

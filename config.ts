@@ -126,6 +126,10 @@ export function readConfig(env: Environment = process.env) {
       privateBucket: read.text('S3_PRIVATE_BUCKET', 'club-private'),
       /** Bucket of files that everyone may read. */
       publicBucket: read.text('S3_PUBLIC_BUCKET', 'club-public'),
+      /** Where browsers and mail programs find the files of the public bucket: the bucket itself, or what stands before it. */
+      publicFilesUrl: env['PUBLIC_FILES_URL']
+        ? read.url('PUBLIC_FILES_URL', undefined, ['http:', 'https:'])
+        : `${env['S3_ENDPOINT']}/${env['S3_PUBLIC_BUCKET'] || 'club-public'}`,
     },
     stripe: {
       /** Secret of the payment processor's notices; without it they answer 501. */

@@ -6,6 +6,8 @@ import { Context } from '@temporalio/activity';
 import type { AnswerDeps } from '../domain/agents/answers/answer-step.ts';
 import { stepImport } from '../domain/access/imports/step.ts';
 import { settleAddOn, type AddOnDeps } from '../domain/billing/settling.ts';
+import type { SendingDeps } from '../domain/campaigns/sending.ts';
+import { stepCampaign } from '../domain/campaigns/step.ts';
 import type { VaultDeps } from '../domain/deps.ts';
 import { indexSource, type IndexingDeps } from '../domain/knowledge/indexing/source-step.ts';
 import { sendTransactionalMail, type MailDeps } from '../domain/mail/send.ts';
@@ -28,6 +30,7 @@ export interface ActivityDeps extends VaultDeps {
   failpoint: (name: string) => Promise<void>;
   deliveries: DeliveryDeps;
   mails: MailDeps;
+  campaigns: SendingDeps;
   notices: NoticeDeps;
   addOns: AddOnDeps;
   answers: AnswerDeps;
@@ -46,6 +49,9 @@ export const activities = {
   endpointGate: (deps: Given<'db' | 'vault'>) => ({ tendGate: activityOf(tendGate, deps) }),
   addOn: ({ addOns }: Given<'addOns'>) => ({ settle: activityOf(settleAddOn, addOns) }),
   transactionalMail: ({ mails }: Given<'mails'>) => ({ sendMail: activityOf(sendTransactionalMail, mails) }),
+  campaignRun: ({ campaigns }: Given<'campaigns'>) => ({
+    sendCampaign: (id: Id, now: number) => heartbeating(() => stepCampaign(campaigns, id, timeOfStep(now))),
+  }),
   salesNotice: ({ notices }: Given<'notices'>) => ({ processNotice: activityOf(processNotice, notices) }),
   subscriptionEnd: ({ db }: Given<'db'>) => ({
     lookAtSubscriptionEnd: activityOf(lookAtSubscriptionEnd, db),

@@ -6,6 +6,7 @@ import { rollUpListTallies } from '../platform/infra/postgres/lists/counts.ts';
 import type { Id } from '../platform/core/ids.ts';
 import type { FactToTell } from '../platform/engine/facts.ts';
 import type { Run } from '../platform/engine/workflow-types.ts';
+import { purgeStudentFromCampaigns } from './campaigns/recipients.ts';
 import { hideEnrollmentsOf } from './access/enrollments/enrollments.ts';
 import { noteAddressLeft } from './access/imports/removals.ts';
 import { purgeStudentFromAgents } from './agents/conversations/erasure.ts';
@@ -158,6 +159,13 @@ export const contexts = {
     eraseStudent: purgeStudentFromSales,
     changeEmail: (tx, _vault, { clubId, studentId, before }) => claimNotices(tx, { clubId, studentId, email: before }),
     retention: [{ run: ({ db }, now) => retainNotices(db, now) }],
+    factConsumers: [],
+  },
+  conditions: { eraseStudent: null, changeEmail: null, retention: [], factConsumers: [] },
+  campaigns: {
+    eraseStudent: (tx, { studentId }) => purgeStudentFromCampaigns(tx, studentId),
+    changeEmail: null, // a mail is claimed for the address that the student has then
+    retention: [],
     factConsumers: [],
   },
   webhooks: {

@@ -33,6 +33,7 @@ import { Overage } from './billing/overage.ts';
 import { StudentImportAddress } from './access/student-import-address.ts';
 import { StudentImportRow } from './access/student-import-row.ts';
 import { StudentImport } from './access/student-import.ts';
+import { Campaign } from './campaigns/campaign.ts';
 import { Club } from './clubs/club.ts';
 import { Invitation } from './clubs/invitation.ts';
 import { Membership } from './clubs/membership.ts';
@@ -60,6 +61,9 @@ import { StudentLevel } from './learning/student-level.ts';
 import { StudentTag } from './learning/student-tag.ts';
 import { Tag } from './learning/tag.ts';
 import { RateLimitCounter } from './limits/rate-limit-counter.ts';
+import { Mail } from './mail/mail.ts';
+import { MailSender } from './mail/mail-sender.ts';
+import { MailSuppression } from './mail/mail-suppression.ts';
 import { TransactionalMail } from './mail/transactional-mail.ts';
 import { Media } from './media/media.ts';
 import { FirstSlice1763700000000 } from './migrations/1763700000000-first-slice.ts';
@@ -89,7 +93,9 @@ import { LeasedRows1763771000000 } from './migrations/1763771000000-leased-rows.
 import { FailingRows1763772000000 } from './migrations/1763772000000-failing-rows.ts';
 import { Priorities1763773000000 } from './migrations/1763773000000-priorities.ts';
 import { SessionsAndAddresses1795351000000 } from './migrations/1795351000000-sessions-and-addresses.ts';
+import { Campaigns1795360000000 } from './migrations/1795360000000-campaigns.ts';
 import { RecordedFacts1795352520000 } from './migrations/1795352520000-recorded-facts.ts';
+import { RemovedSources1795356003000 } from './migrations/1795356003000-removed-sources.ts';
 import { FailingSteps1795353600000 } from './migrations/1795353600000-failing-steps.ts';
 import { MediaInspection1795354367000 } from './migrations/1795354367000-media-inspection.ts';
 import { SnakeCaseNames } from './naming.ts';
@@ -145,6 +151,7 @@ const entities = [
   AgentWord,
   Certificate,
   BillingEvent,
+  Campaign,
   Club,
   ClubAiMonth,
   ClubPlan,
@@ -190,6 +197,9 @@ const entities = [
   Tag,
   Subscription,
   SubscriptionMark,
+  Mail,
+  MailSender,
+  MailSuppression,
   TransactionalMail,
   UpkeepRound,
   Wake,
@@ -230,8 +240,10 @@ const migrations = [
   Priorities1763773000000,
   SessionsAndAddresses1795351000000,
   RecordedFacts1795352520000,
+  RemovedSources1795356003000,
   FailingSteps1795353600000,
   MediaInspection1795354367000,
+  Campaigns1795360000000,
 ];
 
 export interface DatabaseSettings {

@@ -29,10 +29,11 @@ import { errorsAsCodes } from './activity-errors.ts';
 import { createAnswerDeps } from './agents.ts';
 import { failpointFrom } from './failpoints.ts';
 import { createAttemptPlaces, noLocalAttempts } from './attempt-places.ts';
-import { mails, notices, registerBacklogGauges, rescued, sources } from './metrics.ts';
+import { campaignMails, mails, notices, registerBacklogGauges, rescued, sources } from './metrics.ts';
 import { startRelay } from './relay.ts';
 import { ensureSchedules, keepSchedules } from './schedules.ts';
-import { createSmtpSender, type SmtpSender } from '../platform/infra/smtp.ts';
+import { createSmtpHandOver } from '../platform/infra/smtp-hand-over.ts';
+import { addressIn, createSmtpSender, smtpConnections, type SmtpSender } from '../platform/infra/smtp.ts';
 import { faultsAsAnswers } from './step-faults.ts';
 import { watchSweeps } from './sweep-watch.ts';
 import { cachedWorkflows, slots } from './task-queues.ts';
@@ -68,7 +69,9 @@ export async function startWorker(
   });
   const smtp = createSmtpSender(config.mail);
   const bulkSmtp = createSmtpSender({ ...config.mail, smtpUrl: config.mail.bulkSmtpUrl });
+  const campaignSmtp = createSmtpHandOver({ smtpUrl: config.mail.bulkSmtpUrl, connections: smtpConnections });
   const storage = createObjectStore(config.storage);
+  const publicStorage = createObjectStore({ ...config.storage, privateBucket: config.storage.publicBucket });
   const attemptPlaces = createAttemptPlaces();
   const failpoint = failpointFrom(env);
   const answers = createAnswerDeps(config, db, storage, log, failpoint);
@@ -98,6 +101,16 @@ export async function startWorker(
       failpoint,
     },
     mails: mailsThrough(smtp),
+    campaigns: {
+      db,
+      vault,
+      smtp: campaignSmtp,
+      images: { storage, publicStorage, publicFilesUrl: config.storage.publicFilesUrl },
+      fromAddress: addressIn(config.mail.from),
+      publicUrl: config.api.publicUrl,
+      onOutcome: (status) => campaignMails.inc({ status }),
+      failpoint,
+    },
     notices: { db, vault, onOutcome: (outcome) => notices.inc({ outcome }), failpoint },
     addOns: { db, processor: createPaymentProcessor(config.stripe) },
     answers,
@@ -161,7 +174,9 @@ export async function startWorker(
       await connection.close();
       smtp.close();
       bulkSmtp.close();
+      campaignSmtp.close();
       storage.close();
+      publicStorage.close();
       await egress.close();
       await source.destroy();
       await health.close();

@@ -19,6 +19,12 @@ export const mails = new Counter({
   labelNames: ['outcome'],
 });
 
+export const campaignMails = new Counter({
+  name: 'campaign_mails_total',
+  help: 'Mails of campaigns that were handed over, by what they became: sent, failed, pending (to be tried again).',
+  labelNames: ['status'],
+});
+
 export const notices = new Counter({
   name: 'sales_notices_total',
   help: 'Notices of sales platforms that were processed, by outcome.',

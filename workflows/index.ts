@@ -25,6 +25,31 @@ export const transactionalMail = stepWorkflow<Activities['transactionalMail'], '
   { waitingFor: nextAttempt },
 );
 
+const campaignWaits = {
+  start: 'its start',
+  resume: 'somebody who resumes it',
+  window: 'its send window',
+  rate: 'the rate of its sender',
+  retries: 'the next attempt',
+  page: 'the next page',
+} as const;
+
+/** One campaign, from its schedule until its last recipient is settled: one page of mails after another. */
+export const campaignRun = stepWorkflow<Activities['campaignRun'], 'sendCampaign'>(
+  'sendCampaign',
+  {
+    startToCloseTimeout: '5m', // a page of 200 takes a minute or two at a slow server; one mail takes a minute at most
+    heartbeatTimeout: '10s', // the step beats every 2.5 s: the death of its worker is noticed so soon
+  },
+  {
+    waitingFor: ({ at, waitingFor, settled, recipients }) =>
+      [
+        ...(recipients === 0 ? [] : [`${settled} of ${recipients} settled`]),
+        `${campaignWaits[waitingFor]}${at === undefined ? '' : ` ${inAbout(at - Date.now())}`}`,
+      ].join('; '),
+  },
+);
+
 /** One notice of a sales platform, from its arrival until it is processed, ignored or failed. */
 export const salesNotice = stepWorkflow<Activities['salesNotice'], 'processNotice'>(
   'processNotice',

@@ -1,11 +1,16 @@
 /** Charges the request to its limit (LIM-1 to LIM-11), after the session and before the body (DEC-6). */
+import { readWayOut } from '../../domain/mail/way-out.ts';
 import { admit, admitChange, type Call } from '../rate-limits/admission.ts';
 import { clientIp } from '../rate-limits/client-ip.policy.ts';
 import type { ApiDeps, Context, Middleware } from './context.ts';
 
-export function chargeRateLimit({ limiter, settings }: ApiDeps): Middleware {
+/** Such a token names a student, so that a mailbox provider that unsubscribes many is not counted as one caller. */
+const withWayOut = /\/classroom\/mail\/(?:un|re)subscribe\/([\w-]+)$/;
+
+export function chargeRateLimit({ limiter, settings, deps: { vault } }: ApiDeps): Middleware {
   return async (context, next) => {
     const { caller, refusal, now } = context.state;
+    const [, token] = withWayOut.exec(context.path) ?? [];
     const forwarded = context.get('x-forwarded-for') || undefined;
     const call: Call = {
       method: context.method,
@@ -15,6 +20,7 @@ export function chargeRateLimit({ limiter, settings }: ApiDeps): Middleware {
         kind: caller.kind,
         id: caller.kind === 'student' ? caller.student.id : caller.administratorId,
       },
+      studentOfToken: token === undefined ? undefined : readWayOut(vault, token)?.studentId,
       clubId: (context as Context & { params?: Record<string, string> }).params?.['clubId'],
       refused: refusal !== undefined,
     };

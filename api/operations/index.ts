@@ -12,7 +12,9 @@ import * as lessonComments from './lesson-comments.ts';
 import * as deliveries from './deliveries.ts';
 import * as enrollments from './enrollments.ts';
 import * as agentConversations from './agent-conversations.ts';
+import * as campaigns from './campaigns.ts';
 import * as certificates from './certificates.ts';
+import * as mail from './mail.ts';
 import * as media from './media.ts';
 import * as members from './members.ts';
 import * as meta from './meta.ts';
@@ -37,8 +39,10 @@ export const operations: Operations = {
   ...deliveries,
   ...enrollments,
   ...agentConversations,
+  ...campaigns,
   ...certificates,
   ...billing,
+  ...mail,
   ...media,
   ...members,
   ...meta,

@@ -20,6 +20,8 @@ export interface Call {
   readonly ip: string;
   /** Whose session it is; undefined without one, and where the operation asks for none. */
   readonly caller: { readonly kind: 'student' | 'admin'; readonly id: string } | undefined;
+  /** The student whom a token in the path names, where that is all that the operation asks for (CAMP-5). */
+  readonly studentOfToken?: string | undefined;
   /** The club of the path, once the caller is known to act in it. */
   readonly clubId: string | undefined;
   /** The call is about to be answered 401, or the 403 of the club. */
@@ -78,8 +80,9 @@ function isStudentOnClubPath(rule: Rule | undefined, { caller }: Call): boolean 
 const clubOf = (clubId: string) => clubId.toLowerCase();
 
 function chargeOf(rule: Rule, call: Call): Charge {
-  const { ip, caller, clubId, refused } = call;
+  const { ip, caller, clubId, refused, studentOfToken } = call;
   if (rule.scope === 'ip') return { rule, subject: addressCounted(ip) };
+  if (rule.scope === 'student' && studentOfToken !== undefined) return { rule, subject: studentOfToken };
   if (refused || caller === undefined || clubId === undefined)
     return { rule: refusedCalls, subject: addressCounted(ip) };
   if (rule.scope === 'student' && caller.kind === 'student') return { rule, subject: caller.id };

@@ -75,10 +75,10 @@ async function addFile(
 }
 
 /** Passages of a copied file. */
-const fileLength = 100;
+const usualFileLength = 100;
 
 /**
- * A club of the size with copies of another's passages, in files of a hundred, and its words as upkeep would leave them. Triggers
+ * A club of the size with copies of another's passages, in files of a hundred unless told, and its words as upkeep would leave them. Triggers
  * are off: a copy has the words of its original.
  */
 export async function copyClub(
@@ -86,6 +86,7 @@ export async function copyClub(
   language: CorpusLanguage,
   original: BenchClub,
   passages: number,
+  fileLength = usualFileLength,
 ): Promise<BenchClub> {
   const club = await emptyClub(source, language);
   await source.transaction(async (tx) => {

@@ -1,11 +1,13 @@
 /**
  * `npm run bench -- retrieval`. `quality`: whether the page that answers a question is among the first eight passages, beside
  * Postgres's own `websearch_to_tsquery` over the same passages. `citations`: whether what answers cite stands on its page. `size`: what a search costs at 5,000 and 50,000 passages of a club,
- * without and beside a million of other clubs.
+ * without and beside a million of other clubs. `removal`: what taking a file of 20,000 passages away costs.
  */
 import { Database, Queries } from '../../platform/infra/postgres/database.ts';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
+import { setMaterial } from '../../domain/agents/setup/material.ts';
+import { indexSource, type IndexingDeps } from '../../domain/knowledge/indexing/source-step.ts';
 import { retrieve } from '../../domain/knowledge/retrieval.ts';
 import { rollUpWords } from '../../domain/knowledge/words.ts';
 import { createDataSource } from '../../entities/data-source.ts';
@@ -18,7 +20,7 @@ import { corpusLanguages, type CorpusLanguage, type GoldQuestion } from './corpu
 import { searchPlainly } from './plain-search.ts';
 import { chooseSet, type RetrievalSet } from './set.ts';
 
-export const retrievalMeasurements = ['quality', 'citations', 'size'];
+export const retrievalMeasurements = ['quality', 'citations', 'size', 'removal'];
 
 /** How many passages are looked at. */
 const shown = 8;
@@ -39,6 +41,7 @@ export async function benchRetrieval(wanted: readonly string[]): Promise<void> {
       if (wanted.includes('quality')) await measureQuality(source, clubs, set);
       if (wanted.includes('citations')) await measureCitations(source, clubs, set);
       if (wanted.includes('size')) await measureSize(source, clubs, set);
+      if (wanted.includes('removal')) await measureRemoval(source, clubs);
     } finally {
       await source.destroy();
     }
@@ -166,6 +169,35 @@ async function measureSize(source: DataSource, clubs: Clubs, { questions }: Retr
     const request = { clubId: club.clubId, agentId: club.agentId, question: heavy.common, limit: shown };
     process.stdout.write(`    ${(await indexesOf(source, (tx) => retrieve(tx, request))).join(', ')}\n`);
   }
+}
+
+/** A file of so many passages leaves the index: what its administrator waits for, and when nothing is left of it. */
+async function measureRemoval(source: DataSource, clubs: Clubs): Promise<void> {
+  const passages = 20_000;
+  const { clubId, agentId } = await copyClub(source, 'en', clubs.en, passages, passages);
+  await source.query(`VACUUM ANALYZE agent_passages, agent_words, agent_sources, agent_materials, media`);
+  const db = new Database(source, { notify() {} });
+  const [file] = await source.query<{ id: string }[]>(`SELECT id FROM agent_sources WHERE club_id = $1`, [clubId]);
+  const nothing = { course_ids: [], lesson_ids: [], media_ids: [] };
+  const begun = performance.now();
+  await setMaterial({ db }, clubId, agentId, nothing, new Date());
+  const answered = performance.now();
+  const deps: IndexingDeps = {
+    db,
+    storage: { read: () => Promise.reject(new Error('A removal reads no file.')) },
+    onFault(error) {
+      throw error;
+    },
+    onOutcome() {},
+    async failpoint() {},
+  };
+  const watcher = { beat() {}, stop: new AbortController().signal };
+  const { done } = await indexSource(deps, file?.id ?? '', Date.now(), watcher);
+  if (!done) throw new Error('The source is not removed.');
+  report(`removal of a source of ${passages} passages, ms`, {
+    value: answered - begun,
+    'until its rows are gone': performance.now() - begun,
+  });
 }
 
 /** A million passages of other clubs; the index is built after them, as a restored backup would. */

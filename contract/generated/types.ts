@@ -2855,6 +2855,550 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/clubs/{clubId}/campaigns": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List campaigns
+         * @description Newest first.
+         */
+        get: operations["listCampaigns"];
+        put?: never;
+        /**
+         * Create a campaign
+         * @description Begins a draft. It may be incomplete: `problems` says what it lacks.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         */
+        post: operations["createCampaign"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a campaign
+         * @description Reads one campaign of the club.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getCampaign"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a campaign
+         * @description Deletes a draft. Any other campaign is kept for what it says of its recipients: `409 campaign_not_draft`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `campaign_not_draft` | 409 | The campaign is scheduled, under way or over; only a draft can be changed. |
+         */
+        delete: operations["deleteCampaign"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a campaign
+         * @description Changes a draft; what is absent stays, and `content`, `audience` and `send_window` are replaced as a whole. A campaign that is scheduled must go back to `draft` first: `409 campaign_not_draft`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         *     | `campaign_not_draft` | 409 | The campaign is scheduled, under way or over; only a draft can be changed. |
+         */
+        patch: operations["updateCampaign"];
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}/duplicate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Duplicate a campaign
+         * @description A new draft with the same e-mail, audience and send window.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         */
+        post: operations["duplicateCampaign"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}/audience": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count the audience
+         * @description How many students the campaign would reach if it began now, and how many of its audience are left out, by reason. A draft whose audience has problems reaches nobody.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getCampaignAudience"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}/problems": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the problems
+         * @description Everything that keeps the campaign from being scheduled, in the order of its fields. None: it can be scheduled.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getCampaignProblems"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Preview the e-mail
+         * @description The e-mail as one student of the club would get it, or as somebody would of whom nothing is known. Links lead where they lead, nothing is counted, and the way out is not a real one. A draft with problems in its e-mail has no preview: `409 campaign_has_problems`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `campaign_has_problems` | 409 | The e-mail of the campaign has problems; they are listed under `problems`. |
+         */
+        get: operations["previewCampaign"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}/schedule": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Schedule a campaign
+         * @description Lets the campaign begin at a time, or at once. What it lacks is listed under `problems`: `422` while there is any. Its recipients are frozen when it begins; nobody joins later.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         *     | `campaign_not_draft` | 409 | The campaign is scheduled, under way or over; only a draft can be changed. |
+         */
+        post: operations["scheduleCampaign"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}/unschedule": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take back a schedule
+         * @description Makes a campaign that has not begun a draft again.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `campaign_state` | 409 | The status of the campaign does not allow this. |
+         */
+        post: operations["unscheduleCampaign"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause a campaign
+         * @description Stops it within seconds; recipients that were not reached stay `pending`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `campaign_state` | 409 | The status of the campaign does not allow this. |
+         */
+        post: operations["pauseCampaign"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Go on with a campaign
+         * @description Goes on where it was paused; nobody is written to twice.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         *     | `campaign_state` | 409 | The status of the campaign does not allow this. |
+         */
+        post: operations["resumeCampaign"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a campaign
+         * @description Ends it for good: recipients that were not reached are `skipped` as `canceled`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `campaign_state` | 409 | The status of the campaign does not allow this. |
+         */
+        post: operations["cancelCampaign"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try failed recipients again
+         * @description Makes failed recipients `pending` again and goes on with the campaign. Those of whom nobody knows whether the mail arrived are left out, unless `accept_duplicates` is sent.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         *     | `campaign_state` | 409 | The status of the campaign does not allow this. |
+         */
+        post: operations["retryCampaign"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}/statistics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the statistics
+         * @description How many recipients are in each status, why the skipped ones were skipped, and how many were delivered to, bounced, complained, opened and clicked.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getCampaignStatistics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/mail/sender": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read how the club writes
+         * @description The name, the address for answers and the postal address of campaigns and automations.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getMailSender"];
+        /**
+         * Say how the club writes
+         * @description Replaces it as a whole. Campaigns cannot be scheduled before.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         */
+        put: operations["setMailSender"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/mail/suppressions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List suppressions
+         * @description Addresses to which the club does not write, newest first. An address itself is not kept: `email` finds its suppression.
+         */
+        get: operations["listSuppressions"];
+        put?: never;
+        /**
+         * Suppress an address
+         * @description Campaigns and automations do not go there any more. Transactional mail, such as a sign-in code, still does. Repeating it changes nothing.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         */
+        post: operations["addSuppression"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/mail/suppressions/{suppressionId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Lift a suppression
+         * @description Lets campaigns and automations go there again, unless the owner of the address has unsubscribed.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        delete: operations["removeSuppression"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/mail/unsubscribe/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the way out
+         * @description The page behind the link in a mail. It changes nothing, because mail programs open links by themselves: a page for people where `Accept` prefers `text/html`, JSON for programs. Works without a session, without an end, whatever the club's plan.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getMailPreference"];
+        put?: never;
+        /**
+         * Unsubscribe
+         * @description Takes the student off the kind of mail that the token is of. Mailbox providers call it in one click, with a form as the body, which is not read. Repeating it changes nothing. It is charged to the student of the token.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        post: operations["unsubscribe"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/mail/resubscribe/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Subscribe again
+         * @description Takes back an unsubscription. An address that bounced, complained or was suppressed by hand stays suppressed.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        post: operations["resubscribe"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clubs/{clubId}/campaigns/{campaignId}/deliveries": {
         parameters: {
             query?: never;
@@ -4337,6 +4881,9 @@ export interface components {
          *     | `in_use` | 409 | Something else still needs the resource; the message says what. |
          *     | `name_taken` | 409 | Another of these resources has this name in the club. |
          *     | `public_id_taken` | 409 | Another of these resources has this `public_id` in the club. |
+         *     | `campaign_not_draft` | 409 | The campaign is scheduled, under way or over; only a draft can be changed. |
+         *     | `campaign_has_problems` | 409 | The e-mail of the campaign has problems; they are listed under `problems`. |
+         *     | `campaign_state` | 409 | The status of the campaign does not allow this. |
          *     | `course_full` | 409 | The course has as many modules or lessons as a course may have. |
          *     | `points_taken` | 409 | Another level of the club begins at these points. |
          *     | `add_on_exists` | 409 | The `id` of the add-on was used already, for another purchase. |
@@ -4359,7 +4906,7 @@ export interface components {
          *     | `not_implemented` | 501 | The operation stands in the contract and is not built yet. |
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. | A later version may add values: accept those that you do not know.
          */
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "already_member" | "last_owner" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "name_taken" | "public_id_taken" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "too_many_images" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable";
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "already_member" | "last_owner" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "too_many_images" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable";
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -7810,6 +8357,550 @@ export interface components {
             /** @description Sent back to their students. */
             changes_requested: number;
         };
+        /** @description `draft` becomes `scheduled`, then `sending` with its recipients frozen, then `sent`. A `paused` one goes on where it stopped; a `canceled` one never does. A later version may add values: accept those that you do not know. */
+        CampaignStatus: "draft" | "scheduled" | "sending" | "paused" | "sent" | "canceled";
+        /**
+         * @description `draft` becomes `scheduled`, then `sending` with its recipients frozen, then `sent`. A `paused` one goes on where it stopped; a `canceled` one never does.
+         * @enum {string}
+         */
+        CampaignStatusInput: "draft" | "scheduled" | "sending" | "paused" | "sent" | "canceled";
+        /** @description A `heading` has `text` and `level`, a `text` has `text`, an `image` has `media_id`, `alt` and `url`, a `button` has `text` and `url`, a `divider` has nothing. */
+        CampaignEmailBlock: {
+            /** @description What it shows. A later version may add values: accept those that you do not know. */
+            kind: "heading" | "text" | "image" | "button" | "divider";
+            /** @description Of a `text` Markdown: paragraphs, emphasis, lists and links. HTML is shown as text. */
+            text?: string;
+            /** @description Of a heading, from 1, the largest; 2 if absent. */
+            level?: number;
+            /** @description Where a button, or a click on an image, leads: http, https or mailto. */
+            url?: string;
+            /**
+             * Format: uuid
+             * @description A ready image of the library.
+             */
+            media_id?: string;
+            /** @description What the image shows, in words. */
+            alt?: string;
+        };
+        /** @description A `heading` has `text` and `level`, a `text` has `text`, an `image` has `media_id`, `alt` and `url`, a `button` has `text` and `url`, a `divider` has nothing. */
+        CampaignEmailBlockInput: {
+            /**
+             * @description What it shows.
+             * @enum {string}
+             */
+            kind: "heading" | "text" | "image" | "button" | "divider";
+            /** @description Of a `text` Markdown: paragraphs, emphasis, lists and links. HTML is shown as text. */
+            text?: string;
+            /** @description Of a heading, from 1, the largest; 2 if absent. */
+            level?: number;
+            /** @description Where a button, or a click on an image, leads: http, https or mailto. */
+            url?: string;
+            /**
+             * Format: uuid
+             * @description A ready image of the library.
+             */
+            media_id?: string;
+            /** @description What the image shows, in words. */
+            alt?: string;
+        };
+        /** @description What is sent. Texts may have variables, such as `{{student_first_name|there}}`; behind the bar stands what is shown where there is no value. While the campaign is a draft, any field may be absent. */
+        CampaignEmail: {
+            /** @description One line; at most 200 characters once it is scheduled. */
+            subject?: string;
+            /** @description What mailboxes show beside the subject; at most 200 characters. */
+            preheader?: string;
+            /** @description Where answers go; an e-mail address. */
+            reply_to?: string;
+            /** @description What the e-mail shows, from top to bottom; at most 100 once it is scheduled. */
+            blocks?: components["schemas"]["CampaignEmailBlock"][];
+        };
+        /** @description What is sent. Texts may have variables, such as `{{student_first_name|there}}`; behind the bar stands what is shown where there is no value. While the campaign is a draft, any field may be absent. */
+        CampaignEmailInput: {
+            /** @description One line; at most 200 characters once it is scheduled. */
+            subject?: string;
+            /** @description What mailboxes show beside the subject; at most 200 characters. */
+            preheader?: string;
+            /** @description Where answers go; an e-mail address. */
+            reply_to?: string;
+            /** @description What the e-mail shows, from top to bottom; at most 100 once it is scheduled. */
+            blocks?: components["schemas"]["CampaignEmailBlockInput"][];
+        };
+        /** @description One question about the student, answered with yes or no. */
+        AutomationRule: {
+            /** @description What is asked. A later version may add values: accept those that you do not know. */
+            kind: "has_access" | "has_purchased" | "has_tag" | "lesson_completed" | "course_completed" | "course_progress" | "email_opened" | "email_clicked";
+            /** @description Whether the answer is turned around. */
+            negate: boolean;
+            /** @description `has_access`: to one of these; absent for any. */
+            delivery_ids?: string[];
+            /** @description `has_access`: in one of these cohorts; absent for any. */
+            cohort_ids?: string[];
+            /** @description `has_purchased`: one of these; absent for any. */
+            product_ids?: string[];
+            /** @description `has_tag`: one of these. */
+            tag_ids?: string[];
+            /**
+             * Format: uuid
+             * @description `lesson_completed`: this lesson.
+             */
+            lesson_id?: string;
+            /**
+             * Format: uuid
+             * @description `course_completed` and `course_progress`: this course.
+             */
+            course_id?: string;
+            /** @description Of `course_progress`. */
+            percent?: number;
+            /** @description The step whose e-mail was opened or clicked. */
+            step_id?: string;
+        };
+        /** @description One question about the student, answered with yes or no. */
+        AutomationRuleInput: {
+            /**
+             * @description What is asked.
+             * @enum {string}
+             */
+            kind: "has_access" | "has_purchased" | "has_tag" | "lesson_completed" | "course_completed" | "course_progress" | "email_opened" | "email_clicked";
+            /** @description Whether the answer is turned around. */
+            negate: boolean;
+            /** @description `has_access`: to one of these; absent for any. */
+            delivery_ids?: string[];
+            /** @description `has_access`: in one of these cohorts; absent for any. */
+            cohort_ids?: string[];
+            /** @description `has_purchased`: one of these; absent for any. */
+            product_ids?: string[];
+            /** @description `has_tag`: one of these. */
+            tag_ids?: string[];
+            /**
+             * Format: uuid
+             * @description `lesson_completed`: this lesson.
+             */
+            lesson_id?: string;
+            /**
+             * Format: uuid
+             * @description `course_completed` and `course_progress`: this course.
+             */
+            course_id?: string;
+            /** @description Of `course_progress`. */
+            percent?: number;
+            /** @description The step whose e-mail was opened or clicked. */
+            step_id?: string;
+        };
+        /** @description Rules that are put together. */
+        AutomationCondition: {
+            /**
+             * @description Whether `all` of the rules must hold, or `any` of them.
+             * @enum {string}
+             */
+            match: "all" | "any";
+            /** @description Each rule is judged when the condition is. */
+            rules: components["schemas"]["AutomationRule"][];
+        };
+        /** @description Rules that are put together. */
+        AutomationConditionInput: {
+            /**
+             * @description Whether `all` of the rules must hold, or `any` of them.
+             * @enum {string}
+             */
+            match: "all" | "any";
+            /** @description Each rule is judged when the condition is. */
+            rules: components["schemas"]["AutomationRuleInput"][];
+        };
+        /**
+         * @description The part of the club's local day in which mails are sent. `to` before `from` is a window over midnight; the same minute twice means the whole day.
+         * @example {
+         *       "from": 540,
+         *       "to": 1260
+         *     }
+         */
+        CampaignSendWindow: {
+            /** @description Minute of the day at which it opens. */
+            from: number;
+            /** @description Minute of the day at which it closes. */
+            to: number;
+        };
+        /**
+         * @description The part of the club's local day in which mails are sent. `to` before `from` is a window over midnight; the same minute twice means the whole day.
+         * @example {
+         *       "from": 540,
+         *       "to": 1260
+         *     }
+         */
+        CampaignSendWindowInput: {
+            /** @description Minute of the day at which it opens. */
+            from: number;
+            /** @description Minute of the day at which it closes. */
+            to: number;
+        };
+        /**
+         * @description The absent fields are not known yet.
+         * @example {
+         *       "id": "e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b",
+         *       "name": "Spring",
+         *       "status": "draft",
+         *       "content": {
+         *         "subject": "A new knot for you, {{student_first_name|sailor}}",
+         *         "blocks": [
+         *           {
+         *             "kind": "heading",
+         *             "text": "Ahoy",
+         *             "level": 1
+         *           },
+         *           {
+         *             "kind": "button",
+         *             "text": "Begin",
+         *             "url": "https://example.com"
+         *           }
+         *         ]
+         *       },
+         *       "audience": {
+         *         "match": "all",
+         *         "rules": [
+         *           {
+         *             "kind": "has_access",
+         *             "negate": false,
+         *             "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+         *           }
+         *         ]
+         *       },
+         *       "recipients": 0,
+         *       "created_at": "2026-03-01T12:00:00.000Z",
+         *       "updated_at": "2026-03-01T12:30:00.000Z"
+         *     }
+         */
+        Campaign: {
+            /**
+             * Format: uuid
+             * @description Id of the campaign.
+             */
+            id: string;
+            /** @description For administrators; recipients never see it. */
+            name: string;
+            status: components["schemas"]["CampaignStatus"];
+            content: components["schemas"]["CampaignEmail"];
+            audience: components["schemas"]["AutomationCondition"];
+            send_window?: components["schemas"]["CampaignSendWindow"];
+            /**
+             * Format: date-time
+             * @description When it is to begin or began.
+             */
+            scheduled_at?: string;
+            /** @description Why a paused one was paused: by an administrator, after 20 refusals of the mail server in a row, too many hard bounces or complaints, a plan without campaigns, problems that it got after it was scheduled, or because its start was missed by more than a day. A later version may add values: accept those that you do not know. */
+            pause_reason?: "by_hand" | "provider" | "bounces" | "complaints" | "plan" | "problems" | "missed_start";
+            /** @description How many recipients were frozen; 0 before that. */
+            recipients: number;
+            /**
+             * Format: date-time
+             * @description When its recipients were frozen.
+             */
+            started_at?: string;
+            /**
+             * Format: date-time
+             * @description When its last recipient was settled, or it was canceled.
+             */
+            ended_at?: string;
+            /**
+             * Format: date-time
+             * @description When the draft was begun.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was changed last.
+             */
+            updated_at: string;
+        };
+        /** @description 1 to 200 characters, not only blanks. */
+        CampaignName: string;
+        /**
+         * @description What a new draft begins with.
+         * @example {
+         *       "name": "Spring",
+         *       "content": {
+         *         "subject": "A new knot",
+         *         "blocks": [
+         *           {
+         *             "kind": "heading",
+         *             "text": "Ahoy"
+         *           }
+         *         ]
+         *       }
+         *     }
+         */
+        CampaignCreation: {
+            name: components["schemas"]["CampaignName"];
+            content?: components["schemas"]["CampaignEmailInput"];
+            audience?: components["schemas"]["AutomationConditionInput"];
+            send_window?: components["schemas"]["CampaignSendWindowInput"];
+        };
+        /**
+         * @description What is to change; the rest stays.
+         * @example {
+         *       "name": "Spring knots",
+         *       "send_window": {
+         *         "from": 540,
+         *         "to": 1260
+         *       }
+         *     }
+         */
+        CampaignChange: {
+            name?: components["schemas"]["CampaignName"];
+            content?: components["schemas"]["CampaignEmailInput"];
+            audience?: components["schemas"]["AutomationConditionInput"];
+            send_window?: components["schemas"]["CampaignSendWindowInput"];
+        };
+        /**
+         * @description Whom the campaign would reach if it began now.
+         * @example {
+         *       "reached": 120,
+         *       "left_out": {
+         *         "unconfirmed": 4,
+         *         "suppressed": 1,
+         *         "unsubscribed": 7
+         *       }
+         *     }
+         */
+        CampaignAudience: {
+            /** @description Students who would get the e-mail. */
+            reached: number;
+            /** @description Students of the audience who would not, each counted under the first reason that applies. */
+            left_out: {
+                /** @description Signed up themselves, and have not confirmed their e-mail. */
+                unconfirmed: number;
+                /** @description Their address bounced, complained or was blocked by hand. */
+                suppressed: number;
+                /** @description They left the campaigns of the club. */
+                unsubscribed: number;
+            };
+        };
+        /**
+         * @description One thing that keeps the campaign from being scheduled.
+         * @example {
+         *       "path": "$.content.subject",
+         *       "code": "missing_field",
+         *       "message": "The subject is missing."
+         *     }
+         */
+        CampaignProblem: {
+            /** @description Where, as a JSON path into the campaign: `$.content.blocks[2].url`. */
+            path: string;
+            /** @description What is wrong, for programs. More may be added. */
+            code: string;
+            /** @description The same for people. */
+            message: string;
+        };
+        /**
+         * @description Everything that keeps the campaign from being scheduled.
+         * @example {
+         *       "problems": [
+         *         {
+         *           "path": "$.content.subject",
+         *           "code": "missing_field",
+         *           "message": "The subject is missing."
+         *         }
+         *       ]
+         *     }
+         */
+        CampaignProblems: {
+            /** @description In the order of the campaign's fields; none means that it can be scheduled. */
+            problems: components["schemas"]["CampaignProblem"][];
+        };
+        /**
+         * @description A copy of the e-mail, as it would arrive.
+         * @example {
+         *       "subject": "A new knot",
+         *       "html": "<!doctype html><html><body>Ahoy</body></html>",
+         *       "text": "Ahoy",
+         *       "html_bytes": 46
+         *     }
+         */
+        CampaignPreview: {
+            /** @description The subject line. */
+            subject: string;
+            /** @description The HTML part, a whole document. */
+            html: string;
+            /** @description The plain text part. */
+            text: string;
+            /** @description Size of the HTML part. Some mailboxes cut what is beyond 102,000 bytes. */
+            html_bytes: number;
+        };
+        /**
+         * @description When the campaign is to begin.
+         * @example {
+         *       "at": "2026-03-02T09:00"
+         *     }
+         */
+        CampaignSchedule: {
+            /** @description The club's local time, such as `2026-03-02T09:00`; at once where absent. */
+            at?: string;
+        };
+        /**
+         * @description Which failed recipients are tried again.
+         * @example {
+         *       "accept_duplicates": true
+         *     }
+         */
+        CampaignRetry: {
+            /** @description Also those of whom nobody knows whether the mail arrived; some may get it twice. False if absent. */
+            accept_duplicates?: boolean;
+        };
+        /**
+         * @description The recipients, counted by what became of them.
+         * @example {
+         *       "recipients": 3,
+         *       "pending": 0,
+         *       "sending": 0,
+         *       "sent": 2,
+         *       "skipped": 1,
+         *       "failed": 0,
+         *       "skip_reasons": {
+         *         "suppressed": 1
+         *       },
+         *       "delivered": 2,
+         *       "bounced": 0,
+         *       "complained": 0,
+         *       "opened": 1,
+         *       "clicked": 0
+         *     }
+         */
+        CampaignStatistics: {
+            /** @description How many were frozen; the sum of the statuses. */
+            recipients: number;
+            /** @description Not reached yet. */
+            pending: number;
+            /** @description Being handed over. */
+            sending: number;
+            /** @description Accepted by the mail server. */
+            sent: number;
+            /** @description Not written to. */
+            skipped: number;
+            /** @description Refused, or with an outcome that nobody knows. */
+            failed: number;
+            /** @description The skipped ones by reason; reasons without any are absent. */
+            skip_reasons: {
+                [key: string]: number;
+            };
+            /** @description The mailbox has accepted it. */
+            delivered: number;
+            /** @description The mailbox has refused it for good. */
+            bounced: number;
+            /** @description Marked as unwanted. */
+            complained: number;
+            /** @description Opened by a person, not a machine. */
+            opened: number;
+            /** @description A link followed by a person. */
+            clicked: number;
+        };
+        /** @description What is noted of recipients: openings and clicks, clicks alone, or nothing. A later version may add values: accept those that you do not know. */
+        MailTracking: "all" | "clicks" | "none";
+        /**
+         * @description What is noted of recipients: openings and clicks, clicks alone, or nothing.
+         * @enum {string}
+         */
+        MailTrackingInput: "all" | "clicks" | "none";
+        /**
+         * @description How campaigns and automations of the club are written.
+         * @example {
+         *       "from_name": "Knots & Co",
+         *       "reply_to": "crew@example.com",
+         *       "postal_address": "Quay 1\nHarbour",
+         *       "tracking": "all",
+         *       "mails_per_minute": 600,
+         *       "updated_at": "2026-03-01T12:00:00.000Z"
+         *     }
+         */
+        MailSender: {
+            /** @description The name that mailboxes show as the sender. */
+            from_name: string;
+            /** @description Where answers go; absent where nobody reads them. */
+            reply_to?: string;
+            /** @description In the footer of every mail, as the law of many countries asks; lines. */
+            postal_address: string;
+            tracking: components["schemas"]["MailTracking"];
+            /** @description How many mails go out in a minute at most. */
+            mails_per_minute: number;
+            /**
+             * Format: date-time
+             * @description When it was changed last.
+             */
+            updated_at: string;
+        };
+        /**
+         * @description How campaigns and automations of the club are to be written.
+         * @example {
+         *       "from_name": "Knots & Co",
+         *       "postal_address": "Quay 1\nHarbour",
+         *       "tracking": "clicks"
+         *     }
+         */
+        MailSenderSettings: {
+            /** @description One line, 1 to 100 characters. */
+            from_name: string;
+            /**
+             * Format: email
+             * @description Where answers go.
+             */
+            reply_to?: string;
+            /** @description Lines, 1 to 500 characters. */
+            postal_address: string;
+            tracking?: components["schemas"]["MailTrackingInput"];
+            /** @description 600 if absent. */
+            mails_per_minute?: number;
+        };
+        /**
+         * @description An address to which the club does not write. The address itself is not kept.
+         * @example {
+         *       "id": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+         *       "reason": "bounce",
+         *       "left": [],
+         *       "created_at": "2026-03-01T12:00:00.000Z"
+         *     }
+         */
+        MailSuppression: {
+            /** @description Stands for the address. */
+            id: string;
+            /** @description Why nothing goes there; absent where its owner only unsubscribed. A later version may add values: accept those that you do not know. */
+            reason?: "bounce" | "complaint" | "manual";
+            /** @description What its owner unsubscribed from. */
+            left: ("campaigns" | "automations")[];
+            /**
+             * Format: date-time
+             * @description Since when.
+             */
+            created_at: string;
+        };
+        /**
+         * @description The address to suppress.
+         * @example {
+         *       "email": "ada@example.com"
+         *     }
+         */
+        MailSuppressionCreation: {
+            /**
+             * Format: email
+             * @description The address.
+             */
+            email: string;
+        };
+        /**
+         * @description What a student gets of one kind of mail.
+         * @example {
+         *       "club_name": "Knots & Co",
+         *       "kind": "campaigns",
+         *       "subscribed": true,
+         *       "token": "AAGaD0xkbnOrvN4Af2E7oQ5lYI1cXk3Hc2mFdvxJ3L0E"
+         *     }
+         */
+        MailPreference: {
+            /** @description The club that writes. */
+            club_name: string;
+            /** @description The kind of mail. A later version may add values: accept those that you do not know. */
+            kind: "campaigns" | "automations";
+            /** @description Whether the student has not left it. */
+            subscribed: boolean;
+            /** @description The token that was sent, for leaving and coming back. */
+            token: string;
+        };
         /**
          * @description `pending` and `sending` are on their way; `sent`, `skipped` and `failed` are final, but evidence of the mail provider can turn `failed` into `sent`.
          * @enum {string}
@@ -8061,45 +9152,6 @@ export interface components {
             tag_ids?: string[];
             /** @description Only facts about these levels. */
             level_ids?: string[];
-        };
-        /** @description One question about the student, answered with yes or no. */
-        AutomationRule: {
-            /** @description What is asked. A later version may add values: accept those that you do not know. */
-            kind: "has_access" | "has_purchased" | "has_tag" | "lesson_completed" | "course_completed" | "course_progress" | "email_opened" | "email_clicked";
-            /** @description Whether the answer is turned around. */
-            negate: boolean;
-            /** @description `has_access`: to one of these; absent for any. */
-            delivery_ids?: string[];
-            /** @description `has_access`: in one of these cohorts; absent for any. */
-            cohort_ids?: string[];
-            /** @description `has_purchased`: one of these; absent for any. */
-            product_ids?: string[];
-            /** @description `has_tag`: one of these. */
-            tag_ids?: string[];
-            /**
-             * Format: uuid
-             * @description `lesson_completed`: this lesson.
-             */
-            lesson_id?: string;
-            /**
-             * Format: uuid
-             * @description `course_completed` and `course_progress`: this course.
-             */
-            course_id?: string;
-            /** @description Of `course_progress`. */
-            percent?: number;
-            /** @description The step whose e-mail was opened or clicked. */
-            step_id?: string;
-        };
-        /** @description Rules that are put together. */
-        AutomationCondition: {
-            /**
-             * @description Whether `all` of the rules must hold, or `any` of them.
-             * @enum {string}
-             */
-            match: "all" | "any";
-            /** @description Each rule is judged when the condition is. */
-            rules: components["schemas"]["AutomationRule"][];
         };
         /** @description One part of a mail, from top to bottom. */
         EmailBlock: {
@@ -10787,6 +11839,21 @@ export interface components {
          * @example 8f14e45f-ceea-467f-9575-3c4d5e6f7a8b
          */
         AgentSourceId: string;
+        /**
+         * @description Id of a campaign of this club.
+         * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+         */
+        campaignId: string;
+        /**
+         * @description Id of a suppression of this club.
+         * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+         */
+        suppressionId: string;
+        /**
+         * @description The token of a mail's way out; it stands in the address that the mail gives.
+         * @example AAGaD0xkbnOrvN4Af2E7oQ5lYI1cXk3Hc2mFdvxJ3L0E
+         */
+        wayOutToken: string;
         /**
          * @description Id of a certificate of this club.
          * @example 3f333df6-90a4-4fda-8dd3-9485d27cee36
@@ -20022,6 +21089,1908 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    listCampaigns: {
+        parameters: {
+            query?: {
+                /** @description Only campaigns in this status. */
+                status?: components["schemas"]["CampaignStatusInput"];
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of campaigns. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b",
+                     *           "name": "Spring",
+                     *           "status": "draft",
+                     *           "content": {
+                     *             "subject": "A new knot for you, {{student_first_name|sailor}}",
+                     *             "blocks": [
+                     *               {
+                     *                 "kind": "heading",
+                     *                 "text": "Ahoy",
+                     *                 "level": 1
+                     *               },
+                     *               {
+                     *                 "kind": "button",
+                     *                 "text": "Begin",
+                     *                 "url": "https://example.com"
+                     *               }
+                     *             ]
+                     *           },
+                     *           "audience": {
+                     *             "match": "all",
+                     *             "rules": [
+                     *               {
+                     *                 "kind": "has_access",
+                     *                 "negate": false,
+                     *                 "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *               }
+                     *             ]
+                     *           },
+                     *           "recipients": 0,
+                     *           "created_at": "2026-03-01T12:00:00.000Z",
+                     *           "updated_at": "2026-03-01T12:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description Those of the page, in order. */
+                        data: components["schemas"]["Campaign"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    createCampaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CampaignCreation"];
+            };
+        };
+        responses: {
+            /** @description The campaign. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b",
+                     *         "name": "Spring",
+                     *         "status": "draft",
+                     *         "content": {
+                     *           "subject": "A new knot for you, {{student_first_name|sailor}}",
+                     *           "blocks": [
+                     *             {
+                     *               "kind": "heading",
+                     *               "text": "Ahoy",
+                     *               "level": 1
+                     *             },
+                     *             {
+                     *               "kind": "button",
+                     *               "text": "Begin",
+                     *               "url": "https://example.com"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "audience": {
+                     *           "match": "all",
+                     *           "rules": [
+                     *             {
+                     *               "kind": "has_access",
+                     *               "negate": false,
+                     *               "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "recipients": 0,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Campaign"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getCampaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The campaign. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b",
+                     *         "name": "Spring",
+                     *         "status": "draft",
+                     *         "content": {
+                     *           "subject": "A new knot for you, {{student_first_name|sailor}}",
+                     *           "blocks": [
+                     *             {
+                     *               "kind": "heading",
+                     *               "text": "Ahoy",
+                     *               "level": 1
+                     *             },
+                     *             {
+                     *               "kind": "button",
+                     *               "text": "Begin",
+                     *               "url": "https://example.com"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "audience": {
+                     *           "match": "all",
+                     *           "rules": [
+                     *             {
+                     *               "kind": "has_access",
+                     *               "negate": false,
+                     *               "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "recipients": 0,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Campaign"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    deleteCampaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The campaign is deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    updateCampaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CampaignChange"];
+            };
+        };
+        responses: {
+            /** @description The campaign. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b",
+                     *         "name": "Spring",
+                     *         "status": "draft",
+                     *         "content": {
+                     *           "subject": "A new knot for you, {{student_first_name|sailor}}",
+                     *           "blocks": [
+                     *             {
+                     *               "kind": "heading",
+                     *               "text": "Ahoy",
+                     *               "level": 1
+                     *             },
+                     *             {
+                     *               "kind": "button",
+                     *               "text": "Begin",
+                     *               "url": "https://example.com"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "audience": {
+                     *           "match": "all",
+                     *           "rules": [
+                     *             {
+                     *               "kind": "has_access",
+                     *               "negate": false,
+                     *               "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "recipients": 0,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Campaign"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    duplicateCampaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The new campaign. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b",
+                     *         "name": "Spring",
+                     *         "status": "draft",
+                     *         "content": {
+                     *           "subject": "A new knot for you, {{student_first_name|sailor}}",
+                     *           "blocks": [
+                     *             {
+                     *               "kind": "heading",
+                     *               "text": "Ahoy",
+                     *               "level": 1
+                     *             },
+                     *             {
+                     *               "kind": "button",
+                     *               "text": "Begin",
+                     *               "url": "https://example.com"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "audience": {
+                     *           "match": "all",
+                     *           "rules": [
+                     *             {
+                     *               "kind": "has_access",
+                     *               "negate": false,
+                     *               "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "recipients": 0,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Campaign"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getCampaignAudience: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The counts. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "reached": 120,
+                     *         "left_out": {
+                     *           "unconfirmed": 4,
+                     *           "suppressed": 1,
+                     *           "unsubscribed": 7
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CampaignAudience"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getCampaignProblems: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The problems. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "problems": [
+                     *           {
+                     *             "path": "$.content.subject",
+                     *             "code": "missing_field",
+                     *             "message": "The subject is missing."
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CampaignProblems"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    previewCampaign: {
+        parameters: {
+            query?: {
+                /** @description The student; without one, every variable has its fallback. */
+                student_id?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The preview. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "subject": "A new knot",
+                     *         "html": "<!doctype html><html><body>Ahoy</body></html>",
+                     *         "text": "Ahoy",
+                     *         "html_bytes": 46
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CampaignPreview"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    scheduleCampaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CampaignSchedule"];
+            };
+        };
+        responses: {
+            /** @description The campaign, `scheduled`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b",
+                     *         "name": "Spring",
+                     *         "status": "draft",
+                     *         "content": {
+                     *           "subject": "A new knot for you, {{student_first_name|sailor}}",
+                     *           "blocks": [
+                     *             {
+                     *               "kind": "heading",
+                     *               "text": "Ahoy",
+                     *               "level": 1
+                     *             },
+                     *             {
+                     *               "kind": "button",
+                     *               "text": "Begin",
+                     *               "url": "https://example.com"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "audience": {
+                     *           "match": "all",
+                     *           "rules": [
+                     *             {
+                     *               "kind": "has_access",
+                     *               "negate": false,
+                     *               "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "recipients": 0,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Campaign"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    unscheduleCampaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The campaign, a `draft`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b",
+                     *         "name": "Spring",
+                     *         "status": "draft",
+                     *         "content": {
+                     *           "subject": "A new knot for you, {{student_first_name|sailor}}",
+                     *           "blocks": [
+                     *             {
+                     *               "kind": "heading",
+                     *               "text": "Ahoy",
+                     *               "level": 1
+                     *             },
+                     *             {
+                     *               "kind": "button",
+                     *               "text": "Begin",
+                     *               "url": "https://example.com"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "audience": {
+                     *           "match": "all",
+                     *           "rules": [
+                     *             {
+                     *               "kind": "has_access",
+                     *               "negate": false,
+                     *               "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "recipients": 0,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Campaign"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    pauseCampaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The campaign, `paused`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b",
+                     *         "name": "Spring",
+                     *         "status": "draft",
+                     *         "content": {
+                     *           "subject": "A new knot for you, {{student_first_name|sailor}}",
+                     *           "blocks": [
+                     *             {
+                     *               "kind": "heading",
+                     *               "text": "Ahoy",
+                     *               "level": 1
+                     *             },
+                     *             {
+                     *               "kind": "button",
+                     *               "text": "Begin",
+                     *               "url": "https://example.com"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "audience": {
+                     *           "match": "all",
+                     *           "rules": [
+                     *             {
+                     *               "kind": "has_access",
+                     *               "negate": false,
+                     *               "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "recipients": 0,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Campaign"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    resumeCampaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The campaign, `sending`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b",
+                     *         "name": "Spring",
+                     *         "status": "draft",
+                     *         "content": {
+                     *           "subject": "A new knot for you, {{student_first_name|sailor}}",
+                     *           "blocks": [
+                     *             {
+                     *               "kind": "heading",
+                     *               "text": "Ahoy",
+                     *               "level": 1
+                     *             },
+                     *             {
+                     *               "kind": "button",
+                     *               "text": "Begin",
+                     *               "url": "https://example.com"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "audience": {
+                     *           "match": "all",
+                     *           "rules": [
+                     *             {
+                     *               "kind": "has_access",
+                     *               "negate": false,
+                     *               "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "recipients": 0,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Campaign"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    cancelCampaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The campaign, `canceled`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b",
+                     *         "name": "Spring",
+                     *         "status": "draft",
+                     *         "content": {
+                     *           "subject": "A new knot for you, {{student_first_name|sailor}}",
+                     *           "blocks": [
+                     *             {
+                     *               "kind": "heading",
+                     *               "text": "Ahoy",
+                     *               "level": 1
+                     *             },
+                     *             {
+                     *               "kind": "button",
+                     *               "text": "Begin",
+                     *               "url": "https://example.com"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "audience": {
+                     *           "match": "all",
+                     *           "rules": [
+                     *             {
+                     *               "kind": "has_access",
+                     *               "negate": false,
+                     *               "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "recipients": 0,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Campaign"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    retryCampaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["CampaignRetry"];
+            };
+        };
+        responses: {
+            /** @description The campaign, `sending`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b",
+                     *         "name": "Spring",
+                     *         "status": "draft",
+                     *         "content": {
+                     *           "subject": "A new knot for you, {{student_first_name|sailor}}",
+                     *           "blocks": [
+                     *             {
+                     *               "kind": "heading",
+                     *               "text": "Ahoy",
+                     *               "level": 1
+                     *             },
+                     *             {
+                     *               "kind": "button",
+                     *               "text": "Begin",
+                     *               "url": "https://example.com"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "audience": {
+                     *           "match": "all",
+                     *           "rules": [
+                     *             {
+                     *               "kind": "has_access",
+                     *               "negate": false,
+                     *               "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "recipients": 0,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Campaign"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getCampaignStatistics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The statistics. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "recipients": 3,
+                     *         "pending": 0,
+                     *         "sending": 0,
+                     *         "sent": 2,
+                     *         "skipped": 1,
+                     *         "failed": 0,
+                     *         "skip_reasons": {
+                     *           "suppressed": 1
+                     *         },
+                     *         "delivered": 2,
+                     *         "bounced": 0,
+                     *         "complained": 0,
+                     *         "opened": 1,
+                     *         "clicked": 0
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CampaignStatistics"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getMailSender: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How the club writes. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "from_name": "Knots & Co",
+                     *         "reply_to": "crew@example.com",
+                     *         "postal_address": "Quay 1\nHarbour",
+                     *         "tracking": "all",
+                     *         "mails_per_minute": 600,
+                     *         "updated_at": "2026-03-01T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MailSender"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    setMailSender: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MailSenderSettings"];
+            };
+        };
+        responses: {
+            /** @description How the club writes. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "from_name": "Knots & Co",
+                     *         "reply_to": "crew@example.com",
+                     *         "postal_address": "Quay 1\nHarbour",
+                     *         "tracking": "all",
+                     *         "mails_per_minute": 600,
+                     *         "updated_at": "2026-03-01T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MailSender"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listSuppressions: {
+        parameters: {
+            query?: {
+                /** @description Only the suppression of this address. */
+                q?: string;
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of suppressions. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                     *           "reason": "bounce",
+                     *           "left": [],
+                     *           "created_at": "2026-03-01T12:00:00.000Z"
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description Those of the page, in order. */
+                        data: components["schemas"]["MailSuppression"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    addSuppression: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MailSuppressionCreation"];
+            };
+        };
+        responses: {
+            /** @description The suppression. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                     *         "reason": "bounce",
+                     *         "left": [],
+                     *         "created_at": "2026-03-01T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MailSuppression"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    removeSuppression: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a suppression of this club.
+                 * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+                 */
+                suppressionId: components["parameters"]["suppressionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The suppression is lifted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getMailPreference: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description The token of a mail's way out; it stands in the address that the mail gives.
+                 * @example AAGaD0xkbnOrvN4Af2E7oQ5lYI1cXk3Hc2mFdvxJ3L0E
+                 */
+                token: components["parameters"]["wayOutToken"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Whose way out it is, and whether it was taken. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "club_name": "Knots & Co",
+                     *         "kind": "campaigns",
+                     *         "subscribed": true,
+                     *         "token": "AAGaD0xkbnOrvN4Af2E7oQ5lYI1cXk3Hc2mFdvxJ3L0E"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MailPreference"];
+                    };
+                    "text/html": string;
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            403: components["responses"]["Forbidden"];
+            /** @description The token is not one of ours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    unsubscribe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description The token of a mail's way out; it stands in the address that the mail gives.
+                 * @example AAGaD0xkbnOrvN4Af2E7oQ5lYI1cXk3Hc2mFdvxJ3L0E
+                 */
+                token: components["parameters"]["wayOutToken"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Whose way out it is, and whether it was taken. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "club_name": "Knots & Co",
+                     *         "kind": "campaigns",
+                     *         "subscribed": true,
+                     *         "token": "AAGaD0xkbnOrvN4Af2E7oQ5lYI1cXk3Hc2mFdvxJ3L0E"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MailPreference"];
+                    };
+                    "text/html": string;
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            403: components["responses"]["Forbidden"];
+            /** @description The token is not one of ours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    resubscribe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description The token of a mail's way out; it stands in the address that the mail gives.
+                 * @example AAGaD0xkbnOrvN4Af2E7oQ5lYI1cXk3Hc2mFdvxJ3L0E
+                 */
+                token: components["parameters"]["wayOutToken"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Whose way out it is, and whether it was taken. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "club_name": "Knots & Co",
+                     *         "kind": "campaigns",
+                     *         "subscribed": true,
+                     *         "token": "AAGaD0xkbnOrvN4Af2E7oQ5lYI1cXk3Hc2mFdvxJ3L0E"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MailPreference"];
+                    };
+                    "text/html": string;
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            403: components["responses"]["Forbidden"];
+            /** @description The token is not one of ours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
     listCampaignDeliveries: {
         parameters: {
             query?: {
@@ -20043,7 +23012,7 @@ export interface operations {
                  * @description Id of a campaign of this club.
                  * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
                  */
-                campaignId: string;
+                campaignId: components["parameters"]["campaignId"];
             };
             cookie?: never;
         };

@@ -65,7 +65,8 @@ export async function retrieve(db: Queries, request: RetrievalRequest): Promise<
 
 async function passagesOf(db: Queries, clubId: Id): Promise<number> {
   const row = await db.one<{ total: number }>(
-    sql`SELECT coalesce(sum(passage_count), 0)::int AS total FROM agent_sources WHERE club_id = ${clubId}`,
+    sql`SELECT coalesce(sum(passage_count), 0)::int AS total FROM agent_sources
+         WHERE club_id = ${clubId} AND removed_at IS NULL`,
   );
   return row?.total ?? 0;
 }

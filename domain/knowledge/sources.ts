@@ -110,7 +110,7 @@ const itemsOf = (clubId: Id, lessonIds: readonly Id[], mediaIds: readonly Id[]) 
       FROM media file
      WHERE file.id = ANY (${mediaIds}::uuid[]) AND file.club_id = ${clubId}`;
 
-/** @returns the sources that have something to be read now */
+/** @returns the sources whose runs have something to do now: to read them, or to remove them */
 async function syncItems(
   tx: Transaction,
   clubId: Id,
@@ -127,12 +127,14 @@ async function syncItems(
         WHERE (source.lesson_id = ANY (${lessonIds}) OR source.media_id = ANY (${mediaIds}))
           AND (NOT item.wanted OR ${contentChanged}::boolean OR source.title <> item.title)
         ORDER BY source.id FOR UPDATE OF source),
+     -- A claim of it is lost, because its version is not wanted any more; its run removes what is left of it.
      gone AS (
-       DELETE FROM agent_sources source USING concerned WHERE source.id = concerned.id AND NOT concerned.wanted),
+       UPDATE agent_sources source SET removed_at = ${now}, lesson_id = NULL, media_id = NULL, ${wantedAnew(now)}
+         FROM concerned WHERE source.id = concerned.id AND NOT concerned.wanted RETURNING source.id),
      raised AS (
        UPDATE agent_sources source SET title = concerned.title, ${wantedAnew(now)}
          FROM concerned WHERE source.id = concerned.id AND concerned.wanted RETURNING source.id)
-     SELECT id AS raised, NULL::uuid AS lesson, NULL::uuid AS media, '' AS title FROM raised
+     SELECT id AS raised, NULL::uuid AS lesson, NULL::uuid AS media, '' AS title FROM (TABLE raised UNION ALL TABLE gone) AS either
       UNION ALL
      SELECT NULL, lesson_id, media_id, title FROM item
       WHERE wanted AND NOT EXISTS (SELECT FROM agent_sources source WHERE source.lesson_id = item.lesson_id)

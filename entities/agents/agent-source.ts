@@ -1,5 +1,5 @@
 /**
- * A lesson or a file in the club's index. The row stands while some agent's material names it; one a lesson or file, however
+ * A lesson or a file in the club's index. It stands there while some agent's material names it; one a lesson or file, however
  * many agents do. `wanted_version` is raised with each change of the content, `indexed_version` follows.
  */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
@@ -13,8 +13,9 @@ import { oneOf } from '../one-of.ts';
 @Entity('agent_sources')
 @Check(
   'agent_sources_kind',
-  `(kind = 'lesson' AND lesson_id IS NOT NULL AND media_id IS NULL) OR (kind = 'media' AND media_id IS NOT NULL AND lesson_id IS NULL)`,
+  `(kind = 'lesson' AND (lesson_id IS NULL) = (removed_at IS NOT NULL) AND media_id IS NULL) OR (kind = 'media' AND (media_id IS NULL) = (removed_at IS NOT NULL) AND lesson_id IS NULL)`,
 )
+@Check('agent_sources_removed', 'removed_at IS NULL OR looks_at IS NOT NULL')
 @Check('agent_sources_status', oneOf('status', sourceStatuses))
 @Check('agent_sources_error', `(error_code IS NOT NULL) = (status = 'failed')`)
 @Index('agent_sources_club', ['clubId', 'createdAt', 'id'])
@@ -77,6 +78,10 @@ export class AgentSource {
 
   @Column({ type: 'timestamptz', nullable: true })
   indexedAt: Date | null;
+
+  /** When it left the index, with its lesson or file. Its run removes what is left of it, last its row. */
+  @Column({ type: 'timestamptz', nullable: true })
+  removedAt: Date | null;
 
   @Column({ type: 'timestamptz' })
   createdAt: Date;

@@ -17,3 +17,28 @@ export type MailTemplate = (typeof mailTemplateNames)[number];
 
 export const mailStatuses = ['pending', 'sent', 'failed', 'canceled'] as const;
 export type MailStatus = (typeof mailStatuses)[number];
+
+/** What a club wants to know of the mails of its campaigns and automations. */
+export const trackings = ['all', 'clicks', 'none'] as const;
+export type Tracking = (typeof trackings)[number];
+
+/** Why nothing goes to an address any more. */
+export const suppressionReasons = ['bounce', 'complaint', 'manual'] as const;
+export type SuppressionReason = (typeof suppressionReasons)[number];
+
+/** How far the mail to one recipient is. */
+export const recipientStatuses = ['pending', 'sending', 'sent', 'skipped', 'failed'] as const;
+export type RecipientStatus = (typeof recipientStatuses)[number];
+
+/** Why a recipient gets no mail. */
+export const skipReasons = [
+  'suppressed',
+  'unsubscribed',
+  'bounced',
+  'complained',
+  'invalid_email',
+  'no_longer_eligible',
+  'student_removed',
+  'canceled',
+] as const;
+export type SkipReason = (typeof skipReasons)[number];

@@ -6,6 +6,7 @@ import { bulk, type Priority } from '../../entities/facts/values.ts';
 import { StudentImport } from '../../entities/access/student-import.ts';
 import { AgentAnswer } from '../../entities/agents/agent-answer.ts';
 import { AgentSource } from '../../entities/agents/agent-source.ts';
+import { Campaign } from '../../entities/campaigns/campaign.ts';
 import { AddOn } from '../../entities/billing/add-on.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { SalesNotice } from '../../entities/sales/sales-notice.ts';
@@ -17,6 +18,7 @@ export const taskQueues = [
   'webhooks',
   'mail',
   'bulk-mail',
+  'campaigns',
   'sales',
   'imports',
   'billing',
@@ -27,7 +29,7 @@ export const taskQueues = [
 export type TaskQueue = (typeof taskQueues)[number];
 
 /** Search attributes of runs. Everyone who opens the Temporal UI sees them: opaque ids and event types only (ENG-12). */
-export const searchAttributes = ['ClubId', 'EndpointId', 'EventType', 'AgentId'] as const;
+export const searchAttributes = ['ClubId', 'EndpointId', 'EventType', 'AgentId', 'CampaignId'] as const;
 export type SearchAttribute = (typeof searchAttributes)[number];
 export type WorkflowAttributes = Partial<Record<SearchAttribute, string>>;
 
@@ -161,6 +163,14 @@ export const workflowTypes = {
         leased: false,
       },
     ],
+  }),
+  campaignRun: row(Campaign, {
+    id: 'campaign-run',
+    taskQueue: 'campaigns',
+    priority: bulk,
+    attributes: { ClubId: 'clubId', CampaignId: 'id' },
+    summary: 'campaign {CampaignId}',
+    due: [{ at: 'looksAt', where: null, leased: false }],
   }),
   sourceIndex: row(AgentSource, {
     id: 'source-index',

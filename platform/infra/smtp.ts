@@ -4,7 +4,7 @@ import { createTransport } from 'nodemailer';
 import type { Secret } from '../core/secret.ts';
 
 /** For connecting, the greeting, and each silence on the wire. */
-const timeLimitsMs = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 25_000 };
+export const smtpTimeLimits = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 25_000 };
 /** A connection that is cut is a failed attempt: the mail's row says when the next one is, not the pool. */
 const maxRequeues = 0;
 
@@ -34,11 +34,16 @@ export interface SmtpSender {
   close(): void;
 }
 
+/** @param from `Name <address>`, or the address alone @returns the address */
+export function addressIn(from: string): string {
+  return /<([^<>]+)>\s*$/.exec(from)?.[1] ?? from.trim();
+}
+
 export function createSmtpSender({ smtpUrl, from }: SmtpSettings): SmtpSender {
-  const pool = { pool: true, maxConnections: smtpConnections, maxRequeues, ...timeLimitsMs } as const;
+  const pool = { pool: true, maxConnections: smtpConnections, maxRequeues, ...smtpTimeLimits } as const;
   const open = () => createTransport({ url: smtpUrl.reveal(), ...pool });
   let transport = open();
-  const domain = /@([^\s>]+)/.exec(from)?.[1] ?? 'localhost';
+  const domain = addressIn(from).split('@')[1] ?? 'localhost';
   return {
     async sendMail({ to, subject, text, html, messageKey }) {
       const messageId = `<${messageKey}@${domain}>`;

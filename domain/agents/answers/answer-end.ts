@@ -153,7 +153,8 @@ async function cite(tx: Transaction, answerId: Id, citations: readonly Citation[
           SELECT * FROM jsonb_to_recordset(${cited}::jsonb) AS each (position smallint, "citedText" text, "sourceId" uuid,
                  "sourceKind" text, "sourceTitle" text, "pageFrom" integer, "pageTo" integer)),
         standing AS (
-          SELECT source.id FROM agent_sources source WHERE source.id IN (SELECT "sourceId" FROM cited)
+          SELECT source.id FROM agent_sources source
+            WHERE source.id IN (SELECT "sourceId" FROM cited) AND source.removed_at IS NULL
            ORDER BY source.id FOR KEY SHARE)
         INSERT INTO agent_citations (answer_id, position, cited_text, source_id, source_kind, source_title, page_from, page_to)
         SELECT ${answerId}, position, "citedText", standing.id, "sourceKind", "sourceTitle", "pageFrom", "pageTo"

@@ -1,4 +1,4 @@
-/** Where workers tell API processes which answers have grown or ended: a NOTIFY after the commit, coalesced. */
+/** Where workers tell API processes which answers have grown or ended: a NOTIFY after the commit, coalesced (ANS-8). */
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';

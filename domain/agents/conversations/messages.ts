@@ -133,7 +133,7 @@ type CitationRow = RowOf<typeof citationColumns>;
 
 async function citationsOf(db: Queries, answerIds: readonly Id[]): Promise<Map<Id, Message['citations']>> {
   const rows = await db.rows<CitationRow>(sql`SELECT ${citationColumns}
-       FROM agent_citations citation LEFT JOIN agent_sources source ON source.id = citation.source_id
+       FROM agent_citations citation LEFT JOIN agent_sources source ON source.id = citation.source_id AND source.removed_at IS NULL
       WHERE citation.answer_id = ANY (${answerIds}) ORDER BY citation.answer_id, citation.position`);
   const byAnswer = new Map<Id, Message['citations']>();
   for (const row of rows) byAnswer.set(row.answerId, [...(byAnswer.get(row.answerId) ?? []), presentCitation(row)]);

@@ -17,6 +17,8 @@ export interface Claim {
   version: number;
   /** From 1. */
   attempt: number;
+  /** It has left the index: there is nothing to read, and rows to remove. */
+  isRemoved: boolean;
 }
 
 const lease = defineLease(AgentSource, {
@@ -35,7 +37,7 @@ const claimColumns = columns(AgentSource, {
   fence: 'fence',
   version: 'wantedVersion',
   attempt: 'attempts',
-});
+}).and<Pick<Claim, 'isRemoved'>>(sql`removed_at IS NOT NULL AS "isRemoved"`);
 
 /** @param now Unix milliseconds @returns undefined where it is not due, or claimed by a worker that lives */
 export function claimSource(db: Database, sourceId: Id, now: number): Promise<Claim | undefined> {

@@ -25,6 +25,8 @@ export const indexingRules = {
   /** A file is fetched in pieces of this size, passages are written so many a statement. */
   pieceBytes: 8 * 1_024 * 1_024,
   passagesAStatement: 2_000,
+  /** Passages, or citations, of a removed source that go in one transaction: a second's work. */
+  removedAStatement: 1_000,
   /** What the entries of an archive (DOCX, PPTX) that are read come to, unpacked. */
   maxUnpackedBytes: 64 * 1_024 * 1_024,
   maxEntries: 10_000,
@@ -48,3 +50,6 @@ export const maxAttempts = waitsMs.length + 1;
 export function waitAfter(attempts: number): number | undefined {
   return waitsMs[attempts - 1];
 }
+
+/** The longest of these waits: what has to be done in the end is tried so often without an end. */
+export const longestWaitMs = Math.max(...waitsMs);

@@ -6,7 +6,7 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { Language } from '../../../entities/clubs/values.ts';
 import type { Claim } from './claims.ts';
-import { indexingRules, waitAfter, type IndexingError } from './indexing.policy.ts';
+import { indexingRules, longestWaitMs, waitAfter, type IndexingError } from './indexing.policy.ts';
 import type { Passage } from './passages.policy.ts';
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 
@@ -19,8 +19,8 @@ export interface Indexed {
 
 /**
  * Puts these passages in the place of those that stand; until the commit those are found. That takes seconds for a large file, so
- * what locks the source's row, which others change, comes at the end. Whoever takes the source away meanwhile waits for its old
- * passages, and one of the two may have to begin again, as `inTransaction` does: it then finds nothing left to do.
+ * what locks the source's row, which others change, comes at the end. Whoever takes the source away meanwhile waits for nothing:
+ * its version is then not wanted any more, and this changes nothing.
  * @throws LeaseLost: the source is gone, somebody else has claimed it, or other content is wanted; then nothing is changed
  */
 export async function recordPassages(db: Database, claim: Claim, indexed: Indexed, now: Date): Promise<void> {
@@ -51,9 +51,9 @@ export async function recordFailure(db: Database, claim: Claim, code: IndexingEr
   await db.transaction((tx) => endClaim(tx, claim, failed, now));
 }
 
-/** A fault of ours: it is tried again after a while, or not any more. @throws LeaseLost */
+/** A fault of ours: it is tried again after a while, or not any more. A removal is tried until it is done. @throws LeaseLost */
 export async function recordFault(db: Database, claim: Claim, now: Date): Promise<void> {
-  const wait = waitAfter(claim.attempt);
+  const wait = waitAfter(claim.attempt) ?? (claim.isRemoved ? longestWaitMs : undefined);
   if (wait === undefined) return recordFailure(db, claim, 'indexing_failed', now);
   const due = new Date(now.getTime() + wait);
   await db.transaction((tx) => endClaim(tx, claim, { status: 'pending', looksAt: due }, now));

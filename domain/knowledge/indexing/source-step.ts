@@ -1,4 +1,4 @@
-/** The step of a source: claim, extract the text, record (ENG-2). */
+/** The step of a source: claim, extract the text, record (ENG-2); or remove what is left of one that has left the index. */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -8,6 +8,7 @@ import { extract, type Extraction, type ThreadRules } from '../extraction/extrac
 import { maxAttempts, type IndexingError } from './indexing.policy.ts';
 import { loadSource, type LoadedSource } from './load.ts';
 import { recordFailure, recordFault, recordPassages } from './record.ts';
+import { removeSource } from './removal.ts';
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 
 export interface IndexingDeps {
@@ -17,10 +18,12 @@ export interface IndexingDeps {
   onFault: (error: unknown) => void;
   onOutcome: (outcome: SourceOutcome) => void;
   /** Where tests stop the process. */
-  failpoint: (name: 'source_claimed' | 'source_read' | 'source_recorded') => Promise<void>;
+  failpoint: (name: SourceFailpoint) => Promise<void>;
   /** Other bounds, for tests. */
   rules?: ThreadRules;
+  removalBatch?: number;
 }
+type SourceFailpoint = 'source_claimed' | 'source_read' | 'source_recorded' | 'source_batch_removed';
 
 /** `gone`: no agent's material names it any more. */
 export type SourceOutcome = 'ready' | 'failed' | 'gone';
@@ -87,6 +90,7 @@ async function workOn(
   tell: (words: string) => void,
   now: Date,
 ): Promise<void> {
+  if (claim.isRemoved) return removeSource(deps, claim, signal, tell);
   // Whoever tried before has died of it each time.
   if (claim.attempt > maxAttempts) return recordFailure(deps.db, claim, 'indexing_failed', now);
   const loaded = await loadSource(deps, claim, signal);

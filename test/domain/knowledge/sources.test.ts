@@ -9,12 +9,20 @@ import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { updateCourse } from '../../../domain/learning/courses/courses.ts';
 import { createLesson, updateLesson } from '../../../domain/learning/courses/lessons.ts';
-import { indexedSourcesOf } from '../../toolkit/assert/sources.ts';
-import { buildAgent } from '../../toolkit/builders/agents.ts';
-import { buildClub } from '../../toolkit/builders/clubs.ts';
+import { citationRows } from '../../toolkit/assert/answers.ts';
+import { indexedSourcesOf, passagesOf, textsOf } from '../../toolkit/assert/sources.ts';
+import { wakesBy } from '../../toolkit/assert/wakes.ts';
+import { buildCharge } from '../../toolkit/builders/questions.ts';
+import { endAnswer } from '../../toolkit/drive/answers.ts';
+import { alterSource, stepSource, whenRead } from '../../toolkit/drive/indexing.ts';
+import { findAnswer } from '../../../domain/agents/conversations/messages.ts';
+import { reindexSource } from '../../../domain/agents/setup/source-list.ts';
+import { retrieve } from '../../../domain/knowledge/retrieval.ts';
+import { buildAgent, buildMaterial } from '../../toolkit/builders/agents.ts';
+import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
 import { buildLesson } from '../../toolkit/builders/courses.ts';
 import { buildMedia } from '../../toolkit/builders/media.ts';
-import { buildPassages } from '../../toolkit/builders/sources.ts';
+import { buildLessonSource, buildPassages, buildSource } from '../../toolkit/builders/sources.ts';
 import { untilWaitingForLocks, withOpenTransaction } from '../../toolkit/drive/races.ts';
 import { recordingEnds } from '../../toolkit/fakes/databases.ts';
 import { changeFile, openIndexedClub } from '../../toolkit/model/source-index.ts';
@@ -100,6 +108,111 @@ describe('the sources of a club’s index', () => {
     expect(await source.query(`SELECT 1 FROM agent_passages WHERE source_id = $1`, [id])).to.have.length(1);
   });
 });
+
+describe('a source that leaves the index', () => {
+  const texts = Array.from({ length: 5 }, (_, place) => `Knot ${place} joins a rope to a rope.`);
+  /** A file in the index, with passages, that an agent answers from. */
+  const indexed = async () => {
+    const { id: clubId } = await buildClub();
+    const [agent, file] = [await buildAgent(clubId), await buildMedia(clubId)];
+    const source = await buildSource(clubId, { mediaId: file.id, passages: texts });
+    await buildMaterial(agent.id, { mediaId: file.id });
+    const { db } = await testDeps();
+    return {
+      source,
+      clubId,
+      agentId: agent.id,
+      files: [file.id],
+      db,
+      takeAway: () => give(clubId, agent.id, {}),
+      find: () => retrieve(db, { clubId, agentId: agent.id, question: 'Which knot?', limit: 8 }),
+    };
+  };
+
+  it('is found and linked no more from its transaction on, and its passages are left to its run', async () => {
+    const { source, clubId, agentId, db, takeAway, find } = await indexed();
+    const asker = { clubId, agentId, studentId: (await buildStudent(clubId)).id };
+    const answerId = await buildCharge(asker, 1n, new Date());
+    await endAnswer(answerId, { citations: [{ citedText: 'one', sourceId: source.id }] });
+    expect(await find()).to.have.length(5);
+    const woken = await wakesBy(clubId, takeAway);
+    expect(woken).to.deep.equal([`source-index/${source.id}`]);
+    expect(await find()).to.deep.equal([]);
+    expect((await findAnswer(db, answerId))?.citations).to.deep.equal([
+      { cited_text: 'one', source_kind: 'lesson', source_title: 'Bends' },
+    ]);
+    const again = await reindexSource({ db }, clubId, agentId, source.id, new Date()).catch((error: unknown) => error);
+    expect(again).to.include({ code: 'not_found' });
+    expect(await textsOf(source)).to.deep.equal(texts);
+    expect(await stepSource(source, { removalBatch: 2 })).to.deep.equal({ done: true, outcome: 'gone' });
+    expect(await passagesOf(source)).to.deep.equal([]);
+    expect(await citationRows(answerId))
+      .to.have.length(1)
+      .and.have.nested.property('[0].sourceId', null);
+  });
+
+  it('leaves the same file free to enter again beside it, and takes nothing of the new source along', async () => {
+    const { source, clubId, agentId, files, takeAway, find } = await indexed();
+    await takeAway();
+    await give(clubId, agentId, { files });
+    const [entered = fail()] = await indexedSourcesOf(clubId);
+    expect(entered.id).not.to.equal(source.id);
+    await buildPassages({ id: entered.id, clubId }, ['Another knot.']);
+    expect((await find()).map(({ sourceId }) => sourceId)).to.deep.equal([entered.id]);
+    await updateAgent({ db: (await testDeps()).db }, clubId, agentId, { status: 'archived' }, new Date());
+    await updateAgent({ db: (await testDeps()).db }, clubId, agentId, { status: 'published' }, new Date());
+    const [third = fail(), ...others] = await indexedSourcesOf(clubId);
+    expect(others).to.deep.equal([]);
+    await buildPassages({ id: third.id, clubId }, ['A third knot.']);
+    for (const { id } of [source, entered]) expect(await stepSource({ id })).to.include({ outcome: 'gone' });
+    expect((await find()).map(({ sourceId }) => sourceId)).to.deep.equal([third.id]);
+  });
+
+  it('goes in batches, and a worker that dies between two of them leaves the rest to the next', async () => {
+    const { source, takeAway } = await indexed();
+    await takeAway();
+    const dies = async (place: string) => {
+      if (place === 'source_batch_removed') throw new Error('the worker dies here');
+    };
+    expect(await stepSource(source, { removalBatch: 2, failpoint: dies })).to.include({ done: false, attempt: 2 });
+    expect(await passagesOf(source)).to.have.length(3);
+    const later = Date.now() + 3_600_000;
+    expect(await stepSource(source, { removalBatch: 2 }, { now: later })).to.include({ outcome: 'gone' });
+    expect(await passagesOf(source)).to.deep.equal([]);
+  });
+
+  it('is removed however often that failed', async () => {
+    const { source, takeAway } = await indexed();
+    await takeAway();
+    await alterSource(source, 'attempts = 1000');
+    const failing = async (place: string) => {
+      if (place === 'source_batch_removed') throw new Error('Postgres is away');
+    };
+    const now = Date.now();
+    const step = await stepSource(source, { failpoint: failing }, { now });
+    expect(step).to.deep.equal({ done: false, at: now + 3_600_000, attempt: 1_002 });
+    const [fault] = await Promise.allSettled([alterSource(source, 'looks_at = NULL')]);
+    expect(fault).to.have.nested.property('reason.message').that.includes('agent_sources_removed');
+    expect(await stepSource(source, {}, { now: now + 3_600_000 })).to.include({ outcome: 'gone' });
+  });
+
+  it('voids an indexing under way: nothing of it is recorded', async () => {
+    const source = await buildLessonSource('Old words.');
+    const { id: agentId } = await buildAgent(source.clubId);
+    await buildMaterial(agentId, { lessonId: source.lessonId ?? '' });
+    const step = await stepSource(
+      source,
+      whenRead(() => give(source.clubId, agentId, {})),
+    );
+    expect(step).to.include({ done: false });
+    expect(await passagesOf(source)).to.deep.equal([]);
+    expect(await stepSource(source)).to.deep.equal({ done: true, outcome: 'gone' });
+  });
+});
+
+function fail(): never {
+  throw new Error('There is one.');
+}
 
 const each = <T>(of: fc.Arbitrary<T>, count: number) => fc.array(of, { minLength: count, maxLength: count });
 /** What all administrators of a world do at the same time: two agents, six lessons, two courses and two files change at once. */

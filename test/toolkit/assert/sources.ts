@@ -18,7 +18,7 @@ export async function indexedSourcesOf(clubId: Id): Promise<IndexedSource[]> {
   const source = await testDatabase();
   return source.query<IndexedSource[]>(
     `SELECT id, coalesce(lesson_id, media_id) AS "itemId", title, status, wanted_version AS "wantedVersion"
-       FROM agent_sources WHERE club_id = $1 ORDER BY 2`,
+       FROM agent_sources WHERE club_id = $1 AND removed_at IS NULL ORDER BY 2`,
     [clubId],
   );
 }

@@ -1,7 +1,8 @@
 /** A club with one record of every kind that a request can name, as rows alone: nothing of it is told, woken or mailed. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { testDatabase } from '../stack/database.ts';
+import { wayOutToken } from '../../../domain/mail/way-out.ts';
+import { testDatabase, testDeps } from '../stack/database.ts';
 import { buildAccessDelivery, buildEnrollment } from './access.ts';
 import { buildAgent } from './agents.ts';
 import { buildClub, buildMember, buildStudent, type TestClub, type TestStudent } from './clubs.ts';
@@ -52,6 +53,10 @@ export interface Records {
   question: Id;
   answer: Id;
   addOn: Id;
+  campaign: Id;
+  suppression: string;
+  /** The student's, out of campaigns. */
+  wayOut: string;
   /** Of points to the student, by hand. */
   award: Id;
 }
@@ -70,16 +75,17 @@ export async function buildFurnishedClub(): Promise<FurnishedClub> {
   const student = await buildStudent(club.id, { email });
   const scene = { clubId: club.id, studentId: student.id, now: new Date() };
   const learning = await furnishLearning(scene);
-  const [people, sales, webhooks, agents] = await Promise.all([
+  const [people, sales, webhooks, agents, mail] = await Promise.all([
     furnishPeople(scene),
     furnishSales(scene, learning.delivery),
     furnishWebhooks(scene),
     furnishAgents(scene),
+    furnishMail(scene),
   ]);
   return {
     ...club,
     student,
-    records: { student: student.id, ...learning, ...people, ...sales, ...webhooks, ...agents },
+    records: { student: student.id, ...learning, ...people, ...sales, ...webhooks, ...agents, ...mail },
   };
 }
 
@@ -133,6 +139,32 @@ async function furnishLearning({ clubId, studentId, now }: Scene) {
     enrollment: enrollment.id,
     comment,
     certificate,
+  };
+}
+
+async function furnishMail({ clubId, studentId, now }: Scene) {
+  const suppressed = randomBytes(32);
+  const source = await testDatabase();
+  await source.query(
+    `INSERT INTO mail_suppressions (club_id, address_key, reason, created_at) VALUES ($1, $2, 'manual', $3)`,
+    [clubId, suppressed, now],
+  );
+  await source.query(
+    `INSERT INTO mail_senders (club_id, from_name, postal_address, allowance_at, updated_at) VALUES ($1, 'Knots', 'Quay 1', $2, $2)`,
+    [clubId, now],
+  );
+  const { vault } = await testDeps();
+  return {
+    campaign: await insert('campaigns', {
+      club_id: clubId,
+      name: 'Spring',
+      content: '{"subject":"Ahoy","blocks":[{"kind":"heading","text":"Ahoy"}]}',
+      audience: '{"match":"all","rules":[]}',
+      created_at: now,
+      updated_at: now,
+    }),
+    suppression: suppressed.toString('hex'),
+    wayOut: wayOutToken(vault, { kind: 'campaigns', studentId }),
   };
 }
 

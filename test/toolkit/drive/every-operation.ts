@@ -34,7 +34,7 @@ export function pathOf(operation: ContractOperation, parameters: PathParameters 
 
 let pointsGiven = 0;
 
-/** Parts of a body that cannot be copied from the contract: an id that the caller chooses, an address of nobody, a name and points that nothing else has, a receiver that needs no name server, a date of these days. */
+/** Parts of a body that cannot be copied from the contract: an id that the caller chooses, an address of nobody, a name and points that nothing else has, a receiver that needs no name server, dates of these days. */
 const fresh: Readonly<Record<string, () => unknown>> = {
   id: () => randomUUID(),
   name: () => `Name ${newId()}`,
@@ -42,6 +42,7 @@ const fresh: Readonly<Record<string, () => unknown>> = {
   email: () => `${newId()}@example.com`,
   url: () => 'https://93.184.216.34/hooks/club',
   external_id: () => newId(),
+  at: () => new Date(Date.now() + 86_400_000).toISOString().slice(0, 16),
   since: () => new Date(Date.now() - 86_400_000).toISOString(),
 };
 

@@ -39,6 +39,10 @@ const inPaths: Readonly<Record<string, RecordName | Record<CallerKind, RecordNam
   'webhook-endpoints/{endpointId}/deliveries/{deliveryId}': 'webhookDelivery',
   'media/{mediaId}': { admin: 'file', student: 'image' },
   'agents/{agentId}': 'agent',
+  'campaigns/{campaignId}': 'campaign',
+  'suppressions/{suppressionId}': 'suppression',
+  'unsubscribe/{token}': 'wayOut',
+  'resubscribe/{token}': 'wayOut',
   'agents/{publicId}': 'agentPublicId',
   'sources/{sourceId}': 'source',
   'conversations/{conversationId}': 'conversation',
@@ -100,9 +104,12 @@ export function placesInQuery({ parameters }: ContractOperation): string[] {
     .map(({ name }) => name);
 }
 
-/** @returns the places of the JSON body that name records; the `id` that a caller chooses for a new record is none */
+/**
+ * @returns the places of the JSON body that name records; the `id` that a caller chooses for a new record is none, and what a
+ * draft names is judged when it is scheduled (test/api/campaigns.test.ts)
+ */
 export function placesInBody(operation: ContractOperation): string[] {
-  return idsInBody(operation).filter((place) => place !== 'id');
+  return idsInBody(operation).filter((place) => place !== 'id' && !/^(?:content|audience)\./.test(place));
 }
 
 /** Whether the caller chooses the id of what it makes. */

@@ -1,0 +1,30 @@
+/** How a club writes to its students, and to whom it does not. */
+import * as leaving from '../../domain/mail/leaving.ts';
+import * as sender from '../../domain/mail/sender.ts';
+import * as suppressions from '../../domain/mail/suppressions.ts';
+import type { Operation } from '../operation.ts';
+import { data, noContent, page } from './answers.ts';
+
+export const getMailSender: Operation<'getMailSender'> = async ({ params, db }) =>
+  data(await sender.findSender(db, params.clubId));
+
+export const setMailSender: Operation<'setMailSender'> = async ({ params, body, deps, now }) =>
+  data(await sender.setSender(deps, params.clubId, body, now));
+
+export const listSuppressions: Operation<'listSuppressions'> = async ({ params, query, deps }) =>
+  page(await suppressions.listSuppressions(deps, params.clubId, query));
+
+export const addSuppression: Operation<'addSuppression'> = async ({ params, body, deps, now }) =>
+  data(await suppressions.addSuppression(deps, params.clubId, body.email, now));
+
+export const removeSuppression: Operation<'removeSuppression'> = async ({ params, deps }) =>
+  noContent(await suppressions.removeSuppression(deps, params.clubId, params.suppressionId));
+
+export const getMailPreference: Operation<'getMailPreference'> = async ({ params, deps }) =>
+  data(await leaving.readPreference(deps, params.clubId, params.token));
+
+export const unsubscribe: Operation<'unsubscribe'> = async ({ params, deps, now }) =>
+  data(await leaving.leave(deps, params.clubId, params.token, now));
+
+export const resubscribe: Operation<'resubscribe'> = async ({ params, deps }) =>
+  data(await leaving.comeBack(deps, params.clubId, params.token));

@@ -1,0 +1,125 @@
+/** Drafts of campaigns: written, changed, copied and thrown away (CAMP-8). */
+import type { RecordOf } from '../../contract/contract.ts';
+import { Campaign } from '../../entities/campaigns/campaign.ts';
+import type { CampaignStatus } from '../../entities/campaigns/values.ts';
+import { DomainError } from '../../platform/core/errors.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import { tidyName } from '../../platform/core/text.policy.ts';
+import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
+import { all, sql } from '../../platform/infra/postgres/sql.ts';
+import { requireFeature } from '../billing/allowances.ts';
+import type { Condition } from '../conditions/conditions.ts';
+import type { DatabaseDeps } from '../deps.ts';
+import type { EmailContent } from '../mail/content/email-content.ts';
+import { campaignColumns, findCampaign, presentCampaign, readCampaign, type CampaignRow } from './records.ts';
+
+type Record = RecordOf<'Campaign'>;
+
+interface CampaignInput {
+  name: string;
+  content?: Partial<EmailContent>;
+  audience?: Condition;
+  /** Minutes of the club's local day; the same minute twice for the whole day. */
+  send_window?: { from: number; to: number };
+}
+
+/** Everybody: a condition without rules. */
+const everybody: Condition = { match: 'all', rules: [] };
+
+/** @returns a page of the club's campaigns, newest first */
+export async function listCampaigns(
+  db: Queries,
+  clubId: Id,
+  filter: PageRequest & { status?: CampaignStatus },
+): Promise<Page<Record>> {
+  const where = all([
+    sql`club_id = ${clubId}`,
+    filter.status === undefined ? undefined : sql`status = ${filter.status}`,
+  ]);
+  const { rows, total } = await listPage<CampaignRow>(db, filter, {
+    columns: campaignColumns as never,
+    from: sql`FROM campaigns WHERE ${where}`,
+    orderBy: sql`created_at DESC, id DESC`,
+  });
+  return { rows: rows.map(presentCampaign), total };
+}
+
+/** @throws DomainError feature_not_in_plan */
+export async function createCampaign(
+  { db }: DatabaseDeps,
+  clubId: Id,
+  input: CampaignInput,
+  now: Date,
+): Promise<Record> {
+  return db.transaction(async (tx) => {
+    await requireFeature(tx, clubId, 'campaigns');
+    return insertDraft(tx, clubId, input, now);
+  });
+}
+
+async function insertDraft(tx: Transaction, clubId: Id, input: CampaignInput, now: Date): Promise<Record> {
+  const id = newId();
+  await tx.manager.insert(Campaign, {
+    id,
+    clubId,
+    name: tidyName(input.name),
+    content: input.content ?? { blocks: [] },
+    audience: input.audience ?? everybody,
+    ...windowOfDay(input.send_window),
+    createdAt: now,
+    updatedAt: now,
+  });
+  return readCampaign(tx, clubId, id);
+}
+
+const windowOfDay = (window: CampaignInput['send_window']) =>
+  window === undefined || window.from === window.to
+    ? { windowFrom: null, windowTo: null }
+    : { windowFrom: window.from, windowTo: window.to };
+
+/** Changes a draft; what is absent stays. @throws DomainError not_found, campaign_not_draft, feature_not_in_plan */
+export async function updateCampaign(
+  { db }: DatabaseDeps,
+  clubId: Id,
+  campaignId: Id,
+  input: Partial<CampaignInput>,
+  now: Date,
+): Promise<Record> {
+  return db.transaction(async (tx) => {
+    await findDraft(tx, clubId, campaignId);
+    await requireFeature(tx, clubId, 'campaigns');
+    const { name, content, audience, send_window: window } = input;
+    await tx.manager.update(Campaign, campaignId, {
+      ...(name !== undefined && { name: tidyName(name) }),
+      ...(content !== undefined && { content }),
+      ...(audience !== undefined && { audience }),
+      ...(window !== undefined && windowOfDay(window)),
+      updatedAt: now,
+    });
+    return readCampaign(tx, clubId, campaignId);
+  });
+}
+
+/** @throws DomainError not_found, campaign_not_draft */
+export async function deleteCampaign({ db }: DatabaseDeps, clubId: Id, campaignId: Id): Promise<void> {
+  await db.transaction(async (tx) => {
+    await findDraft(tx, clubId, campaignId);
+    await tx.manager.delete(Campaign, campaignId);
+  });
+}
+
+/** A new draft with the same e-mail, audience and window. @throws DomainError not_found, feature_not_in_plan */
+export async function duplicateCampaign({ db }: DatabaseDeps, clubId: Id, campaignId: Id, now: Date): Promise<Record> {
+  return db.transaction(async (tx) => {
+    const { name, content, audience, send_window: window } = await readCampaign(tx, clubId, campaignId);
+    await requireFeature(tx, clubId, 'campaigns');
+    return insertDraft(tx, clubId, { name, content, audience, ...(window && { send_window: window }) }, now);
+  });
+}
+
+async function findDraft(tx: Transaction, clubId: Id, campaignId: Id): Promise<CampaignRow> {
+  const campaign = await findCampaign(tx, clubId, campaignId, 'FOR NO KEY UPDATE');
+  if (campaign.status === 'draft') return campaign;
+  throw new DomainError('campaign_not_draft', 'The campaign is not a draft any more, so it cannot be changed.');
+}

@@ -1,0 +1,45 @@
+/** Copies of the images of an e-mail that everybody may fetch: sending it is the choice to publish them (CAMP-10). */
+import { Readable } from 'node:stream';
+import { Media } from '../../entities/media/media.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { shrinkImage } from '../../platform/infra/images/shrink.ts';
+import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
+import type { Vault } from '../../platform/infra/vault.ts';
+
+export interface ImageDeps {
+  db: Queries;
+  vault: Vault;
+  /** Files that only signed addresses open. */
+  storage: Pick<ObjectStore, 'read'>;
+  /** Files that everybody may read. */
+  publicStorage: Pick<ObjectStore, 'put'>;
+  /** Where the public files are, without a slash at the end. */
+  publicFilesUrl: string;
+}
+
+/**
+ * Publishes copies under names that nobody can guess. Repeating it writes the same copies to the same places.
+ * @param cause the campaign that is frozen, or the version that is published
+ * @returns their addresses, in the order of the ids; undefined where one is gone or cannot be read
+ */
+export async function publishImages(
+  deps: ImageDeps,
+  cause: Id,
+  clubId: Id,
+  mediaIds: readonly Id[],
+): Promise<string[] | undefined> {
+  const urls: string[] = [];
+  for (const mediaId of mediaIds) {
+    const media = await deps.db.manager.findOneBy(Media, { id: mediaId, clubId, status: 'ready' });
+    if (!media?.objectKey) return undefined;
+    const original = await deps.storage.read(media.objectKey, 0, Number(media.sizeBytes));
+    const small = original && (await shrinkImage(original));
+    if (!small) return undefined;
+    const name = deps.vault.derive(`mail image:${cause}:${mediaId}`).toString('hex');
+    const key = `mail/${name}.${small.type === 'image/png' ? 'png' : 'jpg'}`;
+    await deps.publicStorage.put(key, small.type, Readable.from([small.bytes]));
+    urls.push(`${deps.publicFilesUrl}/${key}`);
+  }
+  return urls;
+}

@@ -1,0 +1,246 @@
+/**
+ * One page of a campaign's mails: each is claimed in a commit of its own, immediately before it is handed over, and recorded after.
+ * None is sent twice by itself (CAMP-6, CAMP-9).
+ */
+import type { Campaign } from '../../entities/campaigns/campaign.ts';
+import { MailSender } from '../../entities/mail/mail-sender.ts';
+import type { Mail } from '../../entities/mail/mail.ts';
+import { Club } from '../../entities/clubs/club.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { addressKeyOf } from '../../platform/infra/address-keys.ts';
+import type { Database } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
+import type { HandedMessage, HandOver, SmtpHandOver } from '../../platform/infra/smtp-hand-over.ts';
+import type { Vault } from '../../platform/infra/vault.ts';
+import { meets, type Condition } from '../conditions/conditions.ts';
+import type { CompiledEmail } from '../mail/content/compile.ts';
+import { renderEmail } from '../mail/content/render.ts';
+import { outcomeOf, type Outcome } from '../mail/recipients.policy.ts';
+import { wayOutToken } from '../mail/way-out.ts';
+import type { ImageDeps } from './images.ts';
+import { findCampaign } from './records.ts';
+import { pause } from './states.ts';
+
+export interface SendingDeps {
+  db: Database;
+  vault: Vault;
+  /** The mail server: a mail is claimed only once a connection is idle, so that none waits while its lease runs. */
+  smtp: Pick<SmtpHandOver, 'connections' | 'onConnection' | 'handOver'>;
+  /** The images of e-mails are published from here. */
+  images: Omit<ImageDeps, 'db' | 'vault'>;
+  /** The platform's own address, from which clubs without a domain of their own write. */
+  fromAddress: string;
+  /** Where callers reach the API, without a slash at the end. */
+  publicUrl: string;
+  onOutcome: (status: Outcome['status']) => void;
+  /** Where tests end the process: `mail_claimed`, `mail_handed_over`, `mail_recorded`. */
+  failpoint: (name: string) => Promise<void>;
+}
+
+/** Longer than the SMTP client's limit for a message (60 s), so that a living sender never loses its lease. */
+const leaseSeconds = 90;
+/** A mail server that refuses so many in a row is not asked on. */
+const refusalsBeforePause = 20;
+
+interface Claimed extends Pick<Mail, 'id' | 'studentId' | 'fence' | 'attemptCount'> {
+  name: string;
+  email: string;
+  confirmed: boolean;
+}
+
+interface Candidate {
+  id: Id;
+  email: string | null;
+}
+
+/** Everything of the campaign and its club that each of its mails needs. */
+interface Scene {
+  campaign: Campaign;
+  compiled: CompiledEmail;
+  clubName: string;
+  sender: MailSender;
+}
+
+/**
+ * Sends up to `most` mails that are due, on all connections at once.
+ * @returns how many were handed over
+ */
+export async function sendPage(deps: SendingDeps, campaign: Campaign, most: number, now: Date): Promise<number> {
+  const { db } = deps;
+  await leaveOutIneligible(deps, campaign, most, now);
+  const waiting = await db.rows<Candidate>(sql`SELECT mail.id, student.email
+    FROM mails mail JOIN students student ON student.id = mail.student_id
+   WHERE mail.campaign_id = ${campaign.id} AND mail.status = 'pending' AND mail.next_attempt_at <= ${now}
+   ORDER BY mail.next_attempt_at, mail.seq LIMIT ${most}`);
+  const scene: Scene = {
+    campaign,
+    compiled: campaign.compiled as CompiledEmail,
+    clubName: (await db.manager.findOneByOrFail(Club, { id: campaign.clubId })).name,
+    sender: await db.manager.findOneByOrFail(MailSender, { clubId: campaign.clubId }),
+  };
+  let handedOver = 0;
+  let goesOn = true;
+  const sendOne = async (candidate: Candidate) => {
+    const claimed = await claim(deps, candidate, now);
+    if (claimed === 'stopped') goesOn = false;
+    if (typeof claimed !== 'object') return;
+    handedOver += 1;
+    await deps.failpoint('mail_claimed');
+    const answer = await deps.smtp.handOver(messageTo(deps, scene, claimed));
+    await deps.failpoint('mail_handed_over');
+    if (!(await record(deps, scene, claimed, answer, now))) goesOn = false;
+    await deps.failpoint('mail_recorded');
+  };
+  const oneAfterAnother = async () => {
+    for (let next = waiting.shift(); next && goesOn; next = waiting.shift()) {
+      const candidate = next;
+      await deps.smtp.onConnection(() => sendOne(candidate));
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(deps.smtp.connections, waiting.length) }, oneAfterAnother));
+  return handedOver;
+}
+
+/** Holds the page against the audience again: who is not in it any more is skipped. Nobody joins. */
+async function leaveOutIneligible({ db }: SendingDeps, campaign: Campaign, most: number, now: Date): Promise<void> {
+  await db.run(sql`UPDATE mails SET status = 'skipped', skip_reason = 'no_longer_eligible'
+    WHERE status = 'pending' AND id IN (
+      SELECT mail.id FROM mails mail
+       WHERE mail.campaign_id = ${campaign.id} AND mail.status = 'pending' AND mail.next_attempt_at <= ${now}
+       ORDER BY mail.next_attempt_at, mail.seq LIMIT ${most})
+      AND NOT ${meets(campaign.audience as Condition, { student: sql`mails.student_id`, now })}`);
+}
+
+/**
+ * Claims one mail, if all still wants it: the campaign, the student, the address.
+ * @returns the claimed mail; `stopped` where the campaign does not go on; `passed` where this mail is skipped or was claimed by another
+ */
+async function claim(
+  { db, vault }: SendingDeps,
+  { id, email }: Candidate,
+  now: Date,
+): Promise<Claimed | 'stopped' | 'passed'> {
+  const key = email === null ? null : addressKeyOf(vault, email);
+  const row = await db.one<Claimed & { status: Mail['status']; goesOn: boolean }>(sql`
+    WITH wanted AS (
+      SELECT mail.id, mail.student_id, student.name, student.email, student.verified_at IS NOT NULL AS confirmed, campaign.status = 'sending' AS goes_on,
+             CASE WHEN student.removed_at IS NOT NULL THEN 'student_removed'
+                  WHEN suppression.reason = 'bounce' THEN 'bounced'
+                  WHEN suppression.reason = 'complaint' THEN 'complained'
+                  WHEN suppression.reason IS NOT NULL THEN 'suppressed'
+                  WHEN suppression.left_campaigns_at IS NOT NULL THEN 'unsubscribed'
+                  WHEN EXISTS (SELECT FROM mails other WHERE other.campaign_id = mail.campaign_id AND other.address_key = ${key} AND other.id <> mail.id)
+                  THEN 'no_longer_eligible' END AS skip_reason
+        FROM mails mail
+        JOIN students student ON student.id = mail.student_id
+        JOIN campaigns campaign ON campaign.id = mail.campaign_id
+        LEFT JOIN mail_suppressions suppression ON suppression.club_id = mail.club_id AND suppression.address_key = ${key}
+       WHERE mail.id = ${id} AND mail.status = 'pending' AND mail.next_attempt_at <= ${now}
+         AND student.email IS NOT DISTINCT FROM ${email}
+         FOR NO KEY UPDATE OF mail SKIP LOCKED),
+    claimed AS (
+      UPDATE mails SET status = CASE WHEN wanted.skip_reason IS NULL THEN 'sending' ELSE 'skipped' END, skip_reason = wanted.skip_reason,
+             fence = fence + 1, attempt_count = attempt_count + 1, address_key = CASE WHEN wanted.skip_reason IS NULL THEN ${key}::bytea ELSE address_key END,
+             student_email = coalesce(wanted.email, student_email), lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
+        FROM wanted WHERE mails.id = wanted.id AND wanted.goes_on
+   RETURNING mails.id, mails.fence, mails.attempt_count, mails.status)
+    SELECT wanted.id, wanted.student_id AS "studentId", claimed.fence, claimed.attempt_count AS "attemptCount", claimed.status, wanted.name, wanted.email, wanted.confirmed,
+           wanted.goes_on AS "goesOn"
+      FROM wanted LEFT JOIN claimed ON claimed.id = wanted.id`);
+  if (!row) return 'passed';
+  if (!row.goesOn) return 'stopped';
+  return row.status === 'sending' ? row : 'passed';
+}
+
+function messageTo(
+  { vault, fromAddress, publicUrl }: SendingDeps,
+  { campaign, compiled, clubName, sender }: Scene,
+  to: Claimed,
+): HandedMessage {
+  const leave = `${publicUrl}/v1/clubs/${campaign.clubId}/classroom/mail/unsubscribe/${wayOutToken(vault, { kind: 'campaigns', studentId: to.studentId })}`;
+  const domain = fromAddress.slice(fromAddress.indexOf('@') + 1);
+  const { reply_to: ownReplyTo } = campaign.content as { reply_to?: string };
+  const replyTo = ownReplyTo ?? sender.replyTo;
+  return {
+    ...renderEmail(compiled, {
+      values: {
+        club_name: clubName,
+        ...(to.confirmed && {
+          student_name: to.name,
+          student_first_name: to.name.split(' ')[0] ?? '',
+          student_email: to.email,
+        }),
+      },
+      linkUrl: (link) => compiled.links[link] ?? '',
+      imageUrl: (image) => compiled.images[image] ?? '',
+      unsubscribeUrl: leave,
+    }),
+    envelopeFrom: fromAddress,
+    from: { name: sender.fromName, address: fromAddress },
+    to: to.email,
+    ...(replyTo !== null && { replyTo }),
+    // The same for every attempt, so that a mailbox can tell a repetition.
+    messageId: `<${to.id}@${domain}>`,
+    headers: {
+      'List-Id': `<campaigns.${campaign.clubId}.${domain}>`,
+      'List-Unsubscribe': `<${leave}>`,
+      'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+      'Feedback-ID': `${campaign.id}:${campaign.clubId}:campaign:club-learning`,
+      Precedence: 'bulk',
+    },
+  };
+}
+
+/** Writes what became of a mail; a removed student's address stays out of it. @returns whether the campaign goes on */
+async function record(
+  { db, onOutcome }: SendingDeps,
+  { campaign }: Scene,
+  { id, fence, attemptCount }: Claimed,
+  answer: HandOver,
+  now: Date,
+): Promise<boolean> {
+  const outcome = outcomeOf(answer, attemptCount);
+  const mine = sql`id = ${id} AND fence = ${fence} AND status = 'sending'`;
+  // A removed student's row has no address any more, and must not get one back by a server's words.
+  const error = (text: string) =>
+    sql`lease_until = NULL, last_error = CASE WHEN student_email = '' THEN NULL ELSE ${text}::text END`;
+  if (outcome.status === 'sent')
+    await db.run(
+      sql`UPDATE mails SET status = 'sent', sent_at = ${now}, lease_until = NULL, last_error = NULL WHERE ${mine}`,
+    );
+  else if (outcome.status === 'failed')
+    await db.run(sql`UPDATE mails SET status = 'failed', ${error(outcome.lastError)} WHERE ${mine}`);
+  else {
+    const again = new Date(now.getTime() + outcome.waitMs);
+    await db.transaction(async (tx) => {
+      // Locked: a cancellation skips what is pending, and would miss a mail that comes back while it is under way.
+      const current = await findCampaign(tx, campaign.clubId, campaign.id, 'FOR SHARE');
+      const skipped =
+        current.status === 'canceled' ? sql`status = 'skipped', skip_reason = 'canceled'` : sql`status = 'pending'`;
+      await tx.run(
+        sql`UPDATE mails SET ${skipped}, next_attempt_at = ${again}, ${error(outcome.lastError)} WHERE ${mine}`,
+      );
+    });
+  }
+  onOutcome(outcome.status);
+  if (answer.kind === 'accepted') return countRefusals({ db }, campaign, 0, now);
+  return answer.kind === 'refused' ? countRefusals({ db }, campaign, 1, now) : true;
+}
+
+/** Counts refusals in a row; too many pause the campaign. A run of successes writes nothing. */
+async function countRefusals(
+  { db }: Pick<SendingDeps, 'db'>,
+  campaign: Campaign,
+  more: 0 | 1,
+  now: Date,
+): Promise<boolean> {
+  const counted = await db.one<{ refusals: number }>(sql`UPDATE campaigns
+      SET refusals = CASE WHEN ${more}::int = 0 THEN 0 ELSE refusals + 1 END
+    WHERE id = ${campaign.id} AND (${more}::int = 1 OR refusals > 0) RETURNING refusals`);
+  if (!counted || counted.refusals < refusalsBeforePause) return true;
+  await db.transaction(async (tx) => {
+    const current = await findCampaign(tx, campaign.clubId, campaign.id, 'FOR NO KEY UPDATE');
+    if (current.status === 'sending') await pause(tx, current, 'provider', now);
+  });
+  return false;
+}

@@ -1,0 +1,143 @@
+/** What administrators do with a campaign: schedule, take back, pause, go on, cancel, try again (CAMP-8). */
+import type { RecordOf } from '../../contract/contract.ts';
+import { Campaign } from '../../entities/campaigns/campaign.ts';
+import type { CampaignStatus, PauseReason } from '../../entities/campaigns/values.ts';
+import { Club } from '../../entities/clubs/club.ts';
+import { DomainError } from '../../platform/core/errors.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { instantOf } from '../../platform/core/local-time.ts';
+import { wake } from '../../platform/engine/wakes.ts';
+import type { Transaction } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
+import { requireFeature } from '../billing/allowances.ts';
+import type { DatabaseDeps } from '../deps.ts';
+import { outcomeUnknown } from '../mail/recipients.policy.ts';
+import { problemsOf } from './checks.ts';
+import { findCampaign, readCampaign, type CampaignRow } from './records.ts';
+
+type Record = RecordOf<'Campaign'>;
+
+/**
+ * @param at the club's local time; at once where absent
+ * @throws DomainError not_found, campaign_not_draft, feature_not_in_plan, invalid_request (problems, or a time that is past or that does not exist)
+ */
+export async function scheduleCampaign(
+  { db }: DatabaseDeps,
+  clubId: Id,
+  campaignId: Id,
+  at: string | undefined,
+  now: Date,
+): Promise<Record> {
+  return db.transaction(async (tx) => {
+    const campaign = await findCampaign(tx, clubId, campaignId, 'FOR NO KEY UPDATE');
+    if (campaign.status !== 'draft')
+      throw new DomainError('campaign_not_draft', 'Only a draft can be scheduled; this campaign was scheduled before.');
+    await requireFeature(tx, clubId, 'campaigns');
+    const [problem] = await problemsOf(tx, campaign);
+    if (problem)
+      throw new DomainError(
+        'invalid_request',
+        `The campaign has problems, listed under \`problems\`: ${problem.path}: ${problem.message}`,
+      );
+    const scheduledAt = at === undefined ? now : await instantInClub(tx, clubId, at, now);
+    return move(tx, campaign, { status: 'scheduled', scheduledAt, looksAt: scheduledAt }, now);
+  });
+}
+
+async function instantInClub(tx: Transaction, clubId: Id, at: string, now: Date): Promise<Date> {
+  const { timeZone } = await tx.manager.findOneByOrFail(Club, { id: clubId });
+  const invalid = (why: string) => new DomainError('invalid_request', `\`at\` ${why} in ${timeZone}.`);
+  let instant: Date | undefined;
+  try {
+    instant = instantOf(at, timeZone);
+  } catch {
+    throw invalid('is no time');
+  }
+  if (instant === undefined) throw invalid('does not exist: clocks are set forward over it');
+  if (instant < now) throw invalid('is past');
+  return instant;
+}
+
+/** @throws DomainError not_found, campaign_state */
+export async function unscheduleCampaign(deps: DatabaseDeps, clubId: Id, campaignId: Id, now: Date): Promise<Record> {
+  return change(deps, clubId, campaignId, ['scheduled'], async (tx, campaign) =>
+    move(tx, campaign, { status: 'draft', scheduledAt: null, looksAt: null }, now),
+  );
+}
+
+/** @throws DomainError not_found, campaign_state */
+export async function pauseCampaign(deps: DatabaseDeps, clubId: Id, campaignId: Id, now: Date): Promise<Record> {
+  return change(deps, clubId, campaignId, ['scheduled', 'sending'], async (tx, campaign) =>
+    pause(tx, campaign, 'by_hand', now),
+  );
+}
+
+/** Stops a campaign: no recipient is claimed after the commit. */
+export function pause(tx: Transaction, campaign: CampaignRow, pauseReason: PauseReason, now: Date): Promise<Record> {
+  return move(tx, campaign, { status: 'paused', pauseReason, looksAt: null }, now);
+}
+
+/** Goes on where it was paused: before its recipients were frozen, by beginning at once. @throws DomainError not_found, campaign_state, feature_not_in_plan */
+export async function resumeCampaign(deps: DatabaseDeps, clubId: Id, campaignId: Id, now: Date): Promise<Record> {
+  return change(deps, clubId, campaignId, ['paused'], async (tx, campaign) => {
+    await requireFeature(tx, clubId, 'campaigns');
+    const resumed = { pauseReason: null, refusals: 0, looksAt: now };
+    if (campaign.frozenAt !== null) return move(tx, campaign, { ...resumed, status: 'sending' }, now);
+    return move(tx, campaign, { ...resumed, status: 'scheduled', scheduledAt: now }, now);
+  });
+}
+
+/** Ends it: recipients that were not claimed yet are skipped. @throws DomainError not_found, campaign_state */
+export async function cancelCampaign(deps: DatabaseDeps, clubId: Id, campaignId: Id, now: Date): Promise<Record> {
+  return change(deps, clubId, campaignId, ['scheduled', 'sending', 'paused'], async (tx, campaign) => {
+    await tx.run(sql`UPDATE mails SET status = 'skipped', skip_reason = 'canceled'
+      WHERE campaign_id = ${campaignId} AND status = 'pending'`);
+    return move(tx, campaign, { status: 'canceled', pauseReason: null, looksAt: null, endedAt: now }, now);
+  });
+}
+
+/**
+ * Makes failed recipients pending again; those whose mail may have arrived only where duplicates are accepted.
+ * @throws DomainError not_found, campaign_state, feature_not_in_plan
+ */
+export async function retryCampaign(
+  deps: DatabaseDeps,
+  clubId: Id,
+  campaignId: Id,
+  { acceptDuplicates }: { acceptDuplicates: boolean },
+  now: Date,
+): Promise<Record> {
+  return change(deps, clubId, campaignId, ['sending', 'sent'], async (tx, campaign) => {
+    await requireFeature(tx, clubId, 'campaigns');
+    await tx.run(sql`UPDATE mails SET status = 'pending', last_error = NULL, attempt_count = 0, next_attempt_at = ${now}
+      WHERE campaign_id = ${campaignId} AND status = 'failed' AND (${acceptDuplicates} OR last_error IS DISTINCT FROM ${outcomeUnknown})`);
+    return move(tx, campaign, { status: 'sending', refusals: 0, looksAt: now, endedAt: null }, now);
+  });
+}
+
+async function change(
+  { db }: DatabaseDeps,
+  clubId: Id,
+  campaignId: Id,
+  from: readonly CampaignStatus[],
+  work: (tx: Transaction, campaign: CampaignRow) => Promise<Record>,
+): Promise<Record> {
+  return db.transaction(async (tx) => {
+    const campaign = await findCampaign(tx, clubId, campaignId, 'FOR NO KEY UPDATE');
+    if (!from.includes(campaign.status))
+      throw new DomainError('campaign_state', `A campaign that is ${campaign.status} does not allow this.`);
+    return work(tx, campaign);
+  });
+}
+
+/** Writes a campaign's new state, and wakes its run: whatever it waits for may be over. The caller has locked the row. */
+async function move(
+  tx: Transaction,
+  { id, clubId }: CampaignRow,
+  to: Partial<Pick<Campaign, 'status' | 'pauseReason' | 'scheduledAt' | 'looksAt' | 'endedAt' | 'refusals'>>,
+  now: Date,
+): Promise<Record> {
+  await tx.manager.update(Campaign, id, { ...to, updatedAt: now });
+  await wake(tx, 'campaignRun', [{ id, clubId }], now);
+  return readCampaign(tx, clubId, id);
+}

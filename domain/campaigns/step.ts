@@ -1,0 +1,184 @@
+/** The step of `campaign-run/<id>`: begin at the time, freeze the recipients, then a page of mails after another (CAMP-8, CAMP-9). */
+import { Campaign } from '../../entities/campaigns/campaign.ts';
+import type { CampaignStatus, PauseReason } from '../../entities/campaigns/values.ts';
+import { Club } from '../../entities/clubs/club.ts';
+import { MailSender } from '../../entities/mail/mail-sender.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { nextOpening } from '../../platform/core/local-time.ts';
+import type { Transaction } from '../../platform/infra/postgres/database.ts';
+import { countListed } from '../../platform/infra/postgres/lists/counts.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
+import { DomainError } from '../../platform/core/errors.ts';
+import { requireFeature } from '../billing/allowances.ts';
+import { returnAllowance, takeAllowance } from '../mail/allowance.ts';
+import { compileEmail, type CompiledEmail } from '../mail/content/compile.ts';
+import type { EmailContent } from '../mail/content/email-content.ts';
+import { outcomeUnknown } from '../mail/recipients.policy.ts';
+import { audienceOf, problemsOf } from './checks.ts';
+import { publishImages } from './images.ts';
+import { findCampaign, type CampaignRow } from './records.ts';
+import { sendPage, type SendingDeps } from './sending.ts';
+import { pause } from './states.ts';
+
+export type CampaignStep =
+  | { done: true; outcome: 'sent' | 'canceled' | 'draft' }
+  | {
+      done: false;
+      at?: number;
+      status: CampaignStatus;
+      waitingFor: 'start' | 'resume' | 'window' | 'rate' | 'retries' | 'page';
+      settled: number;
+      recipients: number;
+    };
+
+/** Mails that one activity takes on at most: it ends soon enough for a pause, a deploy and the operator who looks. */
+const pageSize = 200;
+/** A start that was missed by more is left to people: the news may be old by then. */
+const missedStartMs = 24 * 3_600_000;
+/** A paused campaign is woken by who resumes it; its run looks again now and then all the same. */
+const pausedLooksMs = 7 * 24 * 3_600_000;
+
+/** @param now Unix milliseconds */
+export async function stepCampaign(deps: SendingDeps, campaignId: Id, now: number): Promise<CampaignStep> {
+  const { db } = deps;
+  const at = new Date(now);
+  const campaign = await db.manager.findOneBy(Campaign, { id: campaignId });
+  if (!campaign) return { done: true, outcome: 'draft' }; // deleted as a draft
+  const waiting = (waitingFor: Extract<CampaignStep, { done: false }>['waitingFor'], until?: number): CampaignStep => ({
+    done: false,
+    ...(until !== undefined && { at: until }),
+    status: campaign.status,
+    waitingFor,
+    settled: 0,
+    recipients: campaign.recipients,
+  });
+  switch (campaign.status) {
+    case 'draft':
+    case 'sent':
+    case 'canceled':
+      return { done: true, outcome: campaign.status };
+    case 'paused':
+      return waiting('resume', now + pausedLooksMs);
+    case 'scheduled': {
+      const start = campaign.scheduledAt?.getTime() ?? now;
+      if (now < start) return waiting('start', start);
+      await begin(deps, campaign, at);
+      return waiting('page');
+    }
+    case 'sending':
+      return send(deps, campaign, at);
+  }
+}
+
+/**
+ * Compiles the e-mail and publishes its images, then freezes the recipients in one transaction: whoever comes later does not join.
+ * A campaign that is scheduled does not change, so what was compiled before the transaction is what it sends.
+ */
+async function begin(deps: SendingDeps, { id, clubId, content }: Campaign, now: Date): Promise<void> {
+  const { db } = deps;
+  const compiled = await compileFor(deps, { id, clubId, content: content as EmailContent });
+  await db.transaction(async (tx) => {
+    const campaign = await findCampaign(tx, clubId, id, 'FOR NO KEY UPDATE');
+    if (campaign.status !== 'scheduled') return;
+    const reason = await reasonNotToBegin(tx, campaign, now);
+    if (reason !== undefined || compiled === undefined)
+      return void (await pause(tx, campaign, reason ?? 'problems', now));
+    await tx.run(sql`
+      WITH frozen AS (
+        INSERT INTO mails (id, club_id, campaign_id, student_id, student_name, student_email, next_attempt_at, created_at)
+        SELECT gen_random_uuid(), ${clubId}, ${id}, student.id, student.name, student.email, ${now}, ${now}
+          FROM (${audienceOf(clubId, campaign.audience, now)}) AS audience JOIN students student ON student.id = audience.student
+         WHERE audience.left_out IS NULL ORDER BY student.created_at, student.id
+        RETURNING 1)
+      UPDATE campaigns SET status = 'sending', compiled = ${JSON.stringify(compiled)}, frozen_at = ${now}, looks_at = ${now},
+             recipients = (SELECT count(*) FROM frozen), updated_at = ${now}
+       WHERE id = ${id}`);
+  });
+}
+
+/** @returns undefined where the campaign has got a problem since it was scheduled */
+async function compileFor(
+  deps: SendingDeps,
+  { id, clubId, content }: { id: Id; clubId: Id; content: EmailContent },
+): Promise<CompiledEmail | undefined> {
+  const sender = await deps.db.manager.findOneBy(MailSender, { clubId });
+  if (!sender) return undefined;
+  const compiled = await compileEmail(content, { clubName: sender.fromName, postalAddress: sender.postalAddress });
+  const images = await publishImages({ ...deps, ...deps.images }, id, clubId, compiled.images);
+  return images && { ...compiled, images };
+}
+
+async function reasonNotToBegin(tx: Transaction, campaign: CampaignRow, now: Date): Promise<PauseReason | undefined> {
+  if (campaign.scheduledAt !== null && now.getTime() - campaign.scheduledAt.getTime() > missedStartMs)
+    return 'missed_start';
+  try {
+    await requireFeature(tx, campaign.clubId, 'campaigns');
+  } catch (error) {
+    if (error instanceof DomainError) return 'plan';
+    throw error;
+  }
+  return (await problemsOf(tx, campaign)).length > 0 ? 'problems' : undefined;
+}
+
+async function send(deps: SendingDeps, campaign: Campaign, now: Date): Promise<CampaignStep> {
+  const { db } = deps;
+  await giveUpAbandoned(deps, campaign.id);
+  const due = await db.one<{ due: number }>(sql`SELECT count(*)::int AS due FROM (
+    SELECT FROM mails WHERE campaign_id = ${campaign.id} AND status = 'pending' AND next_attempt_at <= ${now} LIMIT ${pageSize}) AS page`);
+  if (due && due.due > 0) {
+    const opens = await windowOpens(deps, campaign, now);
+    if (opens > now) return rest(deps, campaign, 'window', opens);
+    const { granted, nextInMs } = await takeAllowance(db, campaign.clubId, due.due, now);
+    if (granted === 0) return rest(deps, campaign, 'rate', new Date(now.getTime() + Math.max(1_000, nextInMs)));
+    const taken = await sendPage(deps, campaign, granted, now);
+    await returnAllowance(db, campaign.clubId, granted - taken);
+    return rest(deps, campaign, 'page', now);
+  }
+  return finishOrWait(deps, campaign, now);
+}
+
+async function windowOpens({ db }: SendingDeps, { clubId, windowFrom, windowTo }: Campaign, now: Date): Promise<Date> {
+  if (windowFrom === null || windowTo === null) return now;
+  const { timeZone } = await db.manager.findOneByOrFail(Club, { id: clubId });
+  return nextOpening({ from: windowFrom, to: windowTo }, timeZone, now);
+}
+
+/** A mail whose lease is over was claimed by a worker that is gone: it may have arrived. */
+async function giveUpAbandoned({ db }: SendingDeps, campaignId: Id): Promise<void> {
+  await db.run(sql`UPDATE mails SET status = 'failed', last_error = ${outcomeUnknown}, lease_until = NULL
+    WHERE campaign_id = ${campaignId} AND status = 'sending' AND lease_until < clock_timestamp()`);
+}
+
+/** Nothing is due: ends the campaign, or waits for the next attempt or for a lease that is still held. */
+async function finishOrWait(deps: SendingDeps, campaign: Campaign, now: Date): Promise<CampaignStep> {
+  const { db } = deps;
+  const left = await db.one<{ next: Date | null; leased: Date | null }>(sql`SELECT
+      (SELECT min(next_attempt_at) FROM mails WHERE campaign_id = ${campaign.id} AND status = 'pending') AS next,
+      (SELECT min(lease_until) FROM mails WHERE campaign_id = ${campaign.id} AND status = 'sending') AS leased`);
+  if (left?.next) return rest(deps, campaign, 'retries', left.next);
+  if (left?.leased) return rest(deps, campaign, 'retries', new Date(Math.max(left.leased.getTime(), now.getTime())));
+  const ended = await db.run(sql`UPDATE campaigns SET status = 'sent', ended_at = ${now}, looks_at = NULL
+    WHERE id = ${campaign.id} AND status = 'sending'
+      AND NOT EXISTS (SELECT FROM mails WHERE campaign_id = ${campaign.id} AND status IN ('pending', 'sending'))`);
+  return ended === 1 ? { done: true, outcome: 'sent' } : rest(deps, campaign, 'page', now);
+}
+
+/** Says when there is more to do, in the row too: if the run is lost, the sweeper finds it by that. */
+async function rest(
+  { db }: SendingDeps,
+  { id, clubId, recipients }: Campaign,
+  waitingFor: 'window' | 'rate' | 'retries' | 'page',
+  at: Date,
+): Promise<CampaignStep> {
+  const row = await db.one<{ status: CampaignStatus }>(sql`UPDATE campaigns
+    SET looks_at = CASE WHEN status = 'sending' THEN ${at}::timestamptz END WHERE id = ${id} RETURNING status`);
+  const open = await countListed(db, { list: 'mails_open', clubId, subjectId: id });
+  return {
+    done: false,
+    ...(waitingFor !== 'page' && { at: at.getTime() }),
+    status: row?.status ?? 'sending',
+    waitingFor,
+    settled: recipients - open,
+    recipients,
+  };
+}

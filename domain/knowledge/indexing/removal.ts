@@ -1,0 +1,46 @@
+/**
+ * Removing a source that has left the index (ANS-7): its passages can be many, and their triggers count each word, so they go in batches.
+ * From its removal on nobody finds them, and nothing of them is linked; a process that dies leaves the rest to the next attempt.
+ */
+import { LeaseLost } from '../../../platform/engine/lease.ts';
+import type { Database } from '../../../platform/infra/postgres/database.ts';
+import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
+import type { Claim } from './claims.ts';
+import { indexingRules } from './indexing.policy.ts';
+
+interface RemovalDeps {
+  db: Database;
+  failpoint: (name: 'source_batch_removed') => Promise<void>;
+  /** Another one, for tests. */
+  removalBatch?: number;
+}
+
+/** @throws LeaseLost; the signal's reason, with what is left for the next attempt */
+export async function removeSource(
+  { db, failpoint, removalBatch: batch = indexingRules.removedAStatement }: RemovalDeps,
+  { sourceId, fence }: Claim,
+  signal: AbortSignal,
+  tell: (words: string) => void,
+): Promise<void> {
+  let gone = 0;
+  const inBatches = async (statement: Sql) => {
+    for (let count = batch; count === batch;) {
+      signal.throwIfAborted();
+      count = await db.run(statement);
+      gone += count;
+      tell(`${gone} passages and citations removed`);
+      await failpoint('source_batch_removed');
+    }
+  };
+  await inBatches(sql`
+    DELETE FROM agent_passages
+     WHERE id = ANY (ARRAY(SELECT id FROM agent_passages WHERE source_id = ${sourceId} LIMIT ${batch}))`);
+  await inBatches(sql`
+    UPDATE agent_citations citation SET source_id = NULL
+      FROM (SELECT answer_id, position FROM agent_citations WHERE source_id = ${sourceId} LIMIT ${batch}) AS cited
+     WHERE citation.answer_id = cited.answer_id AND citation.position = cited.position`);
+  const removed = await db.run(
+    sql`DELETE FROM agent_sources WHERE id = ${sourceId} AND fence = ${fence} AND removed_at IS NOT NULL`,
+  );
+  if (removed === 0) throw new LeaseLost();
+}

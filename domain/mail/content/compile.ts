@@ -1,0 +1,253 @@
+/**
+ * Turns an e-mail's content into HTML and plain text, once for all recipients. What differs between them stays a slot, because
+ * the compiler of MJML rearranges what stands in double braces.
+ */
+import { escapeHtml } from '../../../platform/core/text.policy.ts';
+import type { EmailBlock, EmailContent } from './email-content.ts';
+import { parseMarkdown, type Inline, type Prose } from './markdown.ts';
+import { parseTemplate, type Variable } from './variables.policy.ts';
+
+/** What a recipient's copy has in a place. */
+export type Slot =
+  | (Variable & { kind: 'variable' | 'url_variable' })
+  /** A link that leads everybody to the same address, by its number in {@link CompiledEmail.links}. */
+  | { kind: 'link'; link: number }
+  /** A copied image, by its number in {@link CompiledEmail.images}. */
+  | { kind: 'image'; image: number }
+  | { kind: 'unsubscribe' }
+  /** The picture that tells of an opening, or nothing. */
+  | { kind: 'pixel' };
+
+export type Piece = string | Slot;
+
+/** Kept as JSON with the campaign that was frozen, or the version that was published. */
+export interface CompiledEmail {
+  subject: Piece[];
+  html: Piece[];
+  text: Piece[];
+  /** The addresses that links lead to, each once. */
+  links: string[];
+  /** The library images that it shows, each once. */
+  images: string[];
+}
+
+/** Who writes: what the footer of each mail says. */
+export interface Letterhead {
+  clubName: string;
+  /** Lines of the postal address. */
+  postalAddress: string;
+}
+
+/** A slot in a text under way: a number between two characters that nothing else has, for authors' own are taken out. */
+const slotStart = '\uE000';
+const slotEnd = '\uE001';
+const digit = 0xe100;
+const base = 4_096;
+const slotPattern = /\uE000([\uE100-\uF0FF])([\uE100-\uF0FF])\uE001/g;
+const privateUse = /[\uE000-\uF8FF]/g;
+
+class Slots {
+  readonly links: string[] = [];
+  readonly images: string[] = [];
+  private readonly slots: Slot[] = [];
+
+  /** @returns the text with its variables as slots */
+  template(text: string, kind: 'variable' | 'url_variable' = 'variable'): string {
+    return parseTemplate(text)
+      .parts.map((part) => (typeof part === 'string' ? part : this.add({ kind, ...part })))
+      .join('');
+  }
+
+  /** @param url its variables may be slots already: a text becomes slots before its links are found */
+  link(url: string): string {
+    const parts = this.pieces(this.template(url, 'url_variable'));
+    const [only] = parts;
+    if (parts.length === 1 && typeof only === 'string' && /^https?:/i.test(only))
+      return this.add({ kind: 'link', link: numberOf(this.links, only) });
+    return parts
+      .map((part) =>
+        typeof part !== 'string' && part.kind === 'variable' ? { ...part, kind: 'url_variable' as const } : part,
+      )
+      .map((part) => (typeof part === 'string' ? part : this.add(part)))
+      .join('');
+  }
+
+  image(mediaId: string): string {
+    return this.add({ kind: 'image', image: numberOf(this.images, mediaId) });
+  }
+
+  add(slot: Slot): string {
+    const number = this.slots.push(slot) - 1;
+    return `${slotStart}${String.fromCharCode(digit + Math.floor(number / base), digit + (number % base))}${slotEnd}`;
+  }
+
+  /** @returns the pieces of a finished text, its slots put back */
+  pieces(text: string): Piece[] {
+    const pieces: Piece[] = [];
+    let from = 0;
+    for (const found of text.matchAll(slotPattern)) {
+      const [whole, high = '', low = ''] = found;
+      const slot = this.slots[(high.charCodeAt(0) - digit) * base + low.charCodeAt(0) - digit];
+      if (!slot) throw new Error('the compiler of e-mails changed a slot');
+      pieces.push(text.slice(from, found.index), slot);
+      from = found.index + whole.length;
+    }
+    pieces.push(text.slice(from));
+    return pieces.filter((piece) => piece !== '');
+  }
+}
+
+function numberOf(list: string[], value: string): number {
+  const at = list.indexOf(value);
+  return at === -1 ? list.push(value) - 1 : at;
+}
+
+/**
+ * @param content without problems (`contentProblems`)
+ * @returns what {@link renderEmail} fills in for each recipient
+ */
+export async function compileEmail(content: EmailContent, letterhead: Letterhead): Promise<CompiledEmail> {
+  const slots = new Slots();
+  const [own, footer] = [withoutPrivateUse(content), withoutPrivateUse(letterhead)];
+  const html = await mjmlToHtml(mjmlOf(own, footer, slots));
+  return {
+    subject: slots.pieces(slots.template(own.subject)),
+    html: slots.pieces(html),
+    text: slots.pieces(textOf(own, footer, slots)),
+    links: slots.links,
+    images: slots.images,
+  };
+}
+
+/** Takes out the characters that slots are made of, which have no meaning of their own. */
+const withoutPrivateUse = <Value>(value: Value): Value =>
+  JSON.parse(JSON.stringify(value), (_key, each) => (typeof each === 'string' ? each.replace(privateUse, '') : each));
+
+/** Loaded when the first e-mail is compiled: it is large, and only these steps need it. */
+async function mjmlToHtml(mjml: string): Promise<string> {
+  const { default: mjml2html } = await import('mjml');
+  // No fonts: each would be fetched from a third party by everybody who opens the mail.
+  const { html, errors } = await mjml2html(mjml, { validationLevel: 'soft', fonts: {}, keepComments: true });
+  if (errors.length > 0) throw new Error('the compiler of e-mails refused its own input');
+  return html.replaceAll(/\n\s*\n+/g, '\n').replaceAll(/\n +/g, '\n');
+}
+
+const font = 'system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif';
+const headingSizes = [28, 24, 20, 18, 16, 16] as const;
+
+function mjmlOf({ preheader, blocks }: EmailContent, { clubName, postalAddress }: Letterhead, slots: Slots): string {
+  const address = postalAddress
+    .split(/\r?\n/)
+    .map((line) => escapeHtml(line))
+    .join('<br>');
+  return `<mjml lang="und"><mj-head>
+${preheader === undefined ? '' : `<mj-preview>${escapeHtml(slots.template(preheader))}</mj-preview>`}
+<mj-attributes><mj-all font-family="${font}" /><mj-text font-size="16px" line-height="1.5" color="#1f2430" />
+<mj-button font-size="16px" background-color="#1f4fd8" border-radius="6px" inner-padding="12px 20px" />
+<mj-divider border-width="1px" border-color="#d8dbe2" /></mj-attributes>
+<mj-style>p, ul, ol, h1, h2, h3, h4, h5, h6 { margin: 0 0 12px; } a { color: #1f4fd8; }</mj-style>
+</mj-head><mj-body background-color="#ffffff"><mj-section padding="16px 0"><mj-column>
+${blocks.map((block) => blockMjml(block, slots)).join('\n')}
+</mj-column></mj-section><mj-section padding="8px 0 24px"><mj-column><mj-divider />
+<mj-text font-size="13px" color="#5b6270"><p dir="auto">${escapeHtml(clubName)}<br>${address}</p>
+<p><a href="${slots.add({ kind: 'unsubscribe' })}">Unsubscribe</a></p></mj-text>
+</mj-column></mj-section><mj-raw>${slots.add({ kind: 'pixel' })}</mj-raw></mj-body></mjml>`;
+}
+
+function blockMjml(block: EmailBlock, slots: Slots): string {
+  const text = block.text ?? '';
+  switch (block.kind) {
+    case 'heading': {
+      const level = block.level ?? 2;
+      return `<mj-text font-size="${headingSizes[level - 1]}px" line-height="1.25"><h${level} dir="auto" style="margin:0;font-size:inherit">${escapeHtml(slots.template(text))}</h${level}></mj-text>`;
+    }
+    case 'text':
+      return `<mj-text>${proseHtml(parseMarkdown(slots.template(text)), slots)}</mj-text>`;
+    case 'image':
+      return `<mj-image src="${slots.image(block.media_id ?? '')}" alt="${escapeHtml(slots.template(block.alt ?? ''))}"${block.url === undefined ? '' : ` href="${escapeHtml(slots.link(block.url))}"`} />`;
+    case 'button':
+      return `<mj-button href="${escapeHtml(slots.link(block.url ?? ''))}">${escapeHtml(slots.template(text))}</mj-button>`;
+    case 'divider':
+      return '<mj-divider />';
+  }
+}
+
+function proseHtml(prose: readonly Prose[], slots: Slots): string {
+  return prose
+    .map((block) => {
+      if (block.kind === 'paragraph') return `<p dir="auto">${inlineHtml(block.children, slots)}</p>`;
+      const tag = block.start === null ? 'ul' : 'ol';
+      const start = block.start === null || block.start === 1 ? '' : ` start="${block.start}"`;
+      return `<${tag}${start} dir="auto">${block.items.map((item) => `<li>${proseHtml(item, slots)}</li>`).join('')}</${tag}>`;
+    })
+    .join('');
+}
+
+function inlineHtml(inlines: readonly Inline[], slots: Slots): string {
+  return inlines
+    .map((inline): string => {
+      switch (inline.kind) {
+        case 'text':
+          return escapeHtml(inline.text);
+        case 'break':
+          return '<br>';
+        case 'strong':
+          return `<strong>${inlineHtml(inline.children, slots)}</strong>`;
+        case 'emphasis':
+          return `<em>${inlineHtml(inline.children, slots)}</em>`;
+        case 'link':
+          return `<a href="${escapeHtml(slots.link(inline.href))}">${inlineHtml(inline.children, slots)}</a>`;
+      }
+    })
+    .join('');
+}
+
+function textOf({ blocks }: EmailContent, { clubName, postalAddress }: Letterhead, slots: Slots): string {
+  const footer = `-- \n${clubName}\n${postalAddress}\n\nUnsubscribe: ${slots.add({ kind: 'unsubscribe' })}`;
+  return `${[...blocks.map((block) => blockText(block, slots)), footer].filter((part) => part !== '').join('\n\n')}\n`;
+}
+
+function blockText(block: EmailBlock, slots: Slots): string {
+  switch (block.kind) {
+    case 'heading':
+      return slots.template(block.text ?? '');
+    case 'text':
+      return proseText(parseMarkdown(slots.template(block.text ?? '')), slots);
+    case 'image': {
+      const words = slots.template(block.alt ?? '');
+      return [words === '' ? '' : `[${words}]`, block.url === undefined ? '' : slots.link(block.url)]
+        .filter(Boolean)
+        .join(' ');
+    }
+    case 'button':
+      return `${slots.template(block.text ?? '')}: ${slots.link(block.url ?? '')}`;
+    case 'divider':
+      return '----------';
+  }
+}
+
+function proseText(prose: readonly Prose[], slots: Slots, indent = ''): string {
+  return prose
+    .map((block) => {
+      if (block.kind === 'paragraph') return inlineText(block.children, slots);
+      return block.items
+        .map((item, index) => {
+          const mark = block.start === null ? '- ' : `${block.start + index}. `;
+          return `${mark}${proseText(item, slots, ' '.repeat(mark.length)).replaceAll('\n', `\n${' '.repeat(mark.length)}`)}`;
+        })
+        .join('\n');
+    })
+    .join(indent === '' ? '\n\n' : '\n');
+}
+
+function inlineText(inlines: readonly Inline[], slots: Slots): string {
+  return inlines
+    .map((inline): string => {
+      if (inline.kind === 'text') return inline.text;
+      if (inline.kind === 'break') return '\n';
+      const words = inlineText(inline.children, slots);
+      if (inline.kind !== 'link') return words;
+      return words === inline.href ? slots.link(inline.href) : `${words} (${slots.link(inline.href)})`;
+    })
+    .join('');
+}

@@ -1,0 +1,168 @@
+/** What is wrong with an e-mail's content. A draft may have problems; nothing with a problem is sent (CAMP-4). */
+import type { Id } from '../../../platform/core/ids.ts';
+import { contentRules, type EmailBlock, type EmailContent } from './email-content.ts';
+import { linksIn, parseMarkdown } from './markdown.ts';
+import { parseTemplate } from './variables.policy.ts';
+
+export interface ContentProblem {
+  /** Where, as a JSON path: `$.blocks[2].url`. */
+  path: string;
+  code: ContentProblemCode;
+  message: string;
+}
+
+export type ContentProblemCode =
+  | 'missing_field'
+  | 'field_of_another_kind'
+  | 'too_long'
+  | 'line_break'
+  | 'unknown_variable'
+  | 'unclosed_variable'
+  | 'invalid_url'
+  | 'invalid_address'
+  | 'unknown_media';
+
+type TextField = Exclude<keyof EmailBlock, 'kind' | 'level'>;
+
+/** The fields of each kind of block, and whether each must be there. */
+const fieldsOf: Readonly<
+  Record<EmailBlock['kind'], Readonly<Partial<Record<TextField | 'level', 'required' | 'optional'>>>>
+> = {
+  heading: { text: 'required', level: 'optional' },
+  text: { text: 'required' },
+  image: { media_id: 'required', alt: 'optional', url: 'optional' },
+  button: { text: 'required', url: 'required' },
+  divider: {},
+};
+
+/**
+ * @param path where the content stands in what is checked
+ * @param isImage whether an id is a ready image of the club's library
+ * @returns all problems, in the order of the content
+ */
+export function contentProblems(
+  content: Partial<EmailContent>,
+  { path = '$', isImage }: { path?: string; isImage: (mediaId: Id) => boolean },
+): ContentProblem[] {
+  const blocks = content.blocks ?? [];
+  return [
+    ...(isBlank(content.subject)
+      ? [missing(`${path}.subject`, 'subject')]
+      : lineProblems(`${path}.subject`, content.subject)),
+    ...(content.preheader === undefined ? [] : lineProblems(`${path}.preheader`, content.preheader)),
+    ...(content.reply_to === undefined ? [] : addressProblems(`${path}.reply_to`, content.reply_to)),
+    ...(blocks.length === 0 ? [missing(`${path}.blocks`, 'block')] : []),
+    ...(blocks.length > contentRules.blocks
+      ? [
+          {
+            path: `${path}.blocks`,
+            code: 'too_long' as const,
+            message: `An e-mail has at most ${contentRules.blocks} blocks.`,
+          },
+        ]
+      : []),
+    ...blocks.flatMap((block, index) => blockProblems(`${path}.blocks[${index}]`, block, isImage)),
+  ];
+}
+
+function blockProblems(path: string, block: EmailBlock, isImage: (mediaId: Id) => boolean): ContentProblem[] {
+  const fields = fieldsOf[block.kind];
+  const problems: ContentProblem[] = [];
+  for (const field of ['text', 'level', 'url', 'media_id', 'alt'] as const) {
+    const at = `${path}.${field}`;
+    const need = fields[field];
+    const value = block[field];
+    if (need === undefined) {
+      if (value !== undefined)
+        problems.push({ path: at, code: 'field_of_another_kind', message: `A ${block.kind} has no ${field}.` });
+    } else if (typeof value !== 'number' && isBlank(value)) {
+      if (need === 'required') problems.push(missing(at, field));
+    } else if (typeof value === 'string') {
+      problems.push(...fieldProblems(at, block.kind, field as TextField, value, isImage));
+    }
+  }
+  return problems;
+}
+
+function fieldProblems(
+  path: string,
+  kind: EmailBlock['kind'],
+  field: TextField,
+  value: string,
+  isImage: (mediaId: Id) => boolean,
+): ContentProblem[] {
+  switch (field) {
+    case 'url':
+      return urlProblems(path, value);
+    case 'media_id':
+      return isImage(value)
+        ? []
+        : [{ path, code: 'unknown_media', message: 'There is no ready image with this id in the library.' }];
+    case 'alt':
+      return [...tooLong(path, value), ...variableProblems(path, value)];
+    case 'text': {
+      const problems = [...tooLong(path, value), ...variableProblems(path, value)];
+      if (kind !== 'text' || problems.length > 0) return problems;
+      return linksIn(parseMarkdown(shortVariables(value))).flatMap((href) => urlProblems(path, href));
+    }
+  }
+}
+
+/** Variables without fallbacks, which may have spaces: to Markdown a variable is one word, as it is when the text is compiled. */
+const shortVariables = (text: string) =>
+  parseTemplate(text)
+    .parts.map((part) => (typeof part === 'string' ? part : `{{${part.variable}}}`))
+    .join('');
+
+const isBlank = (value: string | undefined): value is undefined => value === undefined || value.trim() === '';
+
+const missing = (path: string, what: string): ContentProblem => ({
+  path,
+  code: 'missing_field',
+  message: `The ${what.replace('_', ' ')} is missing.`,
+});
+
+const tooLong = (path: string, text: string, characters: number = contentRules.blockCharacters): ContentProblem[] =>
+  Array.from(text).length <= characters
+    ? []
+    : [{ path, code: 'too_long', message: `At most ${characters} characters may stand here.` }];
+
+const variableProblems = (path: string, text: string): ContentProblem[] =>
+  parseTemplate(text).problems.map((problem) => ({ path, ...problem }));
+
+/** Of a text that becomes a header: one line. */
+const lineProblems = (path: string, text: string): ContentProblem[] => [
+  ...(/\p{Cc}/u.test(text) ? [{ path, code: 'line_break' as const, message: 'Only one line may stand here.' }] : []),
+  ...tooLong(path, text, contentRules.lineCharacters),
+  ...variableProblems(path, text),
+];
+
+const mailbox = /^[^\s\p{Cc}@<>(),;:\\"[\]]+@[^\s\p{Cc}@<>(),;:\\"[\].]+(?:\.[^\s\p{Cc}@<>(),;:\\"[\].]+)+$/u;
+
+/** One mailbox, without a name: more would let a draft write to strangers, or add a header. */
+function addressProblems(path: string, address: string): ContentProblem[] {
+  return address.length <= 254 && mailbox.test(address)
+    ? []
+    : [{ path, code: 'invalid_address', message: 'This is not an e-mail address.' }];
+}
+
+/** http, https or mailto. Variables may stand behind the host, never in it: a recipient's name must not choose where a link leads. */
+function urlProblems(path: string, url: string): ContentProblem[] {
+  const { parts, problems } = parseTemplate(url);
+  if (problems.length > 0) return problems.map((problem) => ({ path, ...problem }));
+  const [first = ''] = parts;
+  const wrong: ContentProblem = {
+    path,
+    code: 'invalid_url',
+    message: 'A link is an address with http://, https:// or mailto:.',
+  };
+  if (url.length > contentRules.urlCharacters || typeof first !== 'string') return [wrong];
+  if (parts.length > 1 && !/^https?:\/\/[^/?#]+[/?#]/i.test(first)) return [wrong];
+  const sample = parts.map((part) => (typeof part === 'string' ? part : 'x')).join('');
+  const parsed = /[\s\p{Cc}]/u.test(sample) ? null : URL.parse(sample);
+  return parsed !== null &&
+    ['http:', 'https:', 'mailto:'].includes(parsed.protocol) &&
+    (parsed.protocol === 'mailto:' || parsed.hostname !== '')
+    ? []
+    : [wrong];
+}

@@ -1,0 +1,55 @@
+/** A recipient's copy of a compiled e-mail. */
+import { escapeHtml } from '../../../platform/core/text.policy.ts';
+import type { CompiledEmail, Piece, Slot } from './compile.ts';
+import type { VariableName } from './variables.policy.ts';
+
+export interface RecipientCopy {
+  /** What is known of the recipient; what is absent or empty gets the author's fallback. */
+  values: Readonly<Partial<Record<VariableName, string>>>;
+  /** The address in place of a link, by its number. */
+  linkUrl: (link: number) => string;
+  imageUrl: (image: number) => string;
+  unsubscribeUrl: string;
+  /** The picture that tells of an opening; absent where openings are not tracked. */
+  pixelUrl?: string;
+}
+
+/** @returns subject, HTML and plain text; each value is escaped for the place where it stands */
+export function renderEmail(
+  email: CompiledEmail,
+  copy: RecipientCopy,
+): { subject: string; html: string; text: string } {
+  return {
+    subject: fill(email.subject, copy, (text) => text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ')).trim(),
+    html: fill(email.html, copy, escapeHtml),
+    text: fill(email.text, copy, (text) => text),
+  };
+}
+
+function fill(pieces: readonly Piece[], copy: RecipientCopy, escape: (text: string) => string): string {
+  return pieces.map((piece) => (typeof piece === 'string' ? piece : slotText(piece, copy, escape))).join('');
+}
+
+function slotText(slot: Slot, copy: RecipientCopy, escape: (text: string) => string): string {
+  switch (slot.kind) {
+    case 'variable':
+      return escape(valueOf(slot, copy));
+    case 'url_variable':
+      return encodeURIComponent(valueOf(slot, copy).toWellFormed());
+    case 'link':
+      return escape(copy.linkUrl(slot.link));
+    case 'image':
+      return escape(copy.imageUrl(slot.image));
+    case 'unsubscribe':
+      return escape(copy.unsubscribeUrl);
+    case 'pixel':
+      return copy.pixelUrl === undefined
+        ? ''
+        : `<img src="${escape(copy.pixelUrl)}" width="1" height="1" alt="" style="display:block">`;
+  }
+}
+
+const valueOf = ({ variable, fallback }: { variable: VariableName; fallback: string }, { values }: RecipientCopy) => {
+  const value = values[variable]?.replaceAll(/\p{Cc}+/gu, ' ').trim();
+  return value === undefined || value === '' ? fallback : value;
+};

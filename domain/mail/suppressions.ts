@@ -1,0 +1,70 @@
+/** Addresses to which a club's campaigns and automations do not go (CAMP-5). Only keys of addresses are kept. */
+import type { RecordOf } from '../../contract/contract.ts';
+import { MailSuppression } from '../../entities/mail/mail-suppression.ts';
+import { notFound } from '../../platform/core/errors.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { foldEmail } from '../../platform/core/text.policy.ts';
+import { addressKeyOf } from '../../platform/infra/address-keys.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
+import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
+import { all, columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
+import type { VaultDeps } from '../deps.ts';
+
+const listed = columns(MailSuppression, ['addressKey', 'reason', 'leftCampaignsAt', 'leftAutomationsAt', 'createdAt']);
+type Row = RowOf<typeof listed>;
+
+const present = ({ addressKey, reason, leftCampaignsAt, leftAutomationsAt, createdAt }: Row) => ({
+  id: addressKey.toString('hex'),
+  ...(reason !== null && { reason }),
+  left: [
+    ...(leftCampaignsAt === null ? [] : (['campaigns'] as const)),
+    ...(leftAutomationsAt === null ? [] : (['automations'] as const)),
+  ],
+  created_at: createdAt.toISOString(),
+});
+
+/** @returns a page of the club's suppressions, newest first */
+export async function listSuppressions(
+  { db, vault }: Pick<VaultDeps, 'vault'> & { db: Queries },
+  clubId: Id,
+  filter: PageRequest & { q?: string },
+): Promise<Page<RecordOf<'MailSuppression'>>> {
+  const where = all([
+    sql`club_id = ${clubId}`,
+    filter.q === undefined ? undefined : sql`address_key = ${addressKeyOf(vault, foldEmail(filter.q))}`,
+  ]);
+  const { rows, total } = await listPage<Row>(db, filter, {
+    columns: listed,
+    from: sql`FROM mail_suppressions WHERE ${where}`,
+    orderBy: sql`created_at DESC, address_key`,
+  });
+  return { rows: rows.map(present), total };
+}
+
+/** Suppresses an address by hand; repeating it changes nothing. A reason that is there already stays. */
+export async function addSuppression(
+  { db, vault }: VaultDeps,
+  clubId: Id,
+  email: string,
+  now: Date,
+): Promise<RecordOf<'MailSuppression'>> {
+  const row =
+    await db.one<Row>(sql`INSERT INTO mail_suppressions AS suppression (club_id, address_key, reason, created_at)
+    VALUES (${clubId}, ${addressKeyOf(vault, foldEmail(email))}, 'manual', ${now})
+    ON CONFLICT (club_id, address_key) DO UPDATE SET reason = coalesce(suppression.reason, excluded.reason)
+    RETURNING ${listed}`);
+  if (!row) throw new Error('a suppression was not written');
+  return present(row);
+}
+
+/** Lifts what was suppressed; what the owner of the address unsubscribed from stays so. @throws DomainError not_found */
+export async function removeSuppression({ db }: Pick<VaultDeps, 'db'>, clubId: Id, id: string): Promise<void> {
+  const key = Buffer.from(id, 'hex');
+  await db.transaction(async (tx) => {
+    const kept = await tx.run(sql`UPDATE mail_suppressions SET reason = NULL
+      WHERE club_id = ${clubId} AND address_key = ${key} AND num_nonnulls(left_campaigns_at, left_automations_at) > 0`);
+    const gone = await tx.run(sql`DELETE FROM mail_suppressions
+      WHERE club_id = ${clubId} AND address_key = ${key} AND num_nonnulls(left_campaigns_at, left_automations_at) = 0`);
+    if (kept + gone === 0) throw notFound('suppression');
+  });
+}

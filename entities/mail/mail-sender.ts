@@ -1,0 +1,45 @@
+/** How a club's campaigns and automations write: under which name, from where, how fast. */
+import { Check, Column, Entity, OneToOne, JoinColumn, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Club } from '../clubs/club.ts';
+import { oneOf } from '../one-of.ts';
+import { trackings, type Tracking } from './values.ts';
+
+@Entity('mail_senders')
+@Check('mail_senders_tracking', oneOf('tracking', trackings))
+@Check('mail_senders_rate', 'mails_per_minute > 0')
+export class MailSender {
+  @PrimaryColumn({ type: 'uuid' })
+  clubId: string;
+
+  @Column({ type: 'text' })
+  fromName: string;
+
+  @Column({ type: 'text', nullable: true })
+  replyTo: string | null;
+
+  /** In the footer of every mail; lines. */
+  @Column({ type: 'text' })
+  postalAddress: string;
+
+  @Column({ type: 'text', default: 'all' })
+  tracking: Tracking;
+
+  @Column({ type: 'integer', default: 600 })
+  mailsPerMinute: number;
+
+  /** Mails that may go out at once: the bucket that `mails_per_minute` fills. */
+  @Column({ type: 'double precision', default: 0 })
+  allowance: number;
+
+  /** When the bucket was last looked at. */
+  @Column({ type: 'timestamptz' })
+  allowanceAt: Date;
+
+  @Column({ type: 'timestamptz' })
+  updatedAt: Date;
+
+  @OneToOne(() => Club, { onDelete: 'CASCADE' })
+  @JoinColumn()
+  club: Relation<Club>;
+}

@@ -1,0 +1,40 @@
+/**
+ * An address to which a club's campaigns or automations do not go. It outlives the removal of the student whose address it was:
+ * who complained is not written to again because an account is opened anew.
+ */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Club } from '../clubs/club.ts';
+import { oneOf } from '../one-of.ts';
+import { suppressionReasons, type SuppressionReason } from './values.ts';
+
+@Entity('mail_suppressions')
+@Check('mail_suppressions_reason', oneOf('reason', suppressionReasons))
+@Check('mail_suppressions_says_something', 'num_nonnulls(reason, left_campaigns_at, left_automations_at) > 0')
+@Index('mail_suppressions_club', ['clubId', 'createdAt', 'addressKey'])
+export class MailSuppression {
+  @PrimaryColumn({ type: 'uuid' })
+  clubId: string;
+
+  /** Keyed hash of the address. */
+  @PrimaryColumn({ type: 'bytea' })
+  addressKey: Buffer;
+
+  /** Why nothing goes there; null where its owner left a part only. */
+  @Column({ type: 'text', nullable: true })
+  reason: SuppressionReason | null;
+
+  /** When its owner unsubscribed from campaigns. */
+  @Column({ type: 'timestamptz', nullable: true })
+  leftCampaignsAt: Date | null;
+
+  /** When its owner unsubscribed from automations. */
+  @Column({ type: 'timestamptz', nullable: true })
+  leftAutomationsAt: Date | null;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  club: Relation<Club>;
+}

@@ -1,0 +1,118 @@
+/**
+ * One e-mail of a campaign or an automation to one student, and what became of it. Each is sent at most once by itself:
+ * an outcome that nobody knows is `failed`, and says so.
+ */
+import { Check, Column, Entity, Generated, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Campaign } from '../campaigns/campaign.ts';
+import { Student } from '../identity/student.ts';
+import { oneOf } from '../one-of.ts';
+import { recipientStatuses, skipReasons, type RecipientStatus, type SkipReason } from './values.ts';
+
+@Entity('mails')
+@Check('mails_status', oneOf('status', recipientStatuses))
+@Check('mails_skip_reason', oneOf('skip_reason', skipReasons))
+@Check('mails_skipped', `(status = 'skipped') = (skip_reason IS NOT NULL)`)
+@Check('mails_cause', 'num_nonnulls(campaign_id, run_id) = 1 AND (run_id IS NULL) = (step_id IS NULL)')
+@Index('mails_campaign_student', ['campaignId', 'studentId'], { unique: true, where: 'campaign_id IS NOT NULL' })
+@Index('mails_campaign_address', ['campaignId', 'addressKey'], {
+  unique: true,
+  where: 'campaign_id IS NOT NULL AND address_key IS NOT NULL',
+})
+@Index('mails_run_step', ['runId', 'stepId'], { unique: true, where: 'run_id IS NOT NULL' })
+@Index('mails_campaign', ['campaignId', 'seq'], { where: 'campaign_id IS NOT NULL' })
+@Index('mails_campaign_status', ['campaignId', 'status', 'seq'], { where: 'campaign_id IS NOT NULL' })
+@Index('mails_campaign_due', ['campaignId', 'nextAttemptAt', 'seq'], {
+  where: `campaign_id IS NOT NULL AND status = 'pending'`,
+})
+@Index('mails_campaign_open', ['campaignId', 'leaseUntil'], {
+  where: `campaign_id IS NOT NULL AND status = 'sending'`,
+})
+@Index('mails_student', ['studentId'])
+export class Mail {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  /** Their order within a campaign: the one in which they were frozen. */
+  @Column({ type: 'bigint' })
+  @Generated('increment')
+  seq: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  @Column({ type: 'uuid', nullable: true })
+  campaignId: string | null;
+
+  /** The run of an automation. */
+  @Column({ type: 'uuid', nullable: true })
+  runId: string | null;
+
+  @Column({ type: 'text', nullable: true })
+  stepId: string | null;
+
+  @Column({ type: 'uuid' })
+  studentId: string;
+
+  /** The name as it was when the recipients were frozen; `Removed student` after a removal. */
+  @Column({ type: 'text' })
+  studentName: string;
+
+  /** The address as it was then, and once claimed the one that it goes to; empty after a removal. */
+  @Column({ type: 'text' })
+  studentEmail: string;
+
+  /** Keyed hash of the address that it was claimed for. */
+  @Column({ type: 'bytea', nullable: true })
+  addressKey: Buffer | null;
+
+  @Column({ type: 'text', default: 'pending' })
+  status: RecipientStatus;
+
+  @Column({ type: 'text', nullable: true })
+  skipReason: SkipReason | null;
+
+  /** A code, and the server's reply without addresses. */
+  @Column({ type: 'text', nullable: true })
+  lastError: string | null;
+
+  @Column({ type: 'smallint', default: 0 })
+  attemptCount: number;
+
+  @Column({ type: 'timestamptz' })
+  nextAttemptAt: Date;
+
+  @Column({ type: 'integer', default: 0 })
+  fence: number;
+
+  /** Until when the one who claimed it may hand it over, by the database's clock. */
+  @Column({ type: 'timestamptz', nullable: true })
+  leaseUntil: Date | null;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  sentAt: Date | null;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  deliveredAt: Date | null;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  bouncedAt: Date | null;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  complainedAt: Date | null;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  openedAt: Date | null;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  clickedAt: Date | null;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @ManyToOne(() => Campaign, { onDelete: 'CASCADE' })
+  campaign: Relation<Campaign>;
+
+  @ManyToOne(() => Student, { onDelete: 'CASCADE' })
+  student: Relation<Student>;
+}

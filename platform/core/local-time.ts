@@ -1,0 +1,30 @@
+/** Times of a club's day, by the rules of its time zone. */
+import { Temporal } from 'temporal-polyfill';
+
+/**
+ * @param local such as `2026-03-02T09:00`
+ * @param zone an IANA name
+ * @returns the instant; the first of two where clocks were set back, undefined where they were set forward over it
+ */
+export function instantOf(local: string, zone: string): Date | undefined {
+  const plain = Temporal.PlainDateTime.from(local);
+  const zoned = plain.toZonedDateTime(zone, { disambiguation: 'earlier' });
+  return zoned.toPlainDateTime().equals(plain) ? new Date(zoned.epochMilliseconds) : undefined;
+}
+
+/** A part of the day, in minutes; over midnight where `to` is before `from`, all of it where they are the same. */
+export interface DayWindow {
+  from: number;
+  to: number;
+}
+
+/** @returns when the window is next open: now, or the first instant at or after its beginning */
+export function nextOpening({ from, to }: DayWindow, zone: string, now: Date): Date {
+  const local = Temporal.Instant.fromEpochMilliseconds(now.getTime()).toZonedDateTimeISO(zone);
+  const minute = local.hour * 60 + local.minute;
+  const isOpen = from === to || (from < to ? minute >= from && minute < to : minute >= from || minute < to);
+  if (isOpen) return now;
+  const day = minute < from ? local.toPlainDate() : local.toPlainDate().add({ days: 1 });
+  const at = day.toZonedDateTime({ timeZone: zone, plainTime: { hour: Math.floor(from / 60), minute: from % 60 } });
+  return new Date(at.epochMilliseconds);
+}

@@ -1,0 +1,241 @@
+import { expect } from 'chai';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
+import { buildPlan } from '../toolkit/builders/billing.ts';
+import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
+import { expectError } from '../toolkit/drive/api.ts';
+import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
+import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
+
+const content = {
+  subject: 'Hi {{student_first_name|you}}',
+  blocks: [{ kind: 'heading', text: 'Ahoy {{student_name}}' }],
+};
+const audience = { match: 'all', rules: [] };
+
+describe('campaigns', () => {
+  let club: TestClub;
+  let send: ClubCalls;
+  const create = async (body: object = {}): Promise<{ id: Id } & Record<string, unknown>> =>
+    (await send('POST', '/campaigns', { name: 'Spring', content, ...body })).body.data;
+  const setSender = () => send('PUT', '/mail/sender', { from_name: 'Knots & Co', postal_address: 'Quay 1' });
+  beforeEach(async () => {
+    club = await buildClub();
+    send = callsOf(club);
+  });
+
+  describe('drafts', () => {
+    it('201: begins one with what is sent, as it is read afterwards', async () => {
+      const { status, body } = await send('POST', '/campaigns', {
+        name: ' Spring  knots ',
+        content,
+        audience,
+        send_window: { from: 540, to: 1_260 },
+      });
+      expect(status).to.equal(201);
+      const { id, created_at: at } = body.data;
+      expect(body.data).to.deep.equal({
+        id,
+        name: 'Spring knots',
+        status: 'draft',
+        content,
+        audience,
+        send_window: { from: 540, to: 1_260 },
+        recipients: 0,
+        created_at: at,
+        updated_at: at,
+      });
+      expect((await send('GET', `/campaigns/${id}`)).body).to.deep.equal(body);
+    });
+
+    it('200: lists newest first, by pages and status', async () => {
+      await callsOf(await buildClub())('POST', '/campaigns', { name: 'Other' });
+      const [first, second] = [await create(), await create()];
+      const ids = async (query: string) => {
+        const { body } = await send('GET', `/campaigns${query}`);
+        return [body.total, ...body.data.map(({ id }: { id: Id }) => id)];
+      };
+      expect(await ids('')).to.deep.equal([2, second.id, first.id]);
+      expect(await ids('?page=2&page_size=1')).to.deep.equal([2, first.id]);
+      expect(await ids('?status=sent')).to.deep.equal([0]);
+    });
+
+    it('200: a change replaces the fields that it sends, and the whole day takes the window away', async () => {
+      const made = await create({ send_window: { from: 0, to: 60 } });
+      const change = async (body: object) => (await send('PATCH', `/campaigns/${made.id}`, body)).body.data;
+      const named = await change({ name: 'Other' });
+      expect(named).to.deep.equal({ ...made, name: 'Other', updated_at: named.updated_at });
+      const { send_window: _, ...rest } = named;
+      const open = await change({ send_window: { from: 0, to: 0 }, content: { blocks: [] } });
+      expect(open).to.deep.equal({ ...rest, content: { blocks: [] }, updated_at: open.updated_at });
+    });
+
+    it('200: a duplicate is a new draft of the same', async () => {
+      const made = await create({ send_window: { from: 0, to: 60 } });
+      const { status, body } = await send('POST', `/campaigns/${made.id}/duplicate`);
+      expect(status).to.equal(200);
+      expect(body.data.id).not.to.equal(made.id);
+      expect({
+        ...body.data,
+        id: made.id,
+        created_at: made['created_at'],
+        updated_at: made['updated_at'],
+      }).to.deep.equal(made);
+    });
+
+    it('204: deletes a draft, and 404 afterwards', async () => {
+      const { id } = await create();
+      expect((await send('DELETE', `/campaigns/${id}`)).status).to.equal(204);
+      expectError(await send('GET', `/campaigns/${id}`), 'not_found');
+    });
+
+    it('409: refuses to change or delete one that is scheduled, and leaves it as it is', async () => {
+      const { id } = await create();
+      await setSender();
+      const { data } = (await send('POST', `/campaigns/${id}/schedule`, { at: '2099-01-01T09:00' })).body;
+      expectError(await send('PATCH', `/campaigns/${id}`, { name: 'x' }), 'campaign_not_draft');
+      expectError(await send('DELETE', `/campaigns/${id}`), 'campaign_not_draft');
+      expect((await send('GET', `/campaigns/${id}`)).body.data).to.deep.equal(data);
+    });
+
+    it('402: refuses to begin, change or duplicate one without the feature, and writes nothing', async () => {
+      const { id } = await create();
+      await buildPlan(club.id, 'starter');
+      const before = await rowCounts();
+      expectError(await send('POST', '/campaigns', { name: 'x' }), 'feature_not_in_plan');
+      expectError(await send('PATCH', `/campaigns/${id}`, { name: 'x' }), 'feature_not_in_plan');
+      expectError(await send('POST', `/campaigns/${id}/duplicate`), 'feature_not_in_plan');
+      expect(await rowCounts()).to.deep.equal(before);
+    });
+  });
+
+  describe('what a draft lacks', () => {
+    const problems = async (id: Id) =>
+      (await send('GET', `/campaigns/${id}/problems`)).body.data.problems.map(
+        ({ path, code }: { path: string; code: string }) => `${path} ${code}`,
+      );
+
+    it('200: names every problem of e-mail, audience and sender, and none of a whole one', async () => {
+      const other = await buildClub();
+      const tag = (await callsOf(other)('POST', '/tags', { name: 'Crew' })).body.data.id;
+      const { id } = await create({
+        content: {
+          blocks: [
+            { kind: 'image', media_id: newId() },
+            { kind: 'button', text: '{{who}}', url: 'javascript:1' },
+          ],
+        },
+        audience: {
+          match: 'any',
+          rules: [
+            { kind: 'has_tag', negate: false, tag_ids: [tag] },
+            { kind: 'email_opened', negate: false, step_id: 'x' },
+            { kind: 'course_progress', negate: false, course_id: newId(), tag_ids: [] },
+          ],
+        },
+      });
+      expect(await problems(id)).to.deep.equal([
+        '$.content.subject missing_field',
+        '$.content.blocks[0].media_id unknown_media',
+        '$.content.blocks[1].text unknown_variable',
+        '$.content.blocks[1].url invalid_url',
+        '$.audience.rules[0].tag_ids[0] unknown_id',
+        '$.audience.rules[1] rule_not_here',
+        '$.audience.rules[2].tag_ids field_of_another_kind',
+        '$.audience.rules[2].course_id unknown_id',
+        '$.audience.rules[2].percent missing_field',
+        '$ missing_sender',
+      ]);
+      const refused = await send('POST', `/campaigns/${id}/schedule`, {});
+      expectError(refused, 'invalid_request');
+      expect(refused.body.error.message).to.contain('$.content.subject');
+      const whole = await create();
+      await setSender();
+      expect(await problems(whole.id)).to.deep.equal([]);
+    });
+
+    it('200: counts whom it would reach, and who is left out under the first reason', async () => {
+      const [ada, bob, cleo] = [await buildStudent(club.id), await buildStudent(club.id), await buildStudent(club.id)];
+      await buildStudent(club.id, { verified: false });
+      await send('POST', '/mail/suppressions', { email: bob.email.toUpperCase() });
+      expect(ada.id).not.to.equal(cleo.id);
+      const { id } = await create();
+      expect((await send('GET', `/campaigns/${id}/audience`)).body.data).to.deep.equal({
+        reached: 2,
+        left_out: { unconfirmed: 1, suppressed: 1, unsubscribed: 0 },
+      });
+    });
+
+    it('200: shows the copy of one student, and of nobody in particular', async () => {
+      const { id: studentId } = await buildStudent(club.id, { name: 'Ada <Example>' });
+      const { id } = await create();
+      await setSender();
+      const preview = async (query: string) => (await send('GET', `/campaigns/${id}/preview${query}`)).body.data;
+      const own = await preview(`?student_id=${studentId}`);
+      expect(own).to.include({ subject: 'Hi Ada', html_bytes: Buffer.byteLength(own.html) });
+      expect(own.html).to.contain('Ahoy Ada &lt;Example&gt;').and.to.contain('Knots &amp; Co');
+      expect((await preview('')).subject).to.equal('Hi you');
+      expectError(await send('GET', `/campaigns/${id}/preview?student_id=${newId()}`), 'not_found');
+      const unfinished = await create({ content: { blocks: [] } });
+      expectError(await send('GET', `/campaigns/${unfinished.id}/preview`), 'campaign_has_problems');
+    });
+  });
+
+  describe('its states', () => {
+    const to = async (id: Id, act: string, body?: object) => send('POST', `/campaigns/${id}/${act}`, body);
+    beforeEach(setSender);
+
+    it('200: is scheduled at the club’s local time, and taken back', async () => {
+      await send('PATCH', '', { time_zone: 'America/New_York' });
+      const { id } = await create();
+      const { status, body } = await to(id, 'schedule', { at: '2099-07-01T09:00' });
+      expect(status).to.equal(200);
+      expect(body.data).to.include({ status: 'scheduled', scheduled_at: '2099-07-01T13:00:00.000Z' });
+      const back = (await to(id, 'unschedule')).body.data;
+      expect(back).to.include({ status: 'draft' }).and.not.to.have.property('scheduled_at');
+    });
+
+    for (const [at, why] of [
+      ['2020-01-01T09:00', 'is past'],
+      ['2099-03-08T02:30', 'does not exist'],
+      ['2099-02-30T09:00', 'is no time'],
+    ] as const) {
+      it(`422: refuses to schedule at ${at}, which ${why}`, async () => {
+        await send('PATCH', '', { time_zone: 'America/New_York' });
+        const { id } = await create();
+        const refused = await to(id, 'schedule', { at });
+        expectError(refused, 'invalid_request');
+        expect(refused.body.error.message).to.contain(why);
+        expect((await send('GET', `/campaigns/${id}`)).body.data.status).to.equal('draft');
+      });
+    }
+
+    it('409: refuses each act in each state that does not allow it', async () => {
+      const acts: Record<string, readonly string[]> = {
+        draft: ['unschedule', 'pause', 'resume', 'cancel', 'retry'],
+        scheduled: ['resume', 'retry'],
+        paused: ['unschedule', 'pause', 'retry'],
+        canceled: ['unschedule', 'pause', 'resume', 'cancel', 'retry'],
+      };
+      const source = await testDatabase();
+      await eachCase(Object.entries(acts), async ([status, refused]) => {
+        const { id } = await create();
+        await source.query(`UPDATE campaigns SET status = $2, pause_reason = $3 WHERE id = $1`, [
+          id,
+          status,
+          status === 'paused' ? 'by_hand' : null,
+        ]);
+        for (const act of refused) expectError(await to(id, act), 'campaign_state');
+        if (status !== 'draft') expectError(await to(id, 'schedule', {}), 'campaign_not_draft');
+      });
+    });
+
+    it('200: pauses, goes on and is canceled before it has begun', async () => {
+      const { id } = await create();
+      await to(id, 'schedule', { at: '2099-07-01T09:00' });
+      expect((await to(id, 'pause')).body.data).to.include({ status: 'paused', pause_reason: 'by_hand' });
+      expect((await to(id, 'resume')).body.data).to.include({ status: 'scheduled' });
+      expect((await to(id, 'cancel')).body.data).to.include({ status: 'canceled' });
+    });
+  });
+});

@@ -1,0 +1,419 @@
+import { expect } from 'chai';
+import { addSuppression } from '../../../domain/mail/suppressions.ts';
+import { setSender } from '../../../domain/mail/sender.ts';
+import { listDeliveries, readStatistics } from '../../../domain/campaigns/recipients.ts';
+import { readCampaign } from '../../../domain/campaigns/records.ts';
+import type { SendingDeps } from '../../../domain/campaigns/sending.ts';
+import {
+  cancelCampaign,
+  pauseCampaign,
+  resumeCampaign,
+  retryCampaign,
+  scheduleCampaign,
+} from '../../../domain/campaigns/states.ts';
+import { stepCampaign, type CampaignStep } from '../../../domain/campaigns/step.ts';
+import { removeStudent, updateStudent } from '../../../domain/students/students.ts';
+import { Mail } from '../../../entities/mail/mail.ts';
+import { Student } from '../../../entities/identity/student.ts';
+import type { HandedMessage, HandOver } from '../../../platform/infra/smtp-hand-over.ts';
+import { buildClub, buildStudent, type TestClub, type TestStudent } from '../../toolkit/builders/clubs.ts';
+import { testDeps } from '../../toolkit/stack/database.ts';
+import { testObjectStore } from '../../toolkit/stack/storage.ts';
+import { buildCampaign } from '../../toolkit/builders/campaigns.ts';
+import { sendingDeps } from '../../toolkit/drive/campaigns.ts';
+import { updateCampaign } from '../../../domain/campaigns/drafts.ts';
+import { Media } from '../../../entities/media/media.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import { Readable } from 'node:stream';
+import sharp from 'sharp';
+
+const start = new Date('2026-03-02T12:00:00Z');
+const minute = 60_000;
+const later = (ms: number) => new Date(start.getTime() + ms);
+
+describe('a campaign, sent', () => {
+  let deps: Awaited<ReturnType<typeof testDeps>>;
+  let club: TestClub;
+  let campaignId: Id;
+  /** Messages that the server was given, in their order. */
+  let given: HandedMessage[];
+  /** What the server says; acceptance unless told. */
+  let answer: (message: HandedMessage) => Promise<HandOver> | HandOver;
+  let sending: SendingDeps;
+
+  before(async () => {
+    deps = await testDeps();
+  });
+  beforeEach(async () => {
+    given = [];
+    answer = () => ({ kind: 'accepted', reply: '250 ok' });
+    sending = await sendingDeps({
+      connections: 3,
+      onConnection: (work) => work(),
+      handOver: async (message) => {
+        given.push(message);
+        return answer(message);
+      },
+    });
+    ({ club, campaignId } = await buildCampaign(start));
+  });
+
+  const students = async (count: number) => {
+    const built: TestStudent[] = [];
+    for (let number = 0; number < count; number++)
+      built.push(await buildStudent(club.id, { name: `Ada ${number}`, createdAt: later(number - 1_000_000) }));
+    return built;
+  };
+  const step = (at = start) => stepCampaign(sending, campaignId, at.getTime());
+  const schedule = (at?: string) => scheduleCampaign(deps, club.id, campaignId, at, start);
+  /** Steps until the campaign waits for a time or has ended. */
+  const run = async (at = start): Promise<CampaignStep> => {
+    for (let steps = 0; steps < 50; steps++) {
+      const next = await step(at);
+      if (next.done || next.at !== undefined) return next;
+    }
+    throw new Error('The campaign goes on and on.');
+  };
+  const rowsBy = async () => {
+    const { rows } = await listDeliveries(deps.db, club.id, campaignId, { page: 1, page_size: 100 });
+    return new Map(rows.map((row) => [row.student_id, row]));
+  };
+  const rowOf = async ({ id }: { id: Id }) => {
+    const row = (await rowsBy()).get(id);
+    if (!row) throw new Error('There is no such recipient.');
+    return row;
+  };
+  const recipients = () => given.map(({ to }) => to).toSorted();
+
+  it('mails each confirmed student once, in the order in which they were frozen, and ends', async () => {
+    const built = await students(5);
+    await buildStudent(club.id, { verified: false });
+    await buildStudent((await buildClub()).id);
+    await schedule();
+    expect(await run()).to.deep.equal({ done: true, outcome: 'sent' });
+    expect(recipients()).to.deep.equal(built.map(({ email }) => email).toSorted());
+    const { rows, total } = await listDeliveries(deps.db, club.id, campaignId, { page: 1, page_size: 100 });
+    expect(total).to.equal(5);
+    expect(rows.map(({ student_id: id, status, sent_at: at }) => ({ id, status, at }))).to.deep.equal(
+      built.map(({ id }) => ({ id, status: 'sent', at: start.toISOString() })),
+    );
+    expect(await readStatistics(deps.db, club.id, campaignId)).to.include({
+      recipients: 5,
+      sent: 5,
+      pending: 0,
+      failed: 0,
+      skipped: 0,
+    });
+    expect(await readCampaign(deps.db, club.id, campaignId)).to.include({
+      status: 'sent',
+      recipients: 5,
+      ended_at: start.toISOString(),
+    });
+  });
+
+  it('names sender, list and way out, each in one header, and fills the copy in', async () => {
+    const [ada] = await students(1);
+    await schedule();
+    await run();
+    const [message] = given;
+    expect(message).to.deep.include({
+      from: { name: 'Knots & Co', address: 'news@platform.example' },
+      to: ada?.email,
+      replyTo: 'crew@example.com',
+      subject: 'Hi Ada',
+    });
+    expect(message?.headers['List-Unsubscribe-Post']).to.equal('List-Unsubscribe=One-Click');
+    expect(message?.headers['List-Unsubscribe']).to.match(
+      new RegExp(`^<https://api\\.example/v1/clubs/${club.id}/classroom/mail/unsubscribe/[\\w-]+>$`),
+    );
+    expect(message?.html).to.contain(message?.headers['List-Unsubscribe']?.slice(1, -1));
+  });
+
+  it('waits for its time, and freezes nobody before it', async () => {
+    await schedule('2026-03-02T13:00');
+    expect(await step()).to.include({ done: false, at: later(60 * minute).getTime(), waitingFor: 'start' });
+    const [late] = await students(1);
+    expect(await run(later(60 * minute))).to.deep.equal({ done: true, outcome: 'sent' });
+    expect(recipients()).to.deep.equal([late?.email]);
+  });
+
+  it('pauses where its start was missed by more than 24 hours', async () => {
+    await students(1);
+    await schedule();
+    expect(await run(later(24 * 60 * minute + 1))).to.include({ done: false, status: 'paused' });
+    expect(given).to.deep.equal([]);
+    expect(await readCampaign(deps.db, club.id, campaignId)).to.include({
+      status: 'paused',
+      pause_reason: 'missed_start',
+      recipients: 0,
+    });
+  });
+
+  it('lets nobody join after the freeze, and mails the address that the student has at the claim', async () => {
+    const [ada] = await students(1);
+    await schedule();
+    await step();
+    await buildStudent(club.id);
+    await updateStudent(deps, club.id, ada?.id ?? '', { email: 'new@example.com' }, 'owner', start);
+    await deps.db.manager.update(Student, ada?.id ?? '', { verifiedAt: start });
+    await run();
+    expect(recipients()).to.deep.equal(['new@example.com']);
+    expect(await rowOf(ada ?? { id: '' })).to.include({ student_email: 'new@example.com', status: 'sent' });
+  });
+
+  it('skips who is suppressed, removed, or not in the audience any more, each with its reason', async () => {
+    const [suppressed, removed, untagged, ...others] = await students(4);
+    await schedule();
+    await step();
+    await addSuppression(deps, club.id, suppressed?.email ?? '', start);
+    await removeStudent(deps, club.id, removed?.id ?? '', start);
+    await deps.db.source.query(
+      `UPDATE campaigns SET audience = jsonb_build_object('match', 'all', 'rules', '[{"kind":"course_progress","negate":true,"course_id":"00000000-0000-4000-8000-000000000000","percent":1}]'::jsonb) WHERE id = $1`,
+      [campaignId],
+    );
+    await run();
+    expect(recipients()).to.deep.equal([untagged, ...others].map((one) => one?.email ?? '').toSorted());
+    expect(await rowOf(suppressed ?? { id: '' })).to.include({ status: 'skipped', skip_reason: 'suppressed' });
+    expect(await rowOf(removed ?? { id: '' })).to.deep.include({
+      status: 'skipped',
+      skip_reason: 'student_removed',
+      student_name: 'Removed student',
+      student_email: '',
+    });
+  });
+
+  it('skips who has left the audience since the freeze', async () => {
+    const [stays, leaves] = await students(2);
+    await deps.db.source.query(
+      `INSERT INTO tags (id, club_id, name, folded_name, created_at) VALUES ($1, $2, 'Crew', 'crew', now())`,
+      ['11111111-1111-4111-8111-111111111111', club.id],
+    );
+    const tag = '11111111-1111-4111-8111-111111111111';
+    for (const one of [stays, leaves])
+      await deps.db.source.query(`INSERT INTO student_tags (student_id, tag_id, tagged_at) VALUES ($1, $2, now())`, [
+        one?.id,
+        tag,
+      ]);
+    await deps.db.source.query(`UPDATE campaigns SET audience = $2 WHERE id = $1`, [
+      campaignId,
+      JSON.stringify({ match: 'all', rules: [{ kind: 'has_tag', negate: false, tag_ids: [tag] }] }),
+    ]);
+    await schedule();
+    await step();
+    await deps.db.source.query(`DELETE FROM student_tags WHERE student_id = $1`, [leaves?.id]);
+    await run();
+    expect(recipients()).to.deep.equal([stays?.email]);
+    expect(await rowOf(leaves ?? { id: '' })).to.include({ status: 'skipped', skip_reason: 'no_longer_eligible' });
+  });
+
+  it('tries again after 1, 5, 15 min, 1 and 4 h where the server refuses for now, then fails', async () => {
+    const [ada] = await students(1);
+    answer = () => ({ kind: 'refused', permanent: false, reply: '451 later' });
+    await schedule();
+    let at = start;
+    const waits: number[] = [];
+    for (;;) {
+      const next = await run(at);
+      if (next.done || next.at === undefined) break;
+      waits.push((next.at - at.getTime()) / minute);
+      at = new Date(next.at);
+    }
+    expect(waits).to.deep.equal([1, 5, 15, 60, 240]);
+    expect(given).to.have.length(6);
+    expect(await rowOf(ada ?? { id: '' })).to.include({ status: 'failed', last_error: '451 later' });
+  });
+
+  it('asks no second time where the server refuses for good or nobody knows', async () => {
+    const [refused, unknown] = await students(2);
+    answer = ({ to }) =>
+      to === refused?.email ? { kind: 'refused', permanent: true, reply: '550 no' } : { kind: 'unknown' };
+    await schedule();
+    expect(await run()).to.deep.equal({ done: true, outcome: 'sent' });
+    expect(given).to.have.length(2);
+    expect(await rowOf(refused ?? { id: '' })).to.include({ status: 'failed', last_error: '550 no' });
+    expect(await rowOf(unknown ?? { id: '' })).to.include({ status: 'failed', last_error: 'outcome_unknown' });
+
+    answer = () => ({ kind: 'accepted', reply: '250 ok' });
+    await retryCampaign(deps, club.id, campaignId, { acceptDuplicates: false }, start);
+    await run();
+    expect(given.slice(2).map(({ to }) => to)).to.deep.equal([refused?.email]);
+    await retryCampaign(deps, club.id, campaignId, { acceptDuplicates: true }, start);
+    await run();
+    expect(given.slice(3).map(({ to }) => to)).to.deep.equal([unknown?.email]);
+  });
+
+  it('gives a mail up as unknown whose worker died with it, once the lease is over', async () => {
+    const [ada] = await students(1);
+    await schedule();
+    await step();
+    await deps.db.manager.update(Mail, { campaignId }, { status: 'sending', fence: 1, leaseUntil: later(-minute) });
+    expect(await run()).to.deep.equal({ done: true, outcome: 'sent' });
+    expect(given).to.deep.equal([]);
+    expect(await rowOf(ada ?? { id: '' })).to.include({ status: 'failed', last_error: 'outcome_unknown' });
+  });
+
+  it('does not record what a worker learned after its lease was over', async () => {
+    const [ada] = await students(1);
+    answer = async () => {
+      await deps.db.manager.update(
+        Mail,
+        { campaignId },
+        { status: 'failed', lastError: 'outcome_unknown', leaseUntil: null },
+      );
+      return { kind: 'refused', permanent: false, reply: '451 later' };
+    };
+    await schedule();
+    await run();
+    expect(await rowOf(ada ?? { id: '' })).to.include({ status: 'failed', last_error: 'outcome_unknown' });
+    expect(given).to.have.length(1);
+  });
+
+  it('claims nobody after a pause, and goes on where it stopped', async () => {
+    const built = await students(7);
+    sending.smtp.connections = 1;
+    answer = async () => {
+      if (given.length === 3) await pauseCampaign(deps, club.id, campaignId, start);
+      return { kind: 'accepted', reply: '250 ok' };
+    };
+    await schedule();
+    expect(await run()).to.include({ done: false, status: 'paused', waitingFor: 'resume' });
+    expect(given).to.have.length(3);
+    await resumeCampaign(deps, club.id, campaignId, later(minute));
+    expect(await run(later(minute))).to.deep.equal({ done: true, outcome: 'sent' });
+    expect(recipients()).to.deep.equal(built.map(({ email }) => email).toSorted());
+  });
+
+  it('skips the rest of a canceled campaign, and tries nobody again', async () => {
+    const built = await students(5);
+    answer = async () => {
+      if (given.length === 1) await cancelCampaign(deps, club.id, campaignId, start);
+      return { kind: 'refused', permanent: false, reply: '451 later' };
+    };
+    await schedule();
+    expect(await run()).to.deep.equal({ done: true, outcome: 'canceled' });
+    const rows = [...(await rowsBy()).values()];
+    expect(rows.map(({ status, skip_reason: reason }) => `${status} ${reason}`)).to.deep.equal(
+      built.map(() => 'skipped canceled'),
+    );
+  });
+
+  it('pauses after 20 refusals in a row', async () => {
+    await students(30);
+    answer = () => ({ kind: 'refused', permanent: true, reply: '550 no' });
+    await schedule();
+    expect(await run()).to.include({ done: false, status: 'paused' });
+    expect(given.length).to.be.within(20, 22);
+    expect(await readCampaign(deps.db, club.id, campaignId)).to.include({ pause_reason: 'provider' });
+  });
+
+  it('keeps within the rate of its sender', async () => {
+    await students(5);
+    await setSender(deps, club.id, { from_name: 'Knots', postal_address: 'Quay 1', mails_per_minute: 6 }, start);
+    await schedule();
+    const times: number[] = [];
+    let at = start;
+    for (;;) {
+      const before = given.length;
+      const next = await run(at);
+      times.push(...given.slice(before).map(() => (at.getTime() - start.getTime()) / 1_000));
+      if (next.done) break;
+      at = new Date(next.at ?? 0);
+    }
+    expect(times).to.deep.equal([0, 10, 20, 30, 40]);
+  });
+
+  it('sends in its window alone, by the clock of the club', async () => {
+    await students(1);
+    await deps.db.source.query(`UPDATE clubs SET time_zone = 'America/New_York' WHERE id = $1`, [club.id]);
+    await deps.db.source.query(`UPDATE campaigns SET window_from = 540, window_to = 600 WHERE id = $1`, [campaignId]);
+    await schedule();
+    expect(await run()).to.include({ waitingFor: 'window', at: new Date('2026-03-02T14:00:00Z').getTime() });
+    expect(await run(new Date('2026-03-02T14:00:00Z'))).to.deep.equal({ done: true, outcome: 'sent' });
+  });
+
+  it('does not mail one address twice where it went to another student meanwhile', async () => {
+    const [first, second] = await students(2);
+    await schedule();
+    await step();
+    sending.smtp.connections = 1;
+    answer = async () => {
+      if (given.length === 1) {
+        await deps.db.source.query(`UPDATE students SET email = 'gone@example.com' WHERE id = $1`, [first?.id]);
+        await deps.db.source.query(`UPDATE students SET email = $2 WHERE id = $1`, [second?.id, first?.email]);
+      }
+      return { kind: 'accepted', reply: '250 ok' };
+    };
+    await run();
+    expect(recipients()).to.deep.equal([first?.email]);
+    expect(await rowOf(second ?? { id: '' })).to.include({ status: 'skipped', skip_reason: 'no_longer_eligible' });
+  });
+
+  it('writes no address of a student who is removed while the mail is under way', async () => {
+    const [ada] = await students(1);
+    answer = async () => {
+      await removeStudent(deps, club.id, ada?.id ?? '', start);
+      return { kind: 'refused', permanent: false, reply: '451 later' };
+    };
+    await schedule();
+    await run();
+    expect(await run(later(minute))).to.deep.equal({ done: true, outcome: 'sent' });
+    expect(given).to.have.length(1);
+    expect(await rowOf(ada ?? { id: '' })).to.deep.equal({
+      id: (await rowOf(ada ?? { id: '' })).id,
+      student_id: ada?.id,
+      student_name: 'Removed student',
+      student_email: '',
+      status: 'skipped',
+      skip_reason: 'student_removed',
+    });
+  });
+
+  describe('with an image', () => {
+    const image = async (bytes: Buffer) => {
+      const id = newId();
+      const objectKey = `library/${id}`;
+      await (await testObjectStore()).put(objectKey, 'image/png', Readable.from([bytes]));
+      await deps.db.manager.insert(Media, {
+        id,
+        clubId: club.id,
+        purpose: 'library',
+        kind: 'image',
+        title: 'A knot',
+        provider: 'objstore',
+        status: 'ready',
+        mime: 'image/png',
+        sizeBytes: String(bytes.length),
+        objectKey,
+        createdAt: start,
+        updatedAt: start,
+      });
+      const content = { subject: 'A knot', blocks: [{ kind: 'image' as const, media_id: id, alt: 'A knot' }] };
+      await updateCampaign(deps, club.id, campaignId, { content }, start);
+    };
+
+    it('publishes a copy that anybody may fetch, at an address that nobody can guess', async () => {
+      await students(1);
+      await image(
+        await sharp({ create: { width: 20, height: 10, channels: 3, background: 'red' } })
+          .png()
+          .toBuffer(),
+      );
+      await schedule();
+      await run();
+      const [, url = ''] = /<img[^>]*src="([^"]+)"/.exec(given[0]?.html ?? '') ?? [];
+      expect(url).to.match(new RegExp(`^${sending.images.publicFilesUrl}/mail/[0-9a-f]{64}\\.jpg$`));
+      const response = await fetch(url);
+      expect(response.headers.get('content-type')).to.equal('image/jpeg');
+      expect(await sharp(await response.arrayBuffer()).metadata()).to.include({ width: 20, height: 10 });
+    });
+
+    it('pauses where the image cannot be read any more, and mails nobody', async () => {
+      await students(1);
+      await image(Buffer.from('no image'));
+      await schedule();
+      expect(await run()).to.include({ done: false, status: 'paused' });
+      expect(await readCampaign(deps.db, club.id, campaignId)).to.include({ pause_reason: 'problems', recipients: 0 });
+      expect(given).to.deep.equal([]);
+    });
+  });
+});

@@ -1,0 +1,143 @@
+import { expect } from 'chai';
+import { createServer, type Server, type Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { Secret } from '../../../platform/core/secret.ts';
+import { createSmtpHandOver, type HandedMessage, type SmtpHandOver } from '../../../platform/infra/smtp-hand-over.ts';
+import { until } from '../../toolkit/drive/until.ts';
+import { testStack } from '../../toolkit/stack/stack.ts';
+import { readConfig } from '../../../config.ts';
+import type { Mailbox } from '../../../dev/mailbox.ts';
+
+let sent = 0;
+const message = (to: string, more: Partial<HandedMessage> = {}): HandedMessage => ({
+  envelopeFrom: 'bounces@example.com',
+  from: { name: 'Knots & Co', address: 'news@example.com' },
+  to,
+  replyTo: 'crew@example.com',
+  subject: 'A knot – ñ',
+  text: 'Ahoy\n.\nafter a lone dot',
+  html: '<p>Ahoy</p>',
+  messageId: `<${++sent}@example.com>`,
+  headers: { 'List-Unsubscribe': `<https://example.com/${'x'.repeat(120)}>` },
+  ...more,
+});
+
+describe('handing messages over by SMTP', () => {
+  let mailbox: Mailbox;
+  let smtp: SmtpHandOver;
+  before(async () => {
+    const stack = await testStack();
+    if (!stack.mailbox) throw new Error('These tests tell the mailbox of the stack to refuse.');
+    mailbox = stack.mailbox;
+    smtp = createSmtpHandOver({ smtpUrl: readConfig().mail.smtpUrl, connections: 2 });
+  });
+  afterEach(() => mailbox.succeed());
+  after(() => smtp.close());
+
+  it('says accepted once the server has it, whole, with long headers on one line', async () => {
+    const given = message('ada@example.com');
+    expect(await smtp.handOver(given)).to.include({ kind: 'accepted' });
+    const [found] = (await mailbox.messages({ to: 'ada@example.com' })).filter(
+      ({ message_id: id }) => id === given.messageId,
+    );
+    expect(found).to.include({ from: 'bounces@example.com', subject: given.subject });
+    expect(found?.text.trim()).to.equal(given.text);
+    expect(found?.headers).to.include({
+      'list-unsubscribe': given.headers['List-Unsubscribe'],
+      'reply-to': 'crew@example.com',
+    });
+  });
+
+  for (const [at, reply, expected] of [
+    ['rcpt', 550, { kind: 'refused', permanent: true }],
+    ['rcpt', 451, { kind: 'refused', permanent: false }],
+    ['message', 554, { kind: 'refused', permanent: true }],
+    ['message', 452, { kind: 'refused', permanent: false }],
+  ] as const) {
+    it(`says ${expected.permanent ? 'refused for good' : 'refused for now'} at ${reply} to ${at}, and keeps no address`, async () => {
+      mailbox.failNext({ at, reply, to: 'bob@example.com' });
+      const answer = await smtp.handOver(message('bob@example.com'));
+      expect(answer).to.include(expected);
+      expect(JSON.stringify(answer)).not.to.contain('bob@');
+    });
+  }
+
+  it('says not sent where nothing listens', async () => {
+    const nobody = createSmtpHandOver({ smtpUrl: new Secret('smtp://127.0.0.1:1'), connections: 1 });
+    expect(await nobody.handOver(message('ada@example.com'))).to.include({ kind: 'not_sent' });
+    nobody.close();
+  });
+
+  describe('a server that cuts the connection', () => {
+    let server: Server;
+    let cutAfterBytes: number;
+    let sockets: Socket[] = [];
+    let cutting: SmtpHandOver;
+    before((done) => {
+      server = createServer((socket) => {
+        sockets.push(socket);
+        socket.on('error', () => undefined);
+        let inData = 0;
+        socket.write('220 ready\r\n');
+        socket.on('data', (bytes) => {
+          if (inData > 0) {
+            inData += bytes.length;
+            if (inData > cutAfterBytes) socket.resetAndDestroy();
+          } else if (bytes.toString().startsWith('DATA')) {
+            inData = 1;
+            if (cutAfterBytes === 0) socket.resetAndDestroy();
+            else socket.write('354 go on\r\n');
+          } else socket.write('250 ok\r\n');
+        });
+      }).listen(0, '127.0.0.1', () => {
+        const { port } = server.address() as AddressInfo;
+        cutting = createSmtpHandOver({ smtpUrl: new Secret(`smtp://127.0.0.1:${port}`), connections: 1 });
+        done();
+      });
+    });
+    after((done) => {
+      cutting.close();
+      for (const socket of sockets) socket.destroy();
+      sockets = [];
+      server.close(() => done());
+    });
+
+    const large = { html: `<p>${'x'.repeat(8_000_000)}</p>` };
+
+    it('says not sent where it cuts before the message', async () => {
+      cutAfterBytes = 0;
+      expect(await cutting.handOver(message('ada@example.com'))).to.include({ kind: 'not_sent' });
+    });
+
+    it('says not sent where it cuts in the middle of the message', async () => {
+      cutAfterBytes = 1_000;
+      expect(await cutting.handOver(message('ada@example.com', large))).to.include({ kind: 'not_sent' });
+    });
+
+    it('says unknown where it cuts after the last byte', async () => {
+      cutAfterBytes = 200;
+      expect(await cutting.handOver(message('ada@example.com'))).to.deep.equal({ kind: 'unknown' });
+    });
+  });
+
+  it('starts no work beyond its connections, and then in the order of asking', async () => {
+    const events: string[] = [];
+    const ends: (() => void)[] = [];
+    const begun = (count: number) => until(`work ${count}`, { timeoutMs: 5_000 }, async () => ends.length === count);
+    const works = [0, 1, 2, 3].map((number) =>
+      smtp.onConnection(async () => {
+        events.push(`begins ${number}`);
+        await new Promise<void>((resolve) => ends.push(resolve));
+      }),
+    );
+    await begun(2);
+    expect(events).to.deep.equal(['begins 0', 'begins 1']);
+    ends[1]?.();
+    await begun(3);
+    ends[0]?.();
+    await begun(4);
+    expect(events).to.deep.equal(['begins 0', 'begins 1', 'begins 2', 'begins 3']);
+    for (const end of ends) end();
+    await Promise.all(works);
+  });
+});

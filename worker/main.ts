@@ -80,6 +80,7 @@ export async function startWorker(
     vault,
     sendMail,
     links,
+    warmUp: config.mail.warmUp,
     onOutcome(outcome, error) {
       mails.inc({ outcome });
       if (error) log.warn({ error: describeError(error) }, 'a mail was not accepted; it is tried again');

@@ -108,25 +108,30 @@ export function overdueQueries(source: DataSource, before: Date): OverdueQuery[]
 }
 
 /** Rows whose time is over: none of them is good for anything any more. */
+const expiredBefore = (before: Date) => sql`expires_at < ${before}`;
+/** Counts of a day that is over, in UTC. */
+const ofADayBefore = (before: Date) => sql`day < (${before}::timestamptz AT TIME ZONE 'UTC')::date`;
 const expiries = [
-  { table: sql`student_sessions`, key: sql`token_hash`, since: sql`expires_at`, ageMs: 0 },
-  { table: sql`administrator_sessions`, key: sql`token_hash`, since: sql`expires_at`, ageMs: 0 },
-  { table: sql`one_time_tokens`, key: sql`id`, since: sql`expires_at`, ageMs: 0 },
-  { table: sql`invitations`, key: sql`id`, since: sql`expires_at`, ageMs: 0 },
+  { table: sql`student_sessions`, key: sql`token_hash`, isOver: expiredBefore, ageMs: 0 },
+  { table: sql`administrator_sessions`, key: sql`token_hash`, isOver: expiredBefore, ageMs: 0 },
+  { table: sql`one_time_tokens`, key: sql`id`, isOver: expiredBefore, ageMs: 0 },
+  { table: sql`code_failure_counts`, key: sql`address_key`, isOver: ofADayBefore, ageMs: 0 },
+  { table: sql`club_mail_days`, key: sql`day`, isOver: ofADayBefore, ageMs: 0 },
+  { table: sql`invitations`, key: sql`id`, isOver: expiredBefore, ageMs: 0 },
   {
     table: sql`transactional_mails`,
     key: sql`id`,
-    since: sql`status <> 'pending' AND created_at`,
+    isOver: (before: Date) => sql`status <> 'pending' AND created_at < ${before}`,
     ageMs: mailHistoryMs,
   },
 ];
 
 /** Removes expired sessions, tokens, invitations and old mail rows, a batch of each. */
 export async function removeExpired(db: Queries, now: Date): Promise<void> {
-  for (const { table, key, since, ageMs } of expiries) {
+  for (const { table, key, isOver, ageMs } of expiries) {
     const before = new Date(now.getTime() - ageMs);
     await db.run(
-      sql`DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} FROM ${table} WHERE ${since} < ${before} LIMIT ${removedARound})`,
+      sql`DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} FROM ${table} WHERE ${isOver(before)} LIMIT ${removedARound})`,
     );
   }
 }

@@ -225,7 +225,7 @@ describe('the removal of a student leaves ids and dates', function () {
     await student('PATCH', `/conversations/${conversation.id}`, { title: needleOf('title') });
     await untilQuiet();
 
-    const { retain } = retentionActivities({ db, storage: await testObjectStore() });
+    const { retain } = retentionActivities({ db, vault, storage: await testObjectStore() });
     await retain(Date.now()); // adds up what lists and histories count
     await sample();
 

@@ -1,7 +1,7 @@
 /** PDFs of certificates are kept in the bucket (DEC-56). */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-export class CertificateFiles1795357109000 implements MigrationInterface {
+export class CertificateFiles1795360200000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`
       CREATE TABLE certificate_files (

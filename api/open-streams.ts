@@ -6,7 +6,7 @@ import { sha256 } from '../platform/infra/vault.ts';
 import { eventStreamsRefused } from './metrics.ts';
 import type { Caller } from './operation.ts';
 
-/** How often sessions of open streams are looked for: so long a stream outlives its session at most. */
+/** How often sessions of open streams are looked for: a stream ends at the second look that does not find its session. */
 const lookEveryMs = 1_000;
 /** What a caller is told to wait who has as many streams as may be open: about as long as an answer takes. */
 const retryAfterSeconds = 5;
@@ -45,6 +45,8 @@ interface Place {
   owner: string;
   tokenHash: Buffer;
   ending: AbortController;
+  /** The last look found its session ended. */
+  isOver: boolean;
 }
 
 export function createOpenStreams({ db, clock, bounds, onFailure }: OpenStreamsDeps): OpenStreams {
@@ -74,7 +76,12 @@ export function createOpenStreams({ db, clock, bounds, onFailure }: OpenStreamsD
         looked.map(({ tokenHash }) => tokenHash),
         clock(),
       );
-      for (const [index, { ending }] of looked.entries()) if (!living[index]) ending.abort();
+      for (const [index, place] of looked.entries()) {
+        if (living[index]) continue;
+        // Not at once: what ended the session, such as a removal, may be telling the stream how its answer ends.
+        if (place.isOver) place.ending.abort();
+        place.isOver = true;
+      }
     } catch (error) {
       onFailure(error);
     } finally {
@@ -88,7 +95,7 @@ export function createOpenStreams({ db, clock, bounds, onFailure }: OpenStreamsD
     take(caller) {
       const owner = caller.kind === 'student' ? caller.student.id : caller.administratorId;
       refuseBeyondBounds(owner);
-      const place = { owner, tokenHash: sha256(caller.token), ending: new AbortController() };
+      const place = { owner, tokenHash: sha256(caller.token), ending: new AbortController(), isOver: false };
       places.add(place);
       return {
         sessionEnded: place.ending.signal,

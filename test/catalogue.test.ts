@@ -26,7 +26,7 @@ describe('the catalogue', function () {
   let receiver: Awaited<ReturnType<typeof engine.receiver>>;
   before('a worker and a receiver', async () => {
     receiver = await engine.receiver();
-    await engine.startWorkerHere();
+    await engine.startWorkerHere({ WORKER_TASK_QUEUES: 'webhooks,sales,imports' });
   });
 
   async function setScene(): Promise<CauseScene> {

@@ -25,7 +25,8 @@ describe('dev/tour: an agent answers', () => {
     this.timeout(120_000);
     model = await startFakeModel({ delayMs: 40 });
     api = await startApi(await testConfig({ ANTHROPIC_API_KEY: 'any' }));
-    await startWorker({ ANTHROPIC_API_KEY: 'any', ANTHROPIC_BASE_URL: model.url });
+    const settings = { ANTHROPIC_API_KEY: 'any', ANTHROPIC_BASE_URL: model.url };
+    await startWorker({ ...settings, WORKER_TASK_QUEUES: 'agents,indexing' });
   });
   beforeEach(() => lines.splice(0));
   after(async () => {

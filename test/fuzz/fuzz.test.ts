@@ -16,11 +16,11 @@ describe('contract fuzzing', function () {
   });
   after(() => ground.close());
 
-  it('finds no fault in 300 requests of seed 1, which call every operation', async () => {
-    const tally = await fuzz(ground, { seed: 1, requests: 300 });
+  it('finds no fault in 400 requests of seed 1, which call every operation', async () => {
+    const tally = await fuzz(ground, { seed: 1, requests: 400 });
     const told = tally.failures.map(({ kind, what, sent }) => `${kind}\n${what}\n${sent ?? ''}`);
     expect(told, linesOf(tally, 1).join('\n')).to.deep.equal([]);
-    expect(linesOf(tally, 1).at(-1)).to.match(/^requests 300, operations (\d+) of \1, failures 0$/);
+    expect(linesOf(tally, 1).at(-1)).to.match(/^requests 400, operations (\d+) of \1, failures 0$/);
     expect(neverSucceeded(tally).length, 'operations that never succeeded').to.be.at.most(25);
   });
 

@@ -68,13 +68,15 @@ const rules: Readonly<Record<string, Rule>> = {
     if (club === undefined || of.status >= 300) return undefined;
     const foreign = of.pool.ids(otherThan(club)).map(({ value }) => value.toLowerCase());
     const { clubId: _, ...path } = of.sent.path;
-    const found = [...Object.values(path), ...idsIn(of.sent.body)].find((id) => foreign.includes(id.toLowerCase()));
+    const found = [...Object.values(path), ...idsIn(lookedUp(of.sent.body))].find((id) =>
+      foreign.includes(id.toLowerCase()),
+    );
     return found === undefined ? undefined : `answered ${of.status} to ${found}, which is another club's`;
   },
   'finds no deleted record': (of) => {
     if (of.status >= 300 || of.method === 'DELETE' || of.hasRival) return undefined;
     const { clubId: _, ...path } = of.sent.path;
-    const found = [...Object.values(path), ...idsIn(of.sent.body)].find((id) => of.pool.isDeleted(id));
+    const found = [...Object.values(path), ...idsIn(lookedUp(of.sent.body))].find((id) => of.pool.isDeleted(id));
     return found === undefined ? undefined : `answered ${of.status} to ${found}, which was deleted`;
   },
   'answers with the page that was asked for': ({ status, answer, sent, hasRival }) => {
@@ -163,6 +165,13 @@ function clubNamed(clubs: ClubsOfCase, id: string | undefined): ClubName | undef
 const clubOf = ({ clubs, sent }: Case) => clubNamed(clubs, sent.path['clubId']?.toLowerCase());
 
 const otherThan = (club: ClubName): ClubName => (club === 'own' ? 'other' : 'own');
+
+/** A body without what a draft names: that is judged when the draft is scheduled, and told among its problems. */
+function lookedUp(body: Json | undefined): Json | undefined {
+  if (!isRecord(body)) return body;
+  const { content: _content, audience: _audience, ...rest } = body;
+  return rest;
+}
 
 /** Every text of a body but ids that the caller makes up. */
 function idsIn(body: Json | undefined): string[] {

@@ -8,6 +8,7 @@
 import { commitHistory, isCommitted } from '../toolkit/drive/replay.ts';
 import { useRecorder, type Scenarios } from './recorder.ts';
 import { agentScenarios } from './scenarios/agents.ts';
+import { campaignScenarios } from './scenarios/campaigns.ts';
 import { mailScenarios } from './scenarios/mail.ts';
 import { salesScenarios } from './scenarios/sales.ts';
 import { studentImportScenarios } from './scenarios/student-imports.ts';
@@ -15,6 +16,7 @@ import { webhookScenarios } from './scenarios/webhooks.ts';
 
 const scenarios: Scenarios = {
   ...webhookScenarios,
+  ...campaignScenarios,
   ...mailScenarios,
   ...salesScenarios,
   ...studentImportScenarios,

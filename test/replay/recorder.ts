@@ -7,9 +7,11 @@ import type { FakeModel } from '../../dev/fake-model.ts';
 import type { PaymentProcessor } from '../../platform/infra/payments.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { workflowIdOf, type WorkflowType } from '../../platform/engine/workflow-types.ts';
+import { createSmtpHandOver } from '../../platform/infra/smtp-hand-over.ts';
 import { createSmtpSender } from '../../platform/infra/smtp.ts';
 import { createWorkflowClient, type WorkflowClient } from '../../worker/workflow-client.ts';
 import { useAnswering } from '../toolkit/drive/answering.ts';
+import { sendingDeps } from '../toolkit/drive/campaigns.ts';
 import { importDeps } from '../toolkit/drive/imports.ts';
 import { indexingDeps } from '../toolkit/drive/indexing.ts';
 import { recorder as identity } from '../toolkit/drive/replay.ts';
@@ -159,6 +161,9 @@ async function activitiesOf(
       ...all.endpointGate(deliveries),
     }),
     mail: all.transactionalMail({ mails: { db, vault, sendMail, links, onOutcome() {} } }),
+    campaigns: all.campaignRun({
+      campaigns: await sendingDeps(createSmtpHandOver({ smtpUrl: mail.smtpUrl, connections: 2 })),
+    }),
     billing: all.addOn({
       addOns: {
         db,

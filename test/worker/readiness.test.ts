@@ -18,7 +18,11 @@ describe('a worker’s GET /readyz', function () {
     quietRuntime();
     line = await startPostgresLine();
     worker = await startWorker(
-      await testConfig({ DATABASE_URL: line.url, WORKFLOW_BUNDLE_FILE: await workflowBundleFile() }),
+      await testConfig({
+        DATABASE_URL: line.url,
+        WORKFLOW_BUNDLE_FILE: await workflowBundleFile(),
+        WORKER_TASK_QUEUES: 'upkeep',
+      }),
     );
   });
   after('stop the worker', async () => {

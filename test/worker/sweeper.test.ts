@@ -32,7 +32,7 @@ describe('the sweeper, in a worker process', function () {
   let worker: ObservedWorker;
 
   before('start the worker; its rounds are the test’s own', async () => {
-    worker = await startWorker();
+    worker = await startWorker({ WORKER_TASK_QUEUES: 'webhooks,mail,sales,upkeep' });
     const schedule = temporal().schedule.getHandle('sweeper');
     await schedule.pause();
     // A round that a killed worker had begun would wait for its time limits.
@@ -93,7 +93,7 @@ describe('the sweeper, in a worker process', function () {
     });
   });
 
-  it('leaves a notice whose step fails to its pause, and its metrics count it as failing, not as due (ENG-16)', async () => {
+  it('leaves a notice whose step fails to its pause; metrics count it as failing, not as due (ENG-16)', async () => {
     const deps = await testDeps();
     const { source } = deps.db;
     const connection = await buildSalesConnection((await buildClub()).id);
@@ -122,7 +122,7 @@ describe('the sweeper, in a worker process', function () {
     expect(action).to.include({ workflowType: 'sweep', taskQueue: 'upkeep' });
   });
 
-  it('its schedule is made again within 5 minutes after somebody deletes it, and one that stands is left paused', async () => {
+  it('makes its schedule again within 5 min after somebody deletes it, and leaves one that is paused', async () => {
     const { schedule } = temporal();
     const sweeper = schedule.getHandle('sweeper');
     await schedule.getHandle('retention').delete();

@@ -1,6 +1,6 @@
 /**
  * The thread that reads a source out and cuts it into passages: what it takes, in time and memory, is bounded from outside, and
- * it can be ended anywhere. Node itself strips the types of what is imported here: no syntax beyond them, and no decorators.
+ * it can be ended anywhere.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Language } from '../../../entities/clubs/values.ts';

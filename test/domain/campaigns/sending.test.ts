@@ -18,9 +18,10 @@ import { Student } from '../../../entities/identity/student.ts';
 import type { HandedMessage, HandOver } from '../../../platform/infra/smtp-hand-over.ts';
 import { buildClub, buildStudent, type TestClub, type TestStudent } from '../../toolkit/builders/clubs.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
-import { readConfig } from '../../../config.ts';
-import { createObjectStore, type ObjectStore } from '../../../platform/infra/object-store.ts';
-import { createCampaign, updateCampaign } from '../../../domain/campaigns/drafts.ts';
+import { testObjectStore } from '../../toolkit/stack/storage.ts';
+import { buildCampaign } from '../../toolkit/builders/campaigns.ts';
+import { sendingDeps } from '../../toolkit/drive/campaigns.ts';
+import { updateCampaign } from '../../../domain/campaigns/drafts.ts';
 import { Media } from '../../../entities/media/media.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { Readable } from 'node:stream';
@@ -40,59 +41,21 @@ describe('a campaign, sent', () => {
   let answer: (message: HandedMessage) => Promise<HandOver> | HandOver;
   let sending: SendingDeps;
 
-  let objects: ObjectStore;
-  let publicObjects: ObjectStore;
-  let publicFilesUrl: string;
   before(async () => {
     deps = await testDeps();
-    const { storage } = readConfig();
-    objects = createObjectStore(storage);
-    publicObjects = createObjectStore({ ...storage, privateBucket: storage.publicBucket });
-    ({ publicFilesUrl } = storage);
-  });
-  after(() => {
-    objects.close();
-    publicObjects.close();
   });
   beforeEach(async () => {
     given = [];
     answer = () => ({ kind: 'accepted', reply: '250 ok' });
-    sending = {
-      ...deps,
-      smtp: {
-        connections: 3,
-        onConnection: (work) => work(),
-        handOver: async (message) => {
-          given.push(message);
-          return answer(message);
-        },
+    sending = await sendingDeps({
+      connections: 3,
+      onConnection: (work) => work(),
+      handOver: async (message) => {
+        given.push(message);
+        return answer(message);
       },
-      images: { storage: objects, publicStorage: publicObjects, publicFilesUrl },
-      fromAddress: 'news@platform.example',
-      publicUrl: 'https://api.example',
-      onOutcome: () => undefined,
-      failpoint: async () => undefined,
-    };
-    club = await buildClub();
-    await setSender(
-      deps,
-      club.id,
-      { from_name: 'Knots & Co', postal_address: 'Quay 1', reply_to: 'crew@example.com' },
-      start,
-    );
-    const draft = await createCampaign(
-      deps,
-      club.id,
-      {
-        name: 'Spring',
-        content: {
-          subject: 'Hi {{student_first_name|you}}',
-          blocks: [{ kind: 'button', text: 'Go', url: 'https://example.com' }],
-        },
-      },
-      start,
-    );
-    campaignId = draft.id;
+    });
+    ({ club, campaignId } = await buildCampaign(start));
   });
 
   const students = async (count: number) => {
@@ -409,7 +372,7 @@ describe('a campaign, sent', () => {
     const image = async (bytes: Buffer) => {
       const id = newId();
       const objectKey = `library/${id}`;
-      await objects.put(objectKey, 'image/png', Readable.from([bytes]));
+      await (await testObjectStore()).put(objectKey, 'image/png', Readable.from([bytes]));
       await deps.db.manager.insert(Media, {
         id,
         clubId: club.id,
@@ -438,7 +401,7 @@ describe('a campaign, sent', () => {
       await schedule();
       await run();
       const [, url = ''] = /<img[^>]*src="([^"]+)"/.exec(given[0]?.html ?? '') ?? [];
-      expect(url).to.match(new RegExp(`^${publicFilesUrl}/mail/[0-9a-f]{64}\\.jpg$`));
+      expect(url).to.match(new RegExp(`^${sending.images.publicFilesUrl}/mail/[0-9a-f]{64}\\.jpg$`));
       const response = await fetch(url);
       expect(response.headers.get('content-type')).to.equal('image/jpeg');
       expect(await sharp(await response.arrayBuffer()).metadata()).to.include({ width: 20, height: 10 });

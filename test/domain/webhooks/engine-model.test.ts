@@ -1,7 +1,5 @@
-import { Database } from '../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import type { DataSource } from 'typeorm';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { VaultDeps } from '../../../domain/deps.ts';
@@ -14,8 +12,7 @@ import {
 } from '../../../domain/webhooks/endpoints/endpoint-states.ts';
 import { recoverDeliveries, resendDelivery, sendTest } from '../../../domain/webhooks/deliveries/manual.ts';
 import { rotateSecret } from '../../../domain/webhooks/endpoints/rotation.ts';
-import { migrate } from '../../../entities/migrate.ts';
-import { scratchDatabase, testDeps } from '../../toolkit/stack/database.ts';
+import { testDeps } from '../../toolkit/stack/database.ts';
 import { simulateEngine } from '../../toolkit/model/engine-club.ts';
 import type { SimulatedEngine } from '../../toolkit/model/engine-simulation.ts';
 import { expectAsInModel, expectNothingStranded } from '../../toolkit/model/engine-checks.ts';
@@ -269,14 +266,10 @@ async function drain({ engine, deps, endpointIds }: World): Promise<void> {
 
 describe('webhook engine against its model (STATE-1 to STATE-15, DEL-4)', function () {
   this.timeout(sequences * 10_000);
-  let source: DataSource;
   let deps: VaultDeps;
-  before('a database of its own, where time can pass', async () => {
-    source = await scratchDatabase();
-    await migrate(source);
-    deps = { ...(await testDeps()), db: new Database(source, { notify() {} }) };
+  before('the database of this file, where time can pass', async () => {
+    deps = await testDeps();
   });
-  after(() => source.destroy());
 
   it('matches the model after each step, strands nothing and ends, for any sequence of events', () =>
     fc.assert(

@@ -43,7 +43,7 @@ export function kindOfParameter({ path }: Pick<ContractOperation, 'path'>, name:
   const [, segment = ''] = new RegExp(`([\\w-]+)/\\{${name}\\}`).exec(path) ?? [];
   if (name === 'publicId') return `${kindOfName(segment)}.public_id`;
   if (name === 'code' || name === 'certificateCode') return `${kindOfName(segment)}.code`;
-  if (name === 'token') return 'connection.token';
+  if (name === 'token') return path.includes('/mail/') ? 'way_out' : 'connection.token';
   return kindOfSegment(path, segment) ?? kindOfName(name);
 }
 

@@ -64,9 +64,9 @@ describe('test/fuzz/world/harvest', () => {
       ),
     );
     expect([...kinds].toSorted()).to.deep.equal(
-      `administrator agent agent.public_id certificate certificate.code cohort comment connection connection.token conversation
+      `administrator agent agent.public_id campaign certificate certificate.code cohort comment connection connection.token conversation
        course course.public_id delivery endpoint enrollment import invitation lesson lesson.public_id level link link.code media
-       message module notice product source student tag webhook_delivery`.split(/\s+/),
+       message module notice product source student suppression tag way_out webhook_delivery`.split(/\s+/),
     );
   });
 });

@@ -14,7 +14,8 @@ import { runImport } from '../../toolkit/drive/imports.ts';
 import { put, type Reserved } from '../../toolkit/drive/media.ts';
 import { buildSalesConnection, noticeOf, purchaseNotice } from '../../toolkit/builders/sales.ts';
 import { stepNotice, takeNotice } from '../../toolkit/drive/sales.ts';
-import { testDatabase } from '../../toolkit/stack/database.ts';
+import { wayOutToken } from '../../../domain/mail/way-out.ts';
+import { testDatabase, testDeps } from '../../toolkit/stack/database.ts';
 import type { ClubName, Entry } from '../requests/pool.ts';
 import type { CallerName } from '../requests/step.ts';
 import type { Caller } from './callers.ts';
@@ -56,6 +57,7 @@ export async function buildScene(ground: FuzzGround, club: ClubName): Promise<Sc
   await addSales(scene, opened[0]);
   await addFiles(scene);
   await addWebhooks(scene, student);
+  await addCampaign(scene, student);
   const enrollFurther = (studentId: Id) => enroll(scene, studentId, opened);
   return { clubId, canary, callers, entries: scene.entries, enroll: enrollFurther };
 }
@@ -222,6 +224,22 @@ async function addSales(scene: Furnishing, deliveryId: Id): Promise<void> {
   scene.name('import', imported.text('id'));
   await runImport(imported.text('id'));
   await scene.make('POST', '/add-ons', { id: newId(), kind: 'students', quantity: 1 });
+}
+
+/** How the club writes, a draft, a campaign that waits for its time, and somebody it does not write to. */
+async function addCampaign(scene: Furnishing, student: TestStudent): Promise<void> {
+  const { canary } = scene;
+  await scene.make('PUT', '/mail/sender', { from_name: `Club ${canary}`, postal_address: 'Quay 1' });
+  const content = { subject: `News ${canary}`, blocks: [{ kind: 'heading', text: 'Ahoy' }] };
+  const campaign = await scene.make('POST', '/campaigns', { name: `News ${canary}`, content });
+  scene.name('campaign', campaign.text('id'));
+  const scheduled = await scene.make('POST', `/campaigns/${campaign.text('id')}/duplicate`);
+  await scene.make('POST', `/campaigns/${scheduled.text('id')}/schedule`, { at: '2990-01-01T09:00' });
+  scene.name('campaign', scheduled.text('id'), 'scheduledCampaign');
+  const suppression = await scene.make('POST', '/mail/suppressions', { email: `gone-${canary}@example.com` });
+  scene.name('suppression', suppression.text('id'));
+  const { vault } = await testDeps();
+  scene.name('way_out', wayOutToken(vault, { kind: 'campaigns', studentId: student.id }));
 }
 
 async function addWebhooks(scene: Furnishing, student: TestStudent): Promise<void> {

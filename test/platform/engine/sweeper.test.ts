@@ -144,7 +144,7 @@ describe('rescue of overdue workflows (ENG-5)', () => {
     );
   });
 
-  it('leaves 500 failing deliveries, finds a lost one behind them, and the failing ones once their try is overdue', async () => {
+  it('leaves 500 failing deliveries, finds a lost one behind them, and them once their try is overdue', async () => {
     const source = await testDatabase();
     await alter('webhook_deliveries', overdue.id, { next_attempt_at: ago(3 * minute) });
     const subscription = await buildSubscription(url);

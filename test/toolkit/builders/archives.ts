@@ -1,9 +1,19 @@
 /** ZIP archives written byte by byte, so that they can say what is not so. */
-import { crc32, deflateRawSync } from 'node:zlib';
+import { constants, crc32, deflateRawSync } from 'node:zlib';
+
+const megabyte = 1_024 * 1_024;
+
+/** A text that ends in so many megabytes of spaces, and then in `end`. */
+interface Bomb {
+  begin: string;
+  megabytes: number;
+  end: string;
+}
 
 interface ArchiveEntry {
   name: string;
-  content: Uint8Array | string;
+  /** A bomb's checksum is wrong: nobody gets as far as its end. */
+  content: Uint8Array | string | Bomb;
   /** What it says to come to, unpacked; the truth unless told. */
   says?: number;
   encrypted?: boolean;
@@ -14,15 +24,14 @@ export function zipOf(entries: readonly ArchiveEntry[]): Uint8Array<ArrayBuffer>
   const directory: Buffer[] = [];
   let offset = 0;
   for (const { name, content, says, encrypted = false } of entries) {
-    const plain = Buffer.from(content);
-    const packed = deflateRawSync(plain, { level: 1 }); // some are bombs of 100 MB
+    const { packed, length, checksum } = pack(content);
     const common = Buffer.alloc(26);
     common.writeUInt16LE(20, 0); // version
     common.writeUInt16LE(encrypted ? 1 : 0, 2);
     common.writeUInt16LE(8, 4); // deflate
-    common.writeUInt32LE(crc32(plain), 10);
+    common.writeUInt32LE(checksum, 10);
     common.writeUInt32LE(packed.length, 14);
-    common.writeUInt32LE(says ?? plain.length, 18);
+    common.writeUInt32LE(says ?? length, 18);
     common.writeUInt16LE(Buffer.byteLength(name), 22);
     const body = Buffer.concat([Buffer.from('PK\x03\x04'), common, Buffer.from(name), packed]);
     const entry = Buffer.alloc(46);
@@ -44,11 +53,49 @@ export function zipOf(entries: readonly ArchiveEntry[]): Uint8Array<ArrayBuffer>
   return new Uint8Array(Buffer.concat([...bodies, listed, end]));
 }
 
+function pack(content: ArchiveEntry['content']): { packed: Buffer; length: number; checksum: number } {
+  if (typeof content === 'object' && 'megabytes' in content) {
+    const { begin, megabytes, end } = content;
+    const length = Buffer.byteLength(begin) + megabytes * megabyte + Buffer.byteLength(end);
+    const parts = [deflatedPart(Buffer.from(begin)), deflatedSpaces(megabytes), deflateRawSync(Buffer.from(end))];
+    return { packed: Buffer.concat(parts), length, checksum: 0 };
+  }
+  const plain = Buffer.from(content);
+  return { packed: deflateRawSync(plain, { level: 1 }), length: plain.length, checksum: crc32(plain) };
+}
+
+/** Deflated, but for its end: another part follows. */
+function deflatedPart(bytes: Uint8Array): Buffer {
+  return deflateRawSync(bytes, { finishFlush: constants.Z_FULL_FLUSH });
+}
+
+/** A part of a raw deflate stream: one megabyte is packed, and repeated. */
+function deflatedSpaces(megabytes: number): Buffer {
+  const part = deflatedPart(Buffer.alloc(megabyte, 32));
+  return Buffer.concat(Array.from({ length: megabytes }, () => part));
+}
+
+/** What `deflateSync` makes of so many megabytes of spaces, without their being in memory. */
+export function zlibSpaces(megabytes: number): Buffer {
+  // Adler-32 of n equal bytes, in closed form.
+  const [count, base] = [BigInt(megabytes * megabyte), 65_521n];
+  const low = (1n + 32n * count) % base;
+  const high = (count + (32n * count * (count + 1n)) / 2n) % base;
+  const checksum = Buffer.alloc(4);
+  checksum.writeUInt32BE(Number(high * 65_536n + low));
+  return Buffer.concat([
+    Buffer.from([0x78, 0x9c]),
+    deflatedSpaces(megabytes),
+    deflateRawSync(Buffer.alloc(0)),
+    checksum,
+  ]);
+}
+
 const wordNamespace = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"';
 
 /** The least that a Word file is. @param document its document.xml @param further entries beside it @param main the part it says to read */
 export function bareDocx(
-  document: string,
+  document: string | Bomb,
   further: readonly ArchiveEntry[] = [],
   main = 'word/document.xml',
 ): Uint8Array<ArrayBuffer> {
@@ -70,4 +117,10 @@ export function bareDocx(
 export function documentXml(paragraphs: readonly string[], before = ''): string {
   const body = paragraphs.map((text) => `<w:p><w:r><w:t>${text}</w:t></w:r></w:p>`).join('');
   return `<?xml version="1.0" encoding="UTF-8"?>${before}<w:document ${wordNamespace}><w:body>${body}</w:body></w:document>`;
+}
+
+/** A document.xml of one paragraph with so many megabytes of spaces. */
+export function documentBomb(megabytes: number): Bomb {
+  const [begin = '', end = ''] = documentXml(['…']).split('…');
+  return { begin, megabytes, end };
 }

@@ -118,7 +118,7 @@ describe('AI budget of a club and month', () => {
     expect((await standing(asker)).limit).to.equal(510n * dollar);
   });
 
-  it('is the sum of costs and reserves after any rounds of concurrent questions and ends, and refuses rightly', async () => {
+  it('is the sum of costs and reserves after any rounds of questions and ends, and refuses rightly', async () => {
     const step = fc.oneof(
       fc.record({ act: fc.constant('ask' as const), micros: fc.bigInt(1n, 20n * dollar) }),
       fc.record({ act: fc.constant('end' as const), which: fc.nat(), cost: fc.bigInt(0n, 15n * dollar) }),

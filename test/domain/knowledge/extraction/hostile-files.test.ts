@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { deflateSync } from 'node:zlib';
-import { bareDocx, documentXml, zipOf } from '../../../toolkit/builders/archives.ts';
+import { bareDocx, documentBomb, documentXml, zipOf, zlibSpaces } from '../../../toolkit/builders/archives.ts';
 import { book } from '../../../toolkit/builders/office-files.ts';
 import { extracted, readFrom, refusalOf, shortly } from '../../../toolkit/drive/extracting.ts';
 
@@ -47,7 +47,7 @@ describe('reading hostile files', function () {
   this.timeout(120_000);
 
   it('rejects an archive whose main part unpacks to 100 MB as too_large', async () => {
-    const bomb = documentXml([' '.repeat(100 * megabyte)]);
+    const bomb = documentBomb(100);
     expect(await refusalOf(bareDocx(bomb))).to.equal('too_large');
     expect(await refusalOf(bareDocx(documentXml(['a']), [{ name: 'word/styles.xml', content: bomb }]))).to.equal(
       'too_large',
@@ -58,24 +58,24 @@ describe('reading hostile files', function () {
 
   it('rejects a Word file that refers to a huge part of any name as too_large', async () => {
     // A text that is read, were it not for its length: what it stands in is over at its beginning.
-    const bomb = `${documentXml(['a'])}${' '.repeat(100 * megabyte)}`;
+    const bomb = { begin: documentXml(['a']), megabytes: 100, end: '' };
     for (const name of ['evil.bin', 'word/media/image1.png'])
       expect(await refusalOf(bareDocx(documentXml(['a']), [{ name, content: bomb }], name)), name).to.equal(
         'too_large',
       );
-    const styles = { name: 'mammoth/style-map', content: ' '.repeat(100 * megabyte) };
+    const styles = { name: 'mammoth/style-map', content: { begin: '', megabytes: 100, end: '' } };
     expect(await refusalOf(bareDocx(documentXml(['a']), [styles]))).to.equal('too_large');
   });
 
   it('reads a Word file with a huge part that nothing refers to', async () => {
-    const picture = { name: 'word/media/image1.bmp', content: Buffer.alloc(100 * megabyte) };
+    const picture = { name: 'word/media/image1.bmp', content: { begin: '', megabytes: 100, end: '' } };
     expect(shortly(await readFrom(bareDocx(documentXml(['Bends']), [picture])))).to.deep.equal([
       { headings: [], blocks: ['Bends'] },
     ]);
   });
 
   it('rejects an archive whose small parts unpack to too much together as too_large', async () => {
-    const part = `<w:a>${' '.repeat(14 * megabyte)}</w:a>`;
+    const part = { begin: '<w:a>', megabytes: 14, end: '</w:a>' };
     const parts = ['styles', 'numbering', 'footnotes', 'endnotes', 'comments'].map((name) => ({
       name: `word/${name}.xml`,
       content: part,
@@ -84,7 +84,7 @@ describe('reading hostile files', function () {
   });
 
   it('rejects an archive that states a wrong unpacked size as file_corrupt', async () => {
-    const large = { name: 'word/styles.xml', content: ' '.repeat(100 * megabyte), says: 1_000 };
+    const large = { name: 'word/styles.xml', content: { begin: '', megabytes: 100, end: '' }, says: 1_000 };
     expect(await refusalOf(bareDocx(documentXml(['a']), [large]))).to.equal('file_corrupt');
   });
 
@@ -133,7 +133,7 @@ describe('reading hostile files', function () {
   });
 
   it('rejects a PDF page of 512 MB as too_large, and does not block this process', async () => {
-    const half = deflateSync(deflateSync(Buffer.alloc(512 * megabyte, 32)));
+    const half = deflateSync(zlibSpaces(512));
     const { result, turns } = await watched(() =>
       extracted(pdfWith(half, '/Filter [/FlateDecode /FlateDecode]'), { rules: { maxBuffersMb: 100 } }),
     );

@@ -118,7 +118,7 @@ describe('a sale', () => {
     });
   });
 
-  it('raises no fact of a later time than its processing, however far the platform’s clock is ahead (EVT-22)', async () => {
+  it('raises no fact later than its processing, however far the platform’s clock is ahead (EVT-22)', async () => {
     const shop = await buildShop();
     const ahead = { occurred_at: later, purchase: { id: 'sale-1', amount: 1, currency: 'EUR', paid_at: later } };
     await sell(shop, purchaseNotice(shop, 'paid', ahead), purchaseNotice(shop, 'refunded', ahead));

@@ -1,0 +1,40 @@
+/** Campaigns that wait for their start, for a server that refuses for a while, and for somebody who resumes them. */
+import { pauseCampaign, resumeCampaign, scheduleCampaign } from '../../../domain/campaigns/states.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { buildStudent } from '../../toolkit/builders/clubs.ts';
+import { buildCampaign } from '../../toolkit/builders/campaigns.ts';
+import { testDeps } from '../../toolkit/stack/database.ts';
+import { testStack } from '../../toolkit/stack/stack.ts';
+import type { Recorder, Scenarios } from '../recorder.ts';
+
+const week = 7 * 24 * 3_600_000;
+
+/** One that begins in a week, to one student whose mail is refused once. */
+async function inAWeek({ skipped }: Recorder): Promise<{ clubId: Id; campaignId: Id; now: Date }> {
+  const now = await skipped.now();
+  const { club, campaignId } = await buildCampaign(now);
+  const student = await buildStudent(club.id);
+  const { mailbox } = await testStack();
+  mailbox.failNext({ at: 'rcpt', reply: 451, to: student.email, times: 1 });
+  const start = new Date(now.getTime() + week).toISOString().slice(0, 16);
+  await scheduleCampaign(await testDeps(), club.id, campaignId, start, now);
+  return { clubId: club.id, campaignId, now };
+}
+
+export const campaignScenarios: Scenarios = {
+  campaignRun: {
+    'scheduled-then-sent': async (recorder) => {
+      const { campaignId } = await inAWeek(recorder);
+      return recorder.skipped.start('campaignRun', 'campaigns', campaignId);
+    },
+    'paused-then-resumed': async (recorder) => {
+      const { clubId, campaignId, now } = await inAWeek(recorder);
+      const deps = await testDeps();
+      await pauseCampaign(deps, clubId, campaignId, now);
+      const run = await recorder.skipped.start('campaignRun', 'campaigns', campaignId);
+      await resumeCampaign(deps, clubId, campaignId, await recorder.skipped.now());
+      await run.signal('lookAgain');
+      return run;
+    },
+  },
+};

@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { pricedModels } from './domain/agents/prompt/prices.policy.ts';
 import { plans } from './domain/billing/plans.policy.ts';
+import { planNames } from './entities/billing/values.ts';
 import { taskQueues, type TaskQueue } from './platform/engine/workflow-types.ts';
 import { Secret } from './platform/core/secret.ts';
 import { StartProblem } from './platform/core/start-problem.ts';
@@ -60,6 +61,11 @@ export function readConfig(env: Environment = process.env) {
       corsOrigins: read.list('CORS_ORIGINS', isOrigin, 'an origin such as https://dashboard.example.com'),
       /** Only a request that arrives from one of these networks may say, in X-Forwarded-For, who the client is. */
       trustedProxies: read.list('TRUSTED_PROXIES', isCidr, 'a network such as 10.0.0.0/8'),
+      /**
+       * Milliseconds: sign-up, resend, reset and code answer at multiples of this, so that their time does not tell whether an
+       * address is known. Longer than they usually take (bench: timing); 0 switches it off.
+       */
+      answerTickMs: read.integer('ANSWER_TICK_MS', 250, 0, 5_000),
       /** Largest JSON body, in bytes. */
       bodyLimitBytes: read.integer('BODY_LIMIT_BYTES', 1_048_576, 1_024, 16_777_216),
       streams: {
@@ -110,6 +116,11 @@ export function readConfig(env: Environment = process.env) {
       smtpUrl,
       /** The mail server for bulk, such as the invitations of an import. Without it, `SMTP_URL`. */
       bulkSmtpUrl: env['BULK_SMTP_URL'] ? read.secretUrl('BULK_SMTP_URL', ['smtp:', 'smtps:']) : smtpUrl,
+      /**
+       * Warm-up: invitations that a club may send on its first day, its second day and so on, separated by commas; the others
+       * wait for the next day. `off` for none.
+       */
+      warmUp: read.counts('MAIL_WARM_UP', '200,400,800,1600,3200,6400,12800'),
       /** Sender of all mails. */
       from: read.text('MAIL_FROM', 'Club Learning <no-reply@club-learning.localhost>'),
     },
@@ -130,6 +141,12 @@ export function readConfig(env: Environment = process.env) {
       publicFilesUrl: env['PUBLIC_FILES_URL']
         ? read.url('PUBLIC_FILES_URL', undefined, ['http:', 'https:'])
         : `${env['S3_ENDPOINT']}/${env['S3_PUBLIC_BUCKET'] || 'club-public'}`,
+    },
+    newClubs: {
+      /** Plan of a new club until billing says otherwise. The trial costs the operator little. */
+      plan: read.oneOf('NEW_CLUB_PLAN', planNames, 'trial'),
+      /** Clubs of which one administrator may be an owner. */
+      perAdministrator: read.integer('CLUBS_PER_ADMINISTRATOR', 10, 1, 10_000),
     },
     stripe: {
       /** Secret of the payment processor's notices; without it they answer 501. */
@@ -209,6 +226,14 @@ function readerOf(env: Environment, problems: string[]) {
         .filter((item) => item !== '');
       if (!items.every(accepts)) problems.push(`${name} must be a list, separated by commas, each item ${meaning}`);
       return items;
+    },
+    /** Whole numbers from 1, separated by commas; `off` for none. */
+    counts(name: string, fallback: string): readonly number[] {
+      const value = valueOf(name) ?? fallback;
+      if (value === 'off') return [];
+      if (/^[1-9]\d{0,6}(,[1-9]\d{0,6})*$/.test(value)) return value.split(',').map(Number);
+      problems.push(`${name} must be whole numbers from 1, separated by commas, or off`);
+      return [];
     },
     key(name: string, bytes: number): Secret<Buffer> {
       const value = valueOf(name);

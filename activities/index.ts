@@ -68,7 +68,7 @@ export const activities = {
     },
   }),
   sweep: ({ db, onRescued }: Given<'db' | 'onRescued'>) => sweepActivities(db, onRescued),
-  retention: (deps: Given<'db' | 'storage'>) => retentionActivities(deps),
+  retention: (deps: Given<'db' | 'vault' | 'storage'>) => retentionActivities(deps),
 } satisfies Record<WorkflowType | 'sweep' | 'retention', (deps: ActivityDeps) => object>;
 
 /** By workflow type: what workflows call. */

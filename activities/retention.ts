@@ -1,15 +1,18 @@
 /** The activity of `retention`. */
-import { contextsInLockOrder } from '../domain/contexts.ts';
+import { contextsInLockOrder, type RetentionJob } from '../domain/contexts.ts';
+import type { VaultDeps } from '../domain/deps.ts';
+import { removeOldSignUps } from '../domain/students/students.ts';
 import type { MediaDeps } from '../domain/media/media.ts';
 
 /** What one batch of each kind came to, in rows. */
 export type RetentionRound = { more: boolean } & Readonly<Record<string, number | boolean>>;
 
-export function retentionActivities(deps: MediaDeps) {
+export function retentionActivities(deps: MediaDeps & VaultDeps) {
   return {
     /** @param now the workflow's time in Unix milliseconds */
     async retain(now: number): Promise<RetentionRound> {
-      const jobs = contextsInLockOrder.flatMap(({ retention }) => retention);
+      const signUps: RetentionJob = { run: () => removeOldSignUps(deps, new Date(now)) };
+      const jobs = [...contextsInLockOrder.flatMap(({ retention }) => retention), signUps];
       const inOrder = jobs.toSorted(
         (one, other) => Number(one.waitsForOthers ?? 0) - Number(other.waitsForOthers ?? 0),
       );

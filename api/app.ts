@@ -9,6 +9,7 @@ import { readJsonBody } from './middleware/body.ts';
 import { openFileBody } from './middleware/file-body.ts';
 import type { ApiDeps, Middleware, RequestState } from './middleware/context.ts';
 import { asPage } from './middleware/as-page.ts';
+import { steadyAnswer } from './middleware/steady-answer.ts';
 import { dispatch, type AnyOperation } from './middleware/dispatch.ts';
 import { errorEnvelope } from './middleware/errors.ts';
 import { chargeRateLimit } from './middleware/rate-limit.ts';
@@ -38,6 +39,7 @@ export function createApp(deps: ApiDeps): Koa<RequestState> {
       ...(operation.auth.length === 0 && operation.pathParameters.includes('clubId') ? [requireClub(deps)] : []),
       ...(operation.roles ? [requireRole(operation)] : []),
       ...(operation.hasBody ? [operation.fileBody ? openFileBody(operation.fileBody) : readJsonBody(deps)] : []),
+      ...steadyAnswer(deps, operation.operationId),
       dispatch(deps, binding, handlerOf(operation)),
     ];
     router.register(operation.koaPath, [operation.method], chain as never);

@@ -2,6 +2,7 @@
 import type { BodyOf, OperationId, ParamsOf, QueryOf, ResponseOf } from '../contract/contract.ts';
 import type { AnswerFeed } from '../domain/agents/answers/answer-feed.ts';
 import type { AskedModel } from '../domain/agents/conversations/asking.ts';
+import type { NewClubs } from '../domain/clubs/organizations.ts';
 import type { Role } from '../entities/clubs/values.ts';
 import type { Id } from '../platform/core/ids.ts';
 import type { Queries } from '../platform/infra/postgres/database.ts';
@@ -14,6 +15,7 @@ import type { Egress } from '../platform/infra/egress/egress.ts';
 
 /** What the API process offers its handlers. */
 export interface Deps extends AddressedDeps {
+  newClubs: NewClubs;
   egress: Egress;
   storage: ObjectStore;
   /** What agents are answering, as it is written. */

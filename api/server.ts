@@ -85,6 +85,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       vault: createVault(config.masterKey),
       publicUrl: config.api.publicUrl,
       classroomUrl: config.classroomUrl,
+      newClubs: config.newClubs,
       egress,
       storage,
       answers,

@@ -62,7 +62,7 @@ async function addClub(source: DataSource): Promise<Club> {
     const { organization_id: id } = await createOrganization(
       new Transaction(tx),
       administratorId,
-      `Club ${administratorId}`,
+      { name: `Club ${administratorId}`, plan: 'professional' },
       now,
     );
     await tx.query(

@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- webhooks [measurement] | agents | api | import | reads | retrieval [measurement] | sales | urgency`: each figure beside its
+ * `npm run bench -- webhooks [measurement] | agents | api | import | reads | retrieval [measurement] | sales | timing | urgency`: each figure beside its
  * ceiling or its own baseline, in one run, a line a figure.
  */
 import { agentMeasurements, benchAgents } from './agents.ts';
@@ -8,6 +8,7 @@ import { benchImport } from './import.ts';
 import { benchReads, readMeasurements } from './reads.ts';
 import { benchRetrieval, retrievalMeasurements } from './retrieval/suite.ts';
 import { benchSales, salesMeasurements } from './sales.ts';
+import { benchTiming, timingMeasurements } from './timing.ts';
 import { benchUrgency, urgencyMeasurements } from './urgency.ts';
 import { benchWebhooks, webhookMeasurements } from './webhooks/suite.ts';
 
@@ -23,6 +24,7 @@ const suites: Readonly<Record<string, Suite>> = {
   reads: { measurements: readMeasurements, run: benchReads },
   retrieval: { measurements: retrievalMeasurements, run: benchRetrieval },
   sales: { measurements: salesMeasurements, run: benchSales },
+  timing: { measurements: timingMeasurements, run: benchTiming },
   urgency: { measurements: urgencyMeasurements, run: benchUrgency },
   agents: { measurements: agentMeasurements, run: benchAgents },
 };

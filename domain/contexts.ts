@@ -1,4 +1,5 @@
 /** What each context does where something concerns all of them: a student's removal, a new e-mail address, retention, facts. */
+import { CodeFailureCount } from '../entities/mail/code-failure-count.ts';
 import type { Database, Transaction } from '../platform/infra/postgres/database.ts';
 import type { ObjectStore } from '../platform/infra/object-store.ts';
 import type { Vault } from '../platform/infra/vault.ts';
@@ -26,11 +27,11 @@ import { purgeStudentFromWebhooks } from './webhooks/student-removal.ts';
 
 /**
  * Erases what a context keeps of a student, in the transaction that removes them. The caller has locked the student's row.
- * @param student the address is the one before the removal
+ * @param student the address is the one before the removal, and `addressKey` its keyed hash
  */
 export type EraseStudent = (
   tx: Transaction,
-  student: { clubId: Id; studentId: Id; email: string },
+  student: { clubId: Id; studentId: Id; email: string; addressKey: Buffer },
   now: Date,
 ) => Promise<void>;
 
@@ -88,9 +89,10 @@ const rollingUp = (name: string, rollUp: (db: Database, limit: number) => Promis
 /** Every context answers. The order is the lock order (docs/explanation/architecture.md#locks). */
 export const contexts = {
   mail: {
-    async eraseStudent(tx, { studentId }) {
+    async eraseStudent(tx, { studentId, addressKey }) {
       await withdrawTokensOf(tx, { studentId });
       await forgetAddressesOf(tx, studentId);
+      await tx.manager.delete(CodeFailureCount, { addressKey });
     },
     changeEmail: (tx, _vault, { studentId }) => withdrawTokensOf(tx, { studentId }),
     retention: [],

@@ -61,6 +61,8 @@ import { StudentLevel } from './learning/student-level.ts';
 import { StudentTag } from './learning/student-tag.ts';
 import { Tag } from './learning/tag.ts';
 import { RateLimitCounter } from './limits/rate-limit-counter.ts';
+import { ClubMailDay } from './mail/club-mail-day.ts';
+import { CodeFailureCount } from './mail/code-failure-count.ts';
 import { Mail } from './mail/mail.ts';
 import { MailSender } from './mail/mail-sender.ts';
 import { MailSuppression } from './mail/mail-suppression.ts';
@@ -92,6 +94,10 @@ import { WakeNumbers1763770000000 } from './migrations/1763770000000-wake-number
 import { LeasedRows1763771000000 } from './migrations/1763771000000-leased-rows.ts';
 import { FailingRows1763772000000 } from './migrations/1763772000000-failing-rows.ts';
 import { Priorities1763773000000 } from './migrations/1763773000000-priorities.ts';
+import { CodeFailures1795360100000 } from './migrations/1795360100000-code-failures.ts';
+import { PendingSignUps1795360101000 } from './migrations/1795360101000-pending-sign-ups.ts';
+import { MailDays1795360103000 } from './migrations/1795360103000-mail-days.ts';
+import { OpeningPlans1795360102000 } from './migrations/1795360102000-opening-plans.ts';
 import { SessionsAndAddresses1795351000000 } from './migrations/1795351000000-sessions-and-addresses.ts';
 import { Campaigns1795360000000 } from './migrations/1795360000000-campaigns.ts';
 import { RecordedFacts1795352520000 } from './migrations/1795352520000-recorded-facts.ts';
@@ -201,6 +207,8 @@ const entities = [
   MailSender,
   MailSuppression,
   TransactionalMail,
+  CodeFailureCount,
+  ClubMailDay,
   UpkeepRound,
   Wake,
   WebhookAttempt,
@@ -217,22 +225,22 @@ const migrations = [
   WebhookHistory1763730000000,
   Access1763740000000,
   RegistrationLinks1763741000000,
+  Learning1763742000000,
+  Standing1763743000000,
   Certificates1763744000000,
   Sales1763745000000,
   Billing1763746000000,
-  Learning1763742000000,
-  Standing1763743000000,
-  Lists1763748000000,
   StudentImports1763747000000,
+  Lists1763748000000,
   NoticeAddresses1763749000000,
   SubscriptionTargets1763749100000,
   StudentImportAddresses1763750000000,
   Agents1763760000000,
-  PassagesInPlace1763763000000,
-  AgentDeliveries1763765000000,
-  Retrieval1763764000000,
-  AgentMonths1763767000000,
   MediaErasure1763761000000,
+  PassagesInPlace1763763000000,
+  Retrieval1763764000000,
+  AgentDeliveries1763765000000,
+  AgentMonths1763767000000,
   OpenCharges1763768000000,
   WakeNumbers1763770000000,
   LeasedRows1763771000000,
@@ -244,6 +252,10 @@ const migrations = [
   FailingSteps1795353600000,
   MediaInspection1795354367000,
   Campaigns1795360000000,
+  CodeFailures1795360100000,
+  PendingSignUps1795360101000,
+  OpeningPlans1795360102000,
+  MailDays1795360103000,
 ];
 
 export interface DatabaseSettings {

@@ -36,6 +36,7 @@ describe('the configuration', () => {
       publicUrl: 'http://127.0.0.1:8080',
       corsOrigins: [],
       trustedProxies: [],
+      answerTickMs: 250,
       bodyLimitBytes: 1_048_576,
       streams: { perStudent: 50, inAll: 2_000 },
     });
@@ -97,6 +98,10 @@ describe('the configuration', () => {
     S3_ENDPOINT: ['s3.example.com', 'ftp://s3'],
     STRIPE_API_URL: ['api.stripe.com', 'ftp://api.stripe.com'],
     STRIPE_PRICE_PLANS: ['price_9', 'price_9=platinum', '=starter', 'price_9=starter=business', 'price_9=toString'],
+    NEW_CLUB_PLAN: ['free', 'Trial'],
+    CLUBS_PER_ADMINISTRATOR: ['0', 'many'],
+    ANSWER_TICK_MS: ['-1', '6000'],
+    MAIL_WARM_UP: ['0', '10,', '10, 20', 'none', '-1'],
     WORKER_TASK_QUEUES: ['nothing', 'webhooks,Mail'],
     TEMPORAL_ADDRESS: ['temporal', 'temporal:port', 'http://temporal:7233'],
     TEMPORAL_NAMESPACE: ['club learning', 'club/learning'],
@@ -120,6 +125,16 @@ describe('the configuration', () => {
       });
     });
   }
+
+  it('opens new clubs on the trial, and lets an administrator own ten', () => {
+    expect(readConfig(required).newClubs).to.deep.equal({ plan: 'trial', perAdministrator: 10 });
+  });
+
+  it('warms new clubs up unless it is off', () => {
+    expect(readConfig(required).mail.warmUp).to.deep.equal([200, 400, 800, 1_600, 3_200, 6_400, 12_800]);
+    expect(readConfig({ ...required, MAIL_WARM_UP: 'off' }).mail.warmUp).to.deep.equal([]);
+    expect(readConfig({ ...required, MAIL_WARM_UP: '5,10' }).mail.warmUp).to.deep.equal([5, 10]);
+  });
 
   it('gives a worker all task queues unless it names some', () => {
     expect(readConfig(required).worker.taskQueues).to.deep.equal([]);

@@ -1,8 +1,17 @@
-/** Turns every error of an activity into a code: Temporal must not keep or show a row or a request (ENG-12). */
+/**
+ * What becomes of an error of an activity. Temporal must not keep or show a row or a request, so each is turned into a code (ENG-12).
+ * A step that fails answers "not done", with a growing pause, in every workflow of the table of workflow types (ENG-16).
+ */
+import type { Context } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { ActivityInterceptors } from '@temporalio/worker';
 import type { Logger } from 'pino';
+import { timeOfStep } from '../activities/step.ts';
+import { noteFault } from '../platform/engine/faults.ts';
+import { workflowTypeNames, type WorkflowType } from '../platform/engine/workflow-types.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
+import type { Database } from '../platform/infra/postgres/database.ts';
+import { stepFaults } from './metrics.ts';
 
 /** @param log gets the error by kind and place, so that an operator finds more there than in Temporal */
 export function errorsAsCodes(log: Logger): () => ActivityInterceptors {
@@ -21,4 +30,36 @@ export function errorsAsCodes(log: Logger): () => ActivityInterceptors {
       },
     },
   });
+}
+
+/**
+ * Where the fault cannot be noted, as with Postgres away, the error goes on, and Temporal repeats the activity.
+ * @param log gets the error by kind and place
+ */
+export function faultsAsAnswers(db: Database, log: Logger): (context: Context) => ActivityInterceptors {
+  return ({ info }) => ({
+    inbound: {
+      async execute(input, next) {
+        try {
+          return await next(input);
+        } catch (error) {
+          const type = workflowTypeNames.find((known) => known === info.workflowType);
+          if (type === undefined || error instanceof CancelledFailure) throw error;
+          const answer = await noted(db, type, input.args, error);
+          if (answer === undefined) throw error;
+          stepFaults.inc({ workflow: type });
+          const { faults } = answer.failing;
+          log.error({ workflow: type, faults, error: describeError(error) }, 'a step failed; it is tried again');
+          return answer;
+        }
+      },
+    },
+  });
+}
+
+/** @param args of a step: the row's id, and the workflow's time @returns undefined where it cannot be noted */
+async function noted(db: Database, type: WorkflowType, args: readonly unknown[], error: unknown) {
+  const [subjectId, now] = args;
+  if (typeof subjectId !== 'string' || typeof now !== 'number') return undefined;
+  return noteFault(db, type, subjectId, error, timeOfStep(now)).catch(() => undefined);
 }

@@ -25,7 +25,7 @@ import { taskQueues, type TaskQueue } from '../platform/engine/workflow-types.ts
 import { createEgress } from '../platform/infra/egress/egress.ts';
 import { postThrough } from '../domain/webhooks/deliveries/post.ts';
 import { activitiesOn } from './activities.ts';
-import { errorsAsCodes } from './activity-errors.ts';
+import { errorsAsCodes, faultsAsAnswers } from './activity-errors.ts';
 import { createAnswerDeps } from './agents.ts';
 import { failpointFrom } from './failpoints.ts';
 import { createAttemptPlaces, noLocalAttempts } from './attempt-places.ts';
@@ -34,7 +34,6 @@ import { startRelay } from './relay.ts';
 import { ensureSchedules, keepSchedules } from './schedules.ts';
 import { createSmtpHandOver } from '../platform/infra/smtp-hand-over.ts';
 import { addressIn, createSmtpSender, smtpConnections, type SmtpSender } from '../platform/infra/smtp.ts';
-import { faultsAsAnswers } from './step-faults.ts';
 import { watchSweeps } from './sweep-watch.ts';
 import { cachedWorkflows, slots } from './task-queues.ts';
 import { workflowBundle } from './workflow-bundle.ts';
@@ -81,6 +80,7 @@ export async function startWorker(
     vault,
     sendMail,
     links,
+    warmUp: config.mail.warmUp,
     onOutcome(outcome, error) {
       mails.inc({ outcome });
       if (error) log.warn({ error: describeError(error) }, 'a mail was not accepted; it is tried again');

@@ -35,6 +35,8 @@ export interface ApiDeps {
   clock: () => Date;
   settings: {
     bodyLimitBytes: number;
+    /** Answers that must not tell by their time leave at multiples of this, in milliseconds; 0: at once. */
+    answerTickMs: number;
     corsOrigins: readonly string[];
     trustedProxies: readonly string[];
   };

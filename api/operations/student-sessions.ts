@@ -25,10 +25,13 @@ export const confirmStudentPasswordReset: Operation<'confirmStudentPasswordReset
   data(await accounts.confirmStudentPasswordReset(deps, body, now));
 
 export const requestStudentCode: Operation<'requestStudentCode'> = async ({ body, deps, now }) =>
-  accepted(await accounts.requestStudentCode(deps, body, now));
+  data(await accounts.requestStudentCode(deps, body, now));
 
 export const exchangeStudentCode: Operation<'exchangeStudentCode'> = async ({ body, deps, now }) =>
   data(await accounts.exchangeStudentCode(deps, body, now));
+
+export const setStudentPassword: Operation<'setStudentPassword'> = async ({ student, body, deps }) =>
+  data(await accounts.setStudentPassword(deps, student.id, body.password));
 
 export const getSession: Operation<'getSession'> = async ({ student }) => data(presentStudent(student));
 

@@ -1,6 +1,6 @@
 /** Decides which counter a call is charged to, and refuses the call when that counter is spent (LIM-15, ERR-18). */
 import { DomainError } from '../../platform/core/errors.ts';
-import { addressCounted } from './client-ip.policy.ts';
+import { addressesCounted } from './client-ip.policy.ts';
 import { CountersUnavailable, type Limiter, type Verdict } from './limiter.ts';
 import {
   clubWrites,
@@ -40,12 +40,14 @@ export interface Call {
  *
  * @param now Unix milliseconds
  * @throws DomainError `rate_limited` with the seconds to wait; `rate_limit_unavailable` when the counters are down and
- *   the route is a classroom credential route. Every other call passes while they are down
+ *   the route is a classroom credential route. While they are down, administrators' credential routes have a small limit of
+ *   each process (DEC-29), and every other call passes
  */
-export async function admit(limiter: Pick<Limiter, 'charge'>, call: Call, now: number): Promise<void> {
+export async function admit(limiter: Pick<Limiter, 'charge' | 'chargeHere'>, call: Call, now: number): Promise<void> {
   const rule = ruleFor(call);
   if (rule === undefined) return;
-  await charge(limiter, chargeOf(rule, call), now);
+  // One after another: calls that a spent network is refused do not spend the wider one of its neighbours.
+  for (const one of chargesOf(rule, call)) await charge(limiter, one, now);
 }
 
 /**
@@ -56,13 +58,17 @@ export async function admit(limiter: Pick<Limiter, 'charge'>, call: Call, now: n
  * @param now Unix milliseconds
  * @throws DomainError `rate_limited` with the seconds to wait
  */
-export async function admitChange(limiter: Pick<Limiter, 'charge'>, call: Call, now: number): Promise<void> {
+export async function admitChange(
+  limiter: Pick<Limiter, 'charge' | 'chargeHere'>,
+  call: Call,
+  now: number,
+): Promise<void> {
   const { clubId } = call;
   if (call.refused || clubId === undefined || !isStudentOnClubPath(ruleFor(call), call)) return;
   for (const rule of [studentsShareOfClub, clubWrites]) await charge(limiter, { rule, subject: clubOf(clubId) }, now);
 }
 
-async function charge(limiter: Pick<Limiter, 'charge'>, charged: Charge, now: number): Promise<void> {
+async function charge(limiter: Pick<Limiter, 'charge' | 'chargeHere'>, charged: Charge, now: number): Promise<void> {
   const verdict = await verdictOf(limiter, charged, now);
   if (!verdict.allowed) throw tooMany(charged.rule, verdict.retryAfterSeconds);
 }
@@ -79,23 +85,31 @@ function isStudentOnClubPath(rule: Rule | undefined, { caller }: Call): boolean 
 /** A uuid has two spellings, but the club one counter. */
 const clubOf = (clubId: string) => clubId.toLowerCase();
 
-function chargeOf(rule: Rule, call: Call): Charge {
+function chargesOf(rule: Rule, call: Call): readonly Charge[] {
   const { ip, caller, clubId, refused, studentOfToken } = call;
-  if (rule.scope === 'ip') return { rule, subject: addressCounted(ip) };
-  if (rule.scope === 'student' && studentOfToken !== undefined) return { rule, subject: studentOfToken };
-  if (refused || caller === undefined || clubId === undefined)
-    return { rule: refusedCalls, subject: addressCounted(ip) };
-  if (rule.scope === 'student' && caller.kind === 'student') return { rule, subject: caller.id };
-  if (isStudentOnClubPath(rule, call)) return { rule: studentWritesOfClub, subject: caller.id };
-  return { rule: clubWrites, subject: clubOf(clubId) };
+  if (rule.scope === 'ip') return ofAddress(rule, ip);
+  if (rule.scope === 'student' && studentOfToken !== undefined) return [{ rule, subject: studentOfToken }];
+  if (refused || caller === undefined || clubId === undefined) return ofAddress(refusedCalls, ip);
+  if (rule.scope === 'student' && caller.kind === 'student') return [{ rule, subject: caller.id }];
+  if (isStudentOnClubPath(rule, call)) return [{ rule: studentWritesOfClub, subject: caller.id }];
+  return [{ rule: clubWrites, subject: clubOf(clubId) }];
 }
 
-async function verdictOf(limiter: Pick<Limiter, 'charge'>, { rule, subject }: Charge, now: number): Promise<Verdict> {
+function ofAddress(rule: Rule, ip: string): readonly Charge[] {
+  return addressesCounted(ip).map(({ subject, times }) => ({ rule: { ...rule, limit: rule.limit * times }, subject }));
+}
+
+async function verdictOf(
+  limiter: Pick<Limiter, 'charge' | 'chargeHere'>,
+  { rule, subject }: Charge,
+  now: number,
+): Promise<Verdict> {
   try {
     return await limiter.charge(rule, subject, now);
   } catch (error) {
     if (!(error instanceof CountersUnavailable)) throw error;
     if (rule.whenDown === 'pass') return { allowed: true };
+    if (rule.whenDown === 'local') return limiter.chargeHere(subject, now);
     throw new DomainError(
       'rate_limit_unavailable',
       'The rate limit cannot be checked at the moment; try again shortly.',

@@ -6,8 +6,21 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 /** Stands for a peer without a readable address (its connection is already closed): all of these count as one client. */
 export const unknownClient = 'unknown';
 
-/** A subscriber's IPv6 network: whoever has one address has the other 2^64 as well. */
-const subscriberPrefixBits = 64;
+/**
+ * The IPv6 networks that a limit counts (DEC-30). A subscriber's /64: whoever has one address has the other 2^64 as well. And the
+ * /48 that providers give to a site, or to anybody who asks: it has 65,536 of the former, and many people may share it.
+ */
+const countedNetworks = [
+  { bits: 64, times: 1 },
+  { bits: 48, times: 10 },
+] as const;
+
+/** What a limit for each IP address counts a call under. */
+interface CountedAddress {
+  subject: string;
+  /** How many times the limit of one address its calls may reach together. */
+  times: number;
+}
 
 /**
  * The client's address: the peer of the connection or, as long as that is a trusted proxy, the hop that it names.
@@ -40,15 +53,17 @@ export function clientIp(
 }
 
 /**
- * What a limit "per IP" counts: an IPv4 address, or the /64 of an IPv6 address.
+ * What a limit for each IP address counts: an IPv4 address, or the networks of an IPv6 address, the narrowest first.
  * @param ip an address as {@link clientIp} returns it; anything else counts as itself
  */
-export function addressCounted(ip: string): string {
+export function addressesCounted(ip: string): readonly CountedAddress[] {
   const address = parse(ip);
-  if (address === undefined) return ip;
-  if (address instanceof ipaddr.IPv4) return address.toString();
-  const network = ipaddr.IPv6.networkAddressFromCIDR(`${plain(address)}/${subscriberPrefixBits}`);
-  return `${network.toString()}/${subscriberPrefixBits}`;
+  if (address === undefined) return [{ subject: ip, times: 1 }];
+  if (address instanceof ipaddr.IPv4) return [{ subject: address.toString(), times: 1 }];
+  return countedNetworks.map(({ bits, times }) => {
+    const network = ipaddr.IPv6.networkAddressFromCIDR(`${plain(address)}/${bits}`);
+    return { subject: `${network.toString()}/${bits}`, times };
+  });
 }
 
 /** Strict: neither shortened, octal and hexadecimal spellings of IPv4, nor ports, are addresses here. */

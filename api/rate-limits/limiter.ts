@@ -2,6 +2,7 @@
 import { createHmac, hkdfSync } from 'node:crypto';
 import type { Secret } from '../../platform/core/secret.ts';
 import { createCircuit } from './circuit.ts';
+import { createLocalCounters } from './local-counters.ts';
 import type { CounterStore } from './counter-store.ts';
 import { openPostgresCounters } from './postgres-counters.ts';
 import { openRedisCounters } from './redis-counters.ts';
@@ -21,6 +22,11 @@ export interface Limiter {
    * @throws CountersUnavailable when the counters cannot be reached; at most one wait of half a second each second
    */
   charge(budget: Budget, subject: string, now: number): Promise<Verdict>;
+  /**
+   * Counts in this process alone, by a limit of its own that is far smaller (DEC-29): for calls that must neither be refused
+   * nor be unlimited while the counters are down.
+   */
+  chargeHere(subject: string, now: number): Verdict;
   /** Resolves when the counters can be used; rejects with CountersUnavailable. */
   ready(): Promise<void>;
   close(): Promise<void>;
@@ -71,6 +77,7 @@ export function createLimiter({ url, masterKey, clock, onFailure }: LimiterOptio
         return refusedUntil(window + 2);
       });
     },
+    chargeHere: createLocalCounters(),
     ready: () => reach(() => store.ready()),
     close: () => store.close(),
   };

@@ -19,8 +19,11 @@ export interface Rule extends Budget {
   readonly methods: readonly WriteMethod[];
   /** In the form of the contract: `{parameter}` stands for one segment, a final `*` for nothing or anything below. */
   readonly path: string;
-  /** What happens while the counters cannot be reached: the call is let through, or answered `503 rate_limit_unavailable`. */
-  readonly whenDown: 'pass' | 'refuse';
+  /**
+   * What happens while the counters cannot be reached: the call is let through, counted in its process by a small limit, or
+   * answered `503 rate_limit_unavailable`.
+   */
+  readonly whenDown: 'pass' | 'local' | 'refuse';
 }
 
 const minute = 60;
@@ -106,7 +109,7 @@ export const rules: readonly Rule[] = [
     methods: ['POST'],
     path: '/v1/auth/admin/*',
     ...credentials,
-    whenDown: 'pass', // "classroom credential routes answer 503": these are not the classroom's
+    whenDown: 'local', // only the classroom's are refused (LIM-18); these are not left to be guessed at (DEC-29)
   },
   { name: 'Classroom sign-up', methods: ['POST'], path: `${classroom}/sign-up`, ...credentials, whenDown: 'refuse' },
   {

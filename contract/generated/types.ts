@@ -11,7 +11,7 @@ export interface paths {
         put?: never;
         /**
          * Sign up in a club
-         * @description Creates a student of the club, with an unconfirmed e-mail, and sends a token to confirm it. The answer is the same whether or not the e-mail is known; if it is, its owner gets a mail that says so. Fires `student.created`. A club whose plan has no room for another student answers `402 limit_reached`, with a message for the person who signs up; a club that does not exist answers `403`, as everywhere under a club's path. A registration code is claimed with it, and the free deliveries of the club are given: `access.granted` for each. A code that is none of the club's, expired or revoked: `404`; one that is used up: `409 registration_link_used_up`; whether or not the e-mail is known.
+         * @description Creates a student of the club, with an unconfirmed e-mail, and sends a token to confirm it. The answer is the same whether or not the e-mail is known; if it is, its owner gets a mail that says so. Fires `student.created`. A sign-up counts as a student once its e-mail is confirmed, and is removed after 7 days without. A club whose plan has no room for another student answers `402 limit_reached`, with a message for the person who signs up; one with too many sign-ups of the last hour that nobody has confirmed, `429 rate_limited`; a club that does not exist answers `403`, as everywhere under a club's path. A registration code is claimed with it, and the free deliveries of the club are given: `access.granted` for each. A code that is none of the club's, expired or revoked: `404`; one that is used up: `409 registration_link_used_up`; whether or not the e-mail is known.
          *
          *     Codes of its own:
          *
@@ -68,12 +68,13 @@ export interface paths {
         put?: never;
         /**
          * Confirm the e-mail
-         * @description Spends a single-use token that expires after 24 hours, and opens a session. Redeem it on the user's click, never when a screen mounts. A used, an expired and a nonexistent token answer identically with `410`, so that a guesser cannot tell them apart.
+         * @description Spends a single-use token that expires after 24 hours, and opens a session. Redeem it on the user's click, never when a screen mounts. A used, an expired and a nonexistent token answer identically with `410`, so that a guesser cannot tell them apart. Where the answer says `has_password: false`, ask for a password (`POST /v1/auth/password`). A sign-up counts as a student of the club from here on: a club without a place answers `402 limit_reached`, with a message for the person, and the token stays good.
          *
          *     Codes of its own:
          *
          *     | code | status | meaning |
          *     |---|---|---|
+         *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
          *     | `token_gone` | 410 | The token or code was used, has expired, or never existed; these cannot be told apart. |
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          */
@@ -153,6 +154,7 @@ export interface paths {
          *
          *     | code | status | meaning |
          *     |---|---|---|
+         *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
          *     | `token_gone` | 410 | The token or code was used, has expired, or never existed; these cannot be told apart. |
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          */
@@ -174,7 +176,7 @@ export interface paths {
         put?: never;
         /**
          * Ask for a one-time code
-         * @description Sends six digits that are good for 10 minutes and 5 tries if the e-mail belongs to a student of the club. The answer is the same whether or not it does.
+         * @description Sends six digits that are good for 10 minutes and 5 tries if the e-mail belongs to a student of the club. The answer is the same whether or not it does, and names the code of this request: only with its `code_id` can the code be tried, so no other request can void it. After 20 wrong codes for an address in a day (UTC) each further code has one try.
          *
          *     Codes of its own:
          *
@@ -200,16 +202,44 @@ export interface paths {
         put?: never;
         /**
          * Exchange a one-time code for a session
-         * @description Spends the code, confirms the e-mail and opens a session. A wrong, a used and an expired code, and an unknown e-mail or club, answer identically with `410`.
+         * @description Spends the code, confirms the e-mail and opens a session. A wrong, a used and an expired code, a `code_id` of another request, and an unknown e-mail or club, answer identically with `410`.
          *
          *     Codes of its own:
          *
          *     | code | status | meaning |
          *     |---|---|---|
+         *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
          *     | `token_gone` | 410 | The token or code was used, has expired, or never existed; these cannot be told apart. |
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          */
         post: operations["exchangeStudentCode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/auth/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Choose a password
+         * @description Gives the session's student a password where the account has none: after an invitation, a purchase or an import, or where a sign-up's password was dropped. A session that begins with `has_password: false` is the time to ask for it. Where there is one already: `409 password_exists`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `password_exists` | 409 | The account has a password already; it is changed by a reset. |
+         *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
+         */
+        post: operations["setStudentPassword"];
         delete?: never;
         options?: never;
         head?: never;
@@ -436,7 +466,13 @@ export interface paths {
         put?: never;
         /**
          * Create an organization
-         * @description Creates a club; the caller becomes its owner. The slug is made from the name.
+         * @description Creates a club; the caller becomes its owner. The slug is made from the name, which must not hold a web address. Who owns as many clubs as one may gets `409 organization_limit_reached`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `organization_limit_reached` | 409 | The administrator owns as many clubs as one may. |
          */
         post: operations["createOrganization"];
         delete?: never;
@@ -590,7 +626,7 @@ export interface paths {
         put?: never;
         /**
          * Create a student
-         * @description Creates a student without a password and sends them a token to confirm the e-mail. Fires `student.created`, and `access.granted` for each delivery that they are invited to. An e-mail that a student of the club has already: `409 email_taken`; a delivery that is none of the club's: `404`; an archived one: `409 delivery_archived`; then nothing is created. The plan's allowance of students: `402 limit_reached`.
+         * @description Creates a student without a password and sends them a token to confirm the e-mail. Fires `student.created`, and `access.granted` for each delivery that they are invited to. An e-mail that a student of the club has already: `409 email_taken`, except one of a sign-up that nobody has confirmed: the club takes it over under the given name, without the password that was offered. A delivery that is none of the club's: `404`; an archived one: `409 delivery_archived`; then nothing is created. The plan's allowance of students: `402 limit_reached`.
          *
          *     Roles: `owner`, `admin`, `editor`.
          *
@@ -655,6 +691,7 @@ export interface paths {
          *
          *     | code | status | meaning |
          *     |---|---|---|
+         *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
          *     | `email_taken` | 409 | Another student of the club has this e-mail. |
          */
@@ -1654,7 +1691,7 @@ export interface paths {
         put?: never;
         /**
          * Grant access by hand
-         * @description Gives a student access to a delivery. Fires `access.granted`. Without dates, it begins now, or with its cohort if that begins later, and lasts for the `access_days` of the delivery, else until its cohort ends, else without an end. A student who has access to it already, from elsewhere than a sale: `409 already_enrolled`; an archived delivery: `409 delivery_archived`. An end that is not after the beginning: `422`.
+         * @description Gives a student access to a delivery. Fires `access.granted`. Without dates, it begins now, or with its cohort if that begins later, and lasts for the `access_days` of the delivery, else until its cohort ends, else without an end. A student who has access to it already, from elsewhere than a sale: `409 already_enrolled`; an archived delivery: `409 delivery_archived`. An end that is not after the beginning: `422`. A sign-up that nobody has confirmed is taken over by the club, and takes a place in the plan: `402 limit_reached`.
          *
          *     Roles: `owner`, `admin`, `editor`.
          *
@@ -1662,6 +1699,7 @@ export interface paths {
          *
          *     | code | status | meaning |
          *     |---|---|---|
+         *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
          *     | `already_enrolled` | 409 | The student has access to this delivery already. |
          *     | `delivery_archived` | 409 | The delivery is archived; it is not granted any more. |
@@ -4860,8 +4898,10 @@ export interface components {
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
          *     | `method_not_allowed` | 405 | The path exists, with other methods; the header `Allow` names them. |
          *     | `email_taken` | 409 | Another student of the club has this e-mail. |
+         *     | `password_exists` | 409 | The account has a password already; it is changed by a reset. |
          *     | `already_member` | 409 | The person is a member of the club already. |
          *     | `last_owner` | 409 | The club would be left without an owner. |
+         *     | `organization_limit_reached` | 409 | The administrator owns as many clubs as one may. |
          *     | `endpoint_limit_reached` | 409 | The club has as many webhook endpoints as a club may have. |
          *     | `endpoint_not_enabled` | 409 | The webhook endpoint is paused or disabled. |
          *     | `rotation_in_progress` | 409 | The previous secret of an earlier rotation still signs. |
@@ -4906,7 +4946,7 @@ export interface components {
          *     | `not_implemented` | 501 | The operation stands in the contract and is not built yet. |
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. | A later version may add values: accept those that you do not know.
          */
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "already_member" | "last_owner" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "too_many_images" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable";
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "too_many_images" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable";
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -4988,7 +5028,7 @@ export interface components {
             email: string;
             /** @description Whether the e-mail was confirmed. */
             verified: boolean;
-            /** @description False for an account that was opened by the club or by a sale, until its student sets a password. */
+            /** @description False for an account that was opened by the club or by a sale, until its student sets a password (`POST /v1/auth/password`, or a reset). */
             has_password: boolean;
             /**
              * Format: date-time
@@ -5070,10 +5110,35 @@ export interface components {
             password: components["schemas"]["NewPassword"];
         };
         /**
+         * @description The request for a code was accepted.
+         * @example {
+         *       "data": {
+         *         "accepted": true,
+         *         "code_id": "01938f2e-5a77-7c44-9d3b-6a5b2c1d0e9f"
+         *       }
+         *     }
+         */
+        CodeRequested: {
+            /** @description The request, by which its code is tried. */
+            data: {
+                /**
+                 * @description Always true, whether or not the e-mail is known.
+                 * @constant
+                 */
+                accepted: true;
+                /**
+                 * Format: uuid
+                 * @description Names the code of this request. Keep it where the person types the digits: the exchange takes both. It is answered whether or not a code was sent.
+                 */
+                code_id: string;
+            };
+        };
+        /**
          * @description The six digits that the e-mail contains, for a session.
          * @example {
          *       "club_id": "5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11",
          *       "email": "ada@example.com",
+         *       "code_id": "01938f2e-5a77-7c44-9d3b-6a5b2c1d0e9f",
          *       "code": "402913"
          *     }
          */
@@ -5084,8 +5149,22 @@ export interface components {
              */
             club_id: string;
             email: components["schemas"]["EmailInput"];
+            /**
+             * Format: uuid
+             * @description What the request for the code was answered with.
+             */
+            code_id: string;
             /** @description The six digits out of the e-mail. */
             code: string;
+        };
+        /**
+         * @description The password that a student without one chooses.
+         * @example {
+         *       "password": "a quite different phrase"
+         *     }
+         */
+        PasswordChoice: {
+            password: components["schemas"]["NewPassword"];
         };
         /**
          * @description A new club. Whoever creates it is its owner.
@@ -10258,8 +10337,8 @@ export interface components {
              */
             updated_at: string;
         };
-        /** @description The plans that a club can subscribe to, the smallest first. A later version may add values: accept those that you do not know. */
-        PlanName: "starter" | "professional" | "business";
+        /** @description The plans, the smallest first. A new club has `trial` until it subscribes, unless the operator decides otherwise. A later version may add values: accept those that you do not know. */
+        PlanName: "trial" | "starter" | "professional" | "business";
         /** @description What a plan can include. An operation of a feature that is not included answers `402 feature_not_in_plan`. A later version may add values: accept those that you do not know. */
         Feature: "webhooks" | "certificates" | "registration_links" | "sales_notices" | "community" | "imports" | "repositories" | "campaigns" | "automations" | "agents";
         /**
@@ -10296,7 +10375,7 @@ export interface components {
          */
         DateTime: string;
         /**
-         * @description What a club has subscribed to. A new club is on `professional` until billing says otherwise. `past_due` keeps the plan while the charge is tried again; a canceled subscription leaves the club on `starter`.
+         * @description What a club has subscribed to. A new club is on `trial`, or on what the operator configured, until billing says otherwise. `past_due` keeps the plan while the charge is tried again; a canceled subscription leaves the club on `starter`.
          * @example {
          *       "plan": "starter",
          *       "status": "active",
@@ -12096,6 +12175,15 @@ export interface operations {
                 };
             };
             400: components["responses"]["MalformedRequest"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description The token or code was used, has expired, or never existed. All three answer byte for byte alike. */
             410: {
                 headers: {
@@ -12256,6 +12344,15 @@ export interface operations {
                 };
             };
             400: components["responses"]["MalformedRequest"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description The token or code was used, has expired, or never existed. All three answer byte for byte alike. */
             410: {
                 headers: {
@@ -12303,11 +12400,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "accepted": true
+                     *         "accepted": true,
+                     *         "code_id": "01938f2e-5a77-7c44-9d3b-6a5b2c1d0e9f"
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["Accepted"];
+                    "application/json": components["schemas"]["CodeRequested"];
                 };
             };
             400: components["responses"]["MalformedRequest"];
@@ -12370,8 +12468,82 @@ export interface operations {
                 };
             };
             400: components["responses"]["MalformedRequest"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description The token or code was used, has expired, or never existed. All three answer byte for byte alike. */
             410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            /** @description The rate counter is down. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    setStudentPassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasswordChoice"];
+            };
+        };
+        responses: {
+            /** @description The student. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+                     *         "name": "Ada Example",
+                     *         "email": "ada@example.com",
+                     *         "verified": true,
+                     *         "has_password": true,
+                     *         "created_at": "2026-03-02T09:15:00.000Z",
+                     *         "club_id": "5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11",
+                     *         "club_slug": "harbour-academy"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Student"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -12917,6 +13089,15 @@ export interface operations {
             };
             400: components["responses"]["MalformedRequest"];
             401: components["responses"]["Unauthenticated"];
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidRequest"];
@@ -13672,6 +13853,15 @@ export interface operations {
             };
             400: components["responses"]["MalformedRequest"];
             401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description The session does not act in this organization, or what it asks is not permitted to it. */
             403: {
                 headers: {
@@ -17059,6 +17249,15 @@ export interface operations {
             };
             400: components["responses"]["MalformedRequest"];
             401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description The session does not act in this organization, or what it asks is not permitted to it. */
             403: {
                 headers: {

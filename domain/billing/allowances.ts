@@ -4,13 +4,17 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { PlanName } from '../../entities/billing/values.ts';
-import { defaultPlan, plans, type Feature, type Plan } from './plans.policy.ts';
+import { plans, type Feature, type Plan } from './plans.policy.ts';
 
 /**
  * The reader of the refusal: an administrator, or somebody else, to whom the message does not mention the plan
  * (AUTH-10).
  */
 export type Addressee = 'administrator' | 'person';
+
+/** The plan of a club: what billing says, and until then the one that it opened with (DEC-20). */
+const planOf = (clubId: Id) =>
+  sql`(SELECT coalesce((SELECT plan FROM club_plans WHERE club_id = ${clubId}), (SELECT opening_plan FROM clubs WHERE id = ${clubId})))`;
 
 /** @throws DomainError feature_not_in_plan */
 export async function requireFeature(
@@ -19,8 +23,8 @@ export async function requireFeature(
   feature: Feature,
   addressee: Addressee = 'administrator',
 ): Promise<void> {
-  const row = await db.one<{ plan: PlanName }>(sql`SELECT plan FROM club_plans WHERE club_id = ${clubId}`);
-  const plan: Plan = plans[row?.plan ?? defaultPlan];
+  const row = await db.one<{ plan: PlanName | null }>(sql`SELECT ${planOf(clubId)} AS plan`);
+  const plan: Plan = plans[row?.plan ?? 'trial'];
   if (plan.features.includes(feature)) return;
   throw new DomainError(
     'feature_not_in_plan',
@@ -67,14 +71,34 @@ export async function lockPlaces(
      held AS (
        INSERT INTO club_student_counts AS counted (club_id, students) SELECT ${clubId}, coalesce(sum(students), 0) FROM folded
        ON CONFLICT (club_id) DO UPDATE SET students = counted.students + excluded.students RETURNING students)
-     SELECT held.students, (SELECT plan FROM club_plans WHERE club_id = ${clubId}) AS plan,
+     SELECT held.students, ${planOf(clubId)} AS plan,
             (SELECT coalesce(sum(adds), 0) FROM add_ons WHERE club_id = ${clubId} AND kind = 'students' AND status = 'active') AS bought
        FROM held`);
   if (!row) throw new Error('A count that is written has a row');
-  const allowance = plans[row.plan ?? defaultPlan].allowances.students;
-  const excess = Math.max(0, row.students + more - allowance.included - Number(row.bought));
-  if (excess > 0 && allowance.overage === 'refused') throw noPlaceLeft(addressee);
+  const excess = excessOf({ ...row, more });
+  if (excess === 'refused') throw noPlaceLeft(addressee);
   return { excess };
+}
+
+/**
+ * Whether the club could take one more student now, without taking the place or any lock: for sign-ups, which take it when
+ * they are confirmed (DEC-62).
+ * @throws DomainError limit_reached
+ */
+export async function requireRoom(db: Queries, clubId: Id, addressee: Addressee): Promise<void> {
+  const row = await db.one<{ students: number; plan: PlanName | null; bought: string }>(sql`
+    SELECT (coalesce((SELECT students FROM club_student_counts WHERE club_id = ${clubId}), 0)
+            + coalesce((SELECT sum(students) FROM club_student_changes WHERE club_id = ${clubId}), 0))::int AS students,
+           ${planOf(clubId)} AS plan,
+           (SELECT coalesce(sum(adds), 0) FROM add_ons WHERE club_id = ${clubId} AND kind = 'students' AND status = 'active') AS bought`);
+  if (row && excessOf({ ...row, more: 1 }) === 'refused') throw noPlaceLeft(addressee);
+}
+
+/** @returns by how many students the allowance is exceeded, or that the plan does not bill them */
+function excessOf(of: { students: number; plan: PlanName | null; bought: string; more: number }): number | 'refused' {
+  const allowance = plans[of.plan ?? 'trial'].allowances.students;
+  const excess = Math.max(0, of.students + of.more - allowance.included - Number(of.bought));
+  return excess > 0 && allowance.overage === 'refused' ? 'refused' : excess;
 }
 
 function noPlaceLeft(addressee: Addressee): DomainError {

@@ -11,7 +11,7 @@ import {
   type PlanStatus,
   type Resource,
 } from '../../entities/billing/values.ts';
-import { addOns, defaultPlan, plans } from './plans.policy.ts';
+import { addOns, plans } from './plans.policy.ts';
 
 type ClubPlanRecord = RecordOf<'ClubPlan'>;
 
@@ -19,6 +19,7 @@ const microsACent = 10_000;
 
 interface PlanRow {
   plan: PlanName | null;
+  openingPlan: PlanName;
   status: PlanStatus | null;
   currentPeriodEnd: Date | null;
   students: number;
@@ -37,7 +38,8 @@ const inForce = (now: Date) =>
 
 /** @param clubId of a club that exists */
 export async function readClubPlan(db: Queries, clubId: Id, now: Date): Promise<ClubPlanRecord> {
-  const row = await db.one<PlanRow>(sql`SELECT ${columns(ClubPlan, ['plan', 'status', 'currentPeriodEnd'], 'plan')},
+  const row =
+    await db.one<PlanRow>(sql`SELECT ${columns(ClubPlan, ['plan', 'status', 'currentPeriodEnd'], 'plan')}, club.opening_plan AS "openingPlan",
             ((SELECT coalesce(sum(students), 0) FROM club_student_counts WHERE club_id = club.id)
              + (SELECT coalesce(sum(students), 0) FROM club_student_changes WHERE club_id = club.id))::int AS students,
             (SELECT coalesce(sum(size_bytes), 0) FROM media WHERE club_id = club.id AND object_key IS NOT NULL) AS stored,
@@ -48,7 +50,7 @@ export async function readClubPlan(db: Queries, clubId: Id, now: Date): Promise<
                       WHERE add_on.club_id = club.id AND ${inForce(now)} GROUP BY kind) AS sums) AS bought
        FROM clubs club LEFT JOIN club_plans plan ON plan.club_id = club.id WHERE club.id = ${clubId}`);
   if (!row) throw new Error('A club vanished under the session that acts in it');
-  const name = row.plan ?? defaultPlan;
+  const name = row.plan ?? row.openingPlan;
   const used: Record<Resource, number> = {
     students: row.students,
     storage_bytes: Number(row.stored),

@@ -1,6 +1,6 @@
 /** What the events of the payment processor say of a plan, and what all of them together make of it: in whatever order they came. */
 import type { PlanName, PlanStatus } from '../../entities/billing/values.ts';
-import { defaultPlan, planAfterCancellation, plans } from './plans.policy.ts';
+import { planAfterCancellation, plans } from './plans.policy.ts';
 
 /** What counts of an event. */
 export interface PlanEvent {
@@ -130,8 +130,9 @@ export interface PlanState {
 /**
  * What a club's events make of its plan. It depends on which events there are, and on their own times, never on the order in
  * which they came. The newest subscription that lives counts, or the newest of those that have ended.
+ * @param openingPlan what the club has without any subscription
  */
-export function planStateOf(events: readonly PlanEvent[]): PlanState {
+export function planStateOf(events: readonly PlanEvent[], openingPlan: PlanName): PlanState {
   const ordered = events.toSorted(inTheirOrder);
   const subscriptions = Map.groupBy(ordered, ({ subscriptionId }) => subscriptionId);
   const states = [...subscriptions]
@@ -142,7 +143,7 @@ export function planStateOf(events: readonly PlanEvent[]): PlanState {
   const newest = ordered.findLast(({ customerId }) => customerId !== null);
   return (
     counts ?? {
-      plan: defaultPlan,
+      plan: openingPlan,
       status: 'active',
       customerId: newest?.customerId ?? null,
       subscriptionId: null,

@@ -4,7 +4,7 @@ import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { followedOutcomes, type EventOutcome } from '../../entities/billing/values.ts';
+import { followedOutcomes, type EventOutcome, type PlanName } from '../../entities/billing/values.ts';
 import { planStateOf, type PlanEvent, type PlanState, type ReadEvent } from './events.policy.ts';
 
 /**
@@ -32,8 +32,11 @@ function saysSomething(event: ReadEvent): boolean {
 
 /** Adds the event to those of the club, with what waited until its customer was known. */
 async function follow(tx: Transaction, clubId: Id, event: ReadEvent, now: Date): Promise<EventOutcome | undefined> {
-  await tx.run(sql`SELECT 1 FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
-  const before = planStateOf(await eventsOf(tx, clubId));
+  const club = await tx.one<{ openingPlan: PlanName }>(
+    sql`SELECT opening_plan AS "openingPlan" FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`,
+  );
+  if (!club) throw new Error('A club vanished under its own event');
+  const before = planStateOf(await eventsOf(tx, clubId), club.openingPlan);
   const recorded = await recordOnce(tx, event, clubId, 'outdated', now);
   if (recorded === undefined) return undefined;
   await tx.manager.update(
@@ -41,7 +44,7 @@ async function follow(tx: Transaction, clubId: Id, event: ReadEvent, now: Date):
     { customerId: event.customerId, outcome: 'unknown_club' },
     { clubId, outcome: 'applied' },
   );
-  const after = planStateOf(await eventsOf(tx, clubId));
+  const after = planStateOf(await eventsOf(tx, clubId), club.openingPlan);
   await savePlan(tx, clubId, after);
   if (JSON.stringify(before) === JSON.stringify(after)) return 'outdated';
   await tx.manager.update(BillingEvent, { id: event.id }, { outcome: 'applied' });

@@ -30,6 +30,14 @@ export interface Plan {
 const gigabyte = 1_000_000_000;
 
 export const plans = {
+  trial: {
+    features,
+    allowances: {
+      students: { included: 50, overage: 'refused' },
+      storage_bytes: { included: gigabyte, overage: 'refused' },
+      ai_budget: { included: 100, overage: 'refused' },
+    },
+  },
   starter: {
     features: ['webhooks', 'certificates', 'sales_notices', 'community'],
     allowances: {
@@ -56,8 +64,6 @@ export const plans = {
   },
 } as const satisfies Record<PlanName, Plan>;
 
-/** A new club has this plan until billing says otherwise. */
-export const defaultPlan: PlanName = 'professional';
 /** What is left of a canceled subscription. What the club has beyond it stays; nothing more is let in. */
 export const planAfterCancellation: PlanName = 'starter';
 

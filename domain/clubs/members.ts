@@ -6,9 +6,10 @@ import type { Queries, Transaction } from '../../platform/infra/postgres/databas
 import { columns, selection, sql } from '../../platform/infra/postgres/sql.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
+import { plainName } from '../../platform/core/names.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import type { DatabaseDeps, VaultDeps } from '../deps.ts';
-import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
+import { foldEmail } from '../../platform/core/text.policy.ts';
 import { requestMail } from '../mail/requests.ts';
 import { openAdministratorSession } from '../identity/administrator-accounts.ts';
 import { spendToken, tokenGone, tokenLifetimeMs, withdrawTokensOf } from '../mail/one-time-tokens.ts';
@@ -134,7 +135,7 @@ async function accountFor(
   }
   const made = await tx.one<{
     id: Id;
-  }>(sql`INSERT INTO administrators (id, name, email, password_hash, verified_at, created_at) VALUES (${newId()}, ${tidyName(offered.name)}, ${email}, ${offered.passwordHash}, ${now}, ${now})
+  }>(sql`INSERT INTO administrators (id, name, email, password_hash, verified_at, created_at) VALUES (${newId()}, ${plainName(offered.name)}, ${email}, ${offered.passwordHash}, ${now}, ${now})
      ON CONFLICT (email) DO UPDATE
         SET name = excluded.name, password_hash = excluded.password_hash, verified_at = excluded.verified_at
       WHERE administrators.verified_at IS NULL

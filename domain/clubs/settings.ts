@@ -7,7 +7,7 @@ import { columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../deps.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { tidyName } from '../../platform/core/text.policy.ts';
+import { plainName } from '../../platform/core/names.ts';
 
 type ClubRecord = RecordOf<'Club'>;
 
@@ -34,7 +34,7 @@ export async function updateClub(
     if (input.time_zone !== undefined) await requireTimeZone(tx, input.time_zone);
     const language = input.language ?? before.language;
     await tx.run(
-      sql`UPDATE clubs SET name = coalesce(${input.name === undefined ? null : tidyName(input.name)}, name), time_zone = coalesce(${input.time_zone ?? null}, time_zone), language = ${language} WHERE id = ${clubId}`,
+      sql`UPDATE clubs SET name = coalesce(${input.name === undefined ? null : plainName(input.name)}, name), time_zone = coalesce(${input.time_zone ?? null}, time_zone), language = ${language} WHERE id = ${clubId}`,
     );
     if (language !== before.language) await syncSources(tx, clubId, { wholeClub: true, contentChanged: true }, now);
     return findClub(tx, clubId);

@@ -8,16 +8,21 @@ import type { VaultDeps } from '../deps.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
-import { createOrganization } from './organizations.ts';
+import { foldEmail } from '../../platform/core/text.policy.ts';
+import { plainName } from '../../platform/core/names.ts';
+import { createOrganization, type NewClubs } from './organizations.ts';
 
-/** Opens an account and its organization. A known e-mail gets a mail that says so, no organization, and the same answer. */
+/** Opens an account and its organization. A known e-mail gets a mail that says so, no organization, and the same answer. @throws DomainError invalid_request (a web address in a name) */
 export async function signUpAdministrator(
-  deps: VaultDeps,
+  deps: VaultDeps & { newClubs: NewClubs },
   input: { name: string; email: string; password: string; organization: { name: string } },
   now: Date,
 ): Promise<void> {
   const { db, vault } = deps;
+  // Before the e-mail is looked up, so that all are told alike.
+  const name = plainName(input.name);
+  const field = 'organization.name';
+  plainName(input.organization.name, field);
   const email = foldEmail(input.email);
   const before = await passwordOf(db, email);
   const passwordHash = await hashPassword(input.password);
@@ -25,10 +30,10 @@ export async function signUpAdministrator(
   const done = await db.transaction(async (tx) => {
     const created = await tx.one<{
       id: Id;
-    }>(sql`INSERT INTO administrators (id, name, email, password_hash, created_at) VALUES (${newId()}, ${tidyName(input.name)}, ${email}, ${passwordHash}, ${now})
+    }>(sql`INSERT INTO administrators (id, name, email, password_hash, created_at) VALUES (${newId()}, ${name}, ${email}, ${passwordHash}, ${now})
        ON CONFLICT (email) DO NOTHING RETURNING id`);
     if (created) {
-      await createOrganization(tx, created.id, input.organization.name, now);
+      await createOrganization(tx, created.id, { name: input.organization.name, plan: deps.newClubs.plan, field }, now);
       const recipient = { administratorId: created.id };
       await requestMail(tx, vault, { template: 'administrator_verify_email', clubId: null, recipient, email }, now);
       return true;

@@ -1,13 +1,15 @@
 /** Students' accounts as the other contexts need them: held while something of theirs changes, found or opened for somebody. */
-import { lockPlaces, takePlaces } from '../billing/allowances.ts';
+import type { AccountOpener } from '../../entities/identity/values.ts';
+import { takePlaces } from '../billing/allowances.ts';
 import { StaleRead, type Transaction } from '../../platform/infra/postgres/database.ts';
-import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
 import { recordFact } from '../../platform/engine/facts.ts';
 import { requestMail } from '../mail/requests.ts';
+import { lockAccount, takeOver } from './pending-sign-ups.ts';
 
 /**
  * Locks the student's row for the rest of the transaction: first in the lock order (ENG-6). Facts about a student are
@@ -30,14 +32,15 @@ export async function lockStudent(
 export interface NewAccount {
   name: string;
   email: string;
+  openedBy: Exclude<AccountOpener, 'sign_up'>;
   /** Whether the owner is mailed an invitation to confirm the address. */
   invited: boolean;
 }
 
 /**
  * Finds the student of an address and holds the row, or opens an account with `student.created` and the invitation
- * (EVT-1). For a transaction that holds no student yet: the club's count, which
- * somebody new needs, comes before (docs/explanation/architecture.md#locks).
+ * (EVT-1). A pending sign-up is taken over, and its owner invited (DEC-62). For a transaction that holds no student yet: the
+ * club's count, which somebody who does not count yet needs, comes before (docs/explanation/architecture.md#locks).
  * @throws DomainError limit_reached (the plan has no place for another student)
  * @throws StaleRead (the account came or went since a look without a lock)
  */
@@ -45,28 +48,60 @@ export async function findOrOpenAccount(
   tx: Transaction,
   vault: Vault,
   clubId: Id,
-  account: NewAccount,
+  { name, openedBy, invited, ...given }: NewAccount,
   now: Date,
-): Promise<{ studentId: Id; created: boolean }> {
-  const email = foldEmail(account.email);
-  const ofAddress = sql`SELECT id FROM students WHERE club_id = ${clubId} AND email = ${email}`;
-  const find = async (statement: Sql) => (await tx.one<{ id: Id }>(statement))?.id;
-  const places = (await find(ofAddress)) === undefined ? await lockPlaces(tx, clubId, 1) : undefined;
-  const known = await find(sql`${ofAddress} FOR NO KEY UPDATE`);
-  if (known !== undefined) return { studentId: known, created: false };
-  if (!places) throw new StaleRead();
+): Promise<{ studentId: Id; created: boolean; takenOver: boolean }> {
+  const email = foldEmail(given.email);
+  const which = sql`club_id = ${clubId} AND email = ${email}`;
+  const { account, places } = await lockAccount(tx, which, { orNewIn: clubId });
+  if (account && !account.isPending) return { studentId: account.id, created: false, takenOver: false };
 
-  const created = await tx.one<{
-    id: Id;
-  }>(sql`INSERT INTO students (id, club_id, name, email, created_at) VALUES (${newId()}, ${clubId}, ${tidyName(account.name)}, ${email}, ${now})
-     ON CONFLICT (club_id, email) DO NOTHING RETURNING id`);
-  // Somebody was given the address by a correction: nobody is added by others while the count is held.
+  const studentId = account?.id ?? (await insertStudent(tx, { clubId, name, email, openedBy }, now));
+  if (places) await takePlaces(tx, clubId, places, now);
+  if (account) await takeOver(tx, [studentId], openedBy, now);
+  else await recordFact(tx, { clubId, type: 'student.created', studentId, occurredAt: now });
+  if (invited) await invite(tx, vault, { clubId, studentId, email }, now);
+  return { studentId, created: !account, takenOver: account !== undefined };
+}
+
+/** @throws StaleRead: somebody signed up with the address, or was given it by a correction, since the look */
+async function insertStudent(
+  tx: Transaction,
+  { clubId, name, email, openedBy }: Omit<NewAccount, 'invited'> & { clubId: Id },
+  now: Date,
+): Promise<Id> {
+  const created = await tx.one<{ id: Id }>(sql`
+    INSERT INTO students (id, club_id, name, email, opened_by, created_at)
+    VALUES (${newId()}, ${clubId}, ${tidyName(name)}, ${email}, ${openedBy}, ${now})
+    ON CONFLICT (club_id, email) DO NOTHING RETURNING id`);
   if (!created) throw new StaleRead();
-  await takePlaces(tx, clubId, places, now);
-  await recordFact(tx, { clubId, type: 'student.created', studentId: created.id, occurredAt: now });
-  if (account.invited) {
-    const recipient = { studentId: created.id };
-    await requestMail(tx, vault, { template: 'student_invitation', clubId, recipient, email }, now);
-  }
-  return { studentId: created.id, created: true };
+  return created.id;
+}
+
+/**
+ * Holds a student for an act by which the club stands for the account, such as a grant by hand: a pending sign-up is taken
+ * over, and its owner invited. For a transaction that holds no student yet.
+ * @throws DomainError not_found, also for a student of another club and a removed one; limit_reached; StaleRead
+ */
+export async function lockForClub(
+  tx: Transaction,
+  vault: Vault,
+  { clubId, studentId, invited }: { clubId: Id; studentId: Id; invited: boolean },
+  now: Date,
+): Promise<void> {
+  const { account, places } = await lockAccount(tx, sql`club_id = ${clubId} AND id = ${studentId}`, {});
+  if (!account) throw notFound('student');
+  if (!account.isPending) return;
+  if (places) await takePlaces(tx, clubId, places, now);
+  await takeOver(tx, [studentId], 'club', now);
+  if (invited) await invite(tx, vault, { clubId, studentId, email: account.email }, now);
+}
+
+async function invite(
+  tx: Transaction,
+  vault: Vault,
+  { clubId, studentId, email }: { clubId: Id; studentId: Id; email: string },
+  now: Date,
+): Promise<void> {
+  await requestMail(tx, vault, { template: 'student_invitation', clubId, recipient: { studentId }, email }, now);
 }

@@ -3,6 +3,7 @@ import { lockStudentCount } from '../billing/allowances.ts';
 import { StaleRead, type Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
+import { pendingSignUp, takeOver } from './pending-sign-ups.ts';
 
 /** Somebody of a list; the address is folded, the name tidy. */
 export interface ListedPerson {
@@ -13,14 +14,16 @@ export interface ListedPerson {
 export interface FoundAccount {
   studentId: Id;
   created: boolean;
+  /** It was a pending sign-up, and the club stands for it now (DEC-62). */
+  takenOver: boolean;
 }
 
 /**
  * Finds the students of these addresses, opens accounts for the others, and holds the rows of all. In the order of locks: the
- * club's count where a look without a lock misses somebody, then the students who are there, by their ids. Facts and mails about
- * those who are created are the caller's.
+ * club's count where a look without a lock finds somebody who does not count yet, then the students who are there, by their ids.
+ * Facts and mails about those who are created, and mails to those who are taken over, are the caller's.
  * @param people no address twice
- * @param room how many of so many new accounts may be opened; the first in the list are
+ * @param room how many of so many people who do not count yet may; the first in the list do
  * @returns by address; without those for whom there was no room
  * @throws StaleRead (an account came or went since the look)
  */
@@ -31,28 +34,39 @@ export async function findOrOpenAccounts(
   room: (wanted: number) => Promise<number>,
   now: Date,
 ): Promise<Map<string, FoundAccount>> {
-  const accounts = new Map<string, FoundAccount>();
-  const note = (found: readonly { id: Id; email: string }[], created: boolean) => {
-    for (const { id, email } of found) accounts.set(email, { studentId: id, created });
-  };
   const isCountHeld = (await countByAddress(tx, clubId, people)) < people.length;
   if (isCountHeld) await lockStudentCount(tx, clubId);
-  note(await lockByAddress(tx, clubId, people), false);
-  const unknown = people.filter(({ email }) => !accounts.has(email));
-  if (unknown.length === 0) return accounts;
+  const there = new Map((await lockByAddress(tx, clubId, people)).map((account) => [account.email, account]));
+  const uncounted = people.filter(({ email }) => there.get(email)?.isPending ?? true);
   // Somebody was removed, or has another address, since the look: students are held by now, it is too late for the count.
-  if (!isCountHeld) throw new StaleRead();
+  if (uncounted.length > 0 && !isCountHeld) throw new StaleRead();
 
-  const opened = unknown.slice(0, await room(unknown.length));
-  note(await insert(tx, clubId, opened, now), true);
-  // Somebody was given one of the addresses by a correction: nobody is added by others while the count is held.
+  const admitted = uncounted.length === 0 ? [] : uncounted.slice(0, await room(uncounted.length));
+  const accounts = new Map<string, FoundAccount>();
+  for (const { id, email, isPending } of there.values())
+    if (!isPending) accounts.set(email, { studentId: id, created: false, takenOver: false });
+  const pending = admitted.flatMap(({ email }) => there.get(email) ?? []);
+  await takeOver(
+    tx,
+    pending.map(({ id }) => id),
+    'club',
+    now,
+  );
+  for (const { id, email } of pending) accounts.set(email, { studentId: id, created: false, takenOver: true });
+  const opened = admitted.filter(({ email }) => !there.has(email));
+  if (opened.length > 0)
+    for (const { id, email } of await insert(tx, clubId, opened, now))
+      accounts.set(email, { studentId: id, created: true, takenOver: false });
+  // Somebody signed up with one of the addresses, or was given it by a correction, since they were locked.
   if (opened.some(({ email }) => !accounts.has(email))) throw new StaleRead();
   return accounts;
 }
 
+/** @returns how many of them are students of the club who count */
 async function countByAddress(tx: Transaction, clubId: Id, people: readonly ListedPerson[]): Promise<number> {
   const row = await tx.one<{ known: number }>(
-    sql`SELECT count(*)::int AS known FROM students WHERE club_id = ${clubId} AND email = ANY (${people.map(({ email }) => email)})`,
+    sql`SELECT count(*)::int AS known FROM students
+         WHERE club_id = ${clubId} AND email = ANY (${people.map(({ email }) => email)}) AND NOT (${pendingSignUp})`,
   );
   return row?.known ?? 0;
 }
@@ -61,9 +75,10 @@ async function lockByAddress(
   tx: Transaction,
   clubId: Id,
   people: readonly ListedPerson[],
-): Promise<{ id: Id; email: string }[]> {
-  return tx.rows<{ id: Id; email: string }>(
-    sql`SELECT id, email FROM students WHERE club_id = ${clubId} AND email = ANY (${people.map(({ email }) => email)}) ORDER BY id FOR NO KEY UPDATE`,
+): Promise<{ id: Id; email: string; isPending: boolean }[]> {
+  return tx.rows<{ id: Id; email: string; isPending: boolean }>(
+    sql`SELECT id, email, ${pendingSignUp} AS "isPending" FROM students
+         WHERE club_id = ${clubId} AND email = ANY (${people.map(({ email }) => email)}) ORDER BY id FOR NO KEY UPDATE`,
   );
 }
 
@@ -77,8 +92,8 @@ async function insert(
   const rows = people
     .map(({ email, name }) => ({ id: newId(), email, name }))
     .toSorted((a, b) => (a.email < b.email ? -1 : 1));
-  return tx.rows<{ id: Id; email: string }>(sql`INSERT INTO students (id, club_id, name, email, created_at)
-     SELECT person.id, ${clubId}, person.name, person.email, ${now}
+  return tx.rows<{ id: Id; email: string }>(sql`INSERT INTO students (id, club_id, name, email, opened_by, created_at)
+     SELECT person.id, ${clubId}, person.name, person.email, 'club', ${now}
        FROM unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ name }) => name)}::text[], ${rows.map(({ email }) => email)}::text[]) WITH ORDINALITY AS person (id, name, email, place) ORDER BY place
      ON CONFLICT (club_id, email) DO NOTHING RETURNING id, email`);
 }

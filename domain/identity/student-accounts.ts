@@ -1,16 +1,20 @@
 /** A student's own account: confirmation, sign-in, reset, one-time code. None of them tells whether an e-mail is known. */
 import { Student } from '../../entities/identity/student.ts';
 import type { RecordOf } from '../../contract/contract.ts';
+import { IsNull } from 'typeorm';
+import { DomainError } from '../../platform/core/errors.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
-import type { Id } from '../../platform/core/ids.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
 import type { VaultDeps } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text.policy.ts';
 import { requestMail, requestNoMail } from '../mail/requests.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
 import { confirmAddress } from './confirmation.ts';
 import { emailNotVerified, invalidCredentials } from './credentials.ts';
-import { spendToken, tokenGone, tryCode, withdrawTokensOf } from '../mail/one-time-tokens.ts';
+import { spendCode, tryCode } from '../mail/codes.ts';
+import { lockAccount, takePlaceOf } from './pending-sign-ups.ts';
+import { ownerOfToken, spendToken, tokenGone, withdrawTokensOf } from '../mail/one-time-tokens.ts';
 import { hashPassword, passwordMatches } from './passwords.ts';
 import { endSessionsOf, openSession } from './sessions.ts';
 import { presentStudent } from './student-identity.ts';
@@ -51,14 +55,29 @@ export async function signInStudent(
   });
 }
 
-/** Spends the mailed token and opens a session. @throws DomainError token_gone */
+/**
+ * Spends the mailed token and opens a session.
+ * @throws DomainError token_gone; limit_reached (the club has no place any more: the token stays good)
+ */
 export async function verifyStudentEmail({ db }: VaultDeps, token: string, now: Date): Promise<StudentSession> {
   return db.transaction(async (tx) => {
-    const spent = await spendToken(tx, ['student_verify_email', 'student_invitation'], token, now);
-    if (spent.studentId === null) throw tokenGone();
-    await confirmAddress(tx, 'student', spent.studentId, 'sign_up', now);
-    return openStudentSession(tx, spent.studentId, now);
+    const purposes = ['student_verify_email', 'student_invitation'] as const;
+    const held = await lockToConfirm(tx, await ownerOfToken(tx, purposes, token, now));
+    await spendToken(tx, purposes, token, now);
+    await confirmAddress(tx, 'student', held.account.id, 'sign_up', now);
+    await takePlaceOf(tx, held, now);
+    return openStudentSession(tx, held.account.id, now);
   });
+}
+
+/**
+ * Locks a student whose address was proved: after the club's count, if this makes them count, and before their tokens.
+ * @throws DomainError token_gone for somebody who was removed; limit_reached
+ */
+async function lockToConfirm(tx: Transaction, studentId: Id) {
+  const { account, places } = await lockAccount(tx, sql`id = ${studentId}`, { addressee: 'person' });
+  if (!account) throw tokenGone();
+  return { account, places };
 }
 
 /** Mails the confirmation again, to whom it is still missing from. */
@@ -70,11 +89,20 @@ export async function requestStudentPasswordReset(deps: VaultDeps, who: EmailInC
   await mailIfKnown(deps, 'student_reset_password', who, now);
 }
 
-export async function requestStudentCode(deps: VaultDeps, who: EmailInClub, now: Date): Promise<void> {
-  await mailIfKnown(deps, 'student_code', who, now);
+/**
+ * Mails a code.
+ * @returns the id by which this request's code is tried; of a code that is nobody's where none was mailed
+ */
+export async function requestStudentCode(
+  deps: VaultDeps,
+  who: EmailInClub,
+  now: Date,
+): Promise<RecordOf<'CodeRequested'>['data']> {
+  const codeId = await mailIfKnown(deps, 'student_code', who, now);
+  return { accepted: true, code_id: codeId ?? newId() };
 }
 
-/** Sets a new password; every other session and every mailed token ends. @throws DomainError token_gone */
+/** Sets a new password; every other session and every mailed token ends. @throws DomainError token_gone, limit_reached */
 export async function confirmStudentPasswordReset(
   { db }: VaultDeps,
   { token, password }: { token: string; password: string },
@@ -82,8 +110,11 @@ export async function confirmStudentPasswordReset(
 ): Promise<StudentSession> {
   const passwordHash = await hashPassword(password);
   return db.transaction(async (tx) => {
-    const { studentId } = await spendToken(tx, ['student_reset_password'], token, now);
-    if (studentId === null) throw tokenGone();
+    const purposes = ['student_reset_password'] as const;
+    const held = await lockToConfirm(tx, await ownerOfToken(tx, purposes, token, now));
+    await spendToken(tx, purposes, token, now);
+    const studentId = held.account.id;
+    await takePlaceOf(tx, held, now);
     // Whoever read this mail owns the address: it is confirmed as well.
     await tx.run(
       sql`UPDATE students SET password_hash = ${passwordHash}, verified_at = coalesce(verified_at, ${now}) WHERE id = ${studentId}`,
@@ -94,21 +125,49 @@ export async function confirmStudentPasswordReset(
   });
 }
 
-/** @throws DomainError token_gone for a wrong, used, expired or unknown code and for an unknown e-mail alike */
+/**
+ * Exchanges a code for a session. Trying comes first and is committed by itself, so that no two guesses share a try.
+ * @throws DomainError token_gone for a wrong, used, expired or unknown code, one of another request, and an unknown e-mail alike;
+ *   limit_reached
+ */
 export async function exchangeStudentCode(
   { db, vault }: VaultDeps,
-  { club_id: clubId, email, code }: EmailInClub & { code: string },
+  input: EmailInClub & { code_id: Id; code: string },
   now: Date,
 ): Promise<StudentSession> {
-  // A wrong guess costs a try, so it is committed; the 410 comes after.
-  const session = await db.transaction(async (tx) => {
-    const student = await findStudentByEmail(tx, clubId, foldEmail(email));
-    if (!student || !(await tryCode(tx, vault, student.id, code, now))) return undefined;
-    await confirmAddress(tx, 'student', student.id, 'other', now);
-    return openStudentSession(tx, student.id, now);
+  const email = foldEmail(input.email);
+  const tried = { clubId: input.club_id, email, codeId: input.code_id, code: input.code };
+  const studentId = await db.transaction((tx) => tryCode(tx, vault, tried, now));
+  if (studentId === undefined) throw tokenGone();
+  return db.transaction(async (tx) => {
+    const held = await lockToConfirm(tx, studentId);
+    if (!(await spendCode(tx, vault, tried))) throw tokenGone();
+    await confirmAddress(tx, 'student', studentId, 'other', now);
+    await takePlaceOf(tx, held, now);
+    return openStudentSession(tx, studentId, now);
   });
-  if (!session) throw tokenGone();
-  return session;
+}
+
+/**
+ * Gives a student who has none a password: somebody who was invited, or whose sign-up's password was dropped.
+ * @throws DomainError password_exists
+ */
+export async function setStudentPassword(
+  { db }: VaultDeps,
+  studentId: Id,
+  password: string,
+): Promise<RecordOf<'Student'>> {
+  const passwordHash = await hashPassword(password);
+  return db.transaction(async (tx) => {
+    const { affected } = await tx.manager.update(
+      Student,
+      { id: studentId, passwordHash: IsNull(), removedAt: IsNull() },
+      { passwordHash },
+    );
+    if (affected === 0)
+      throw new DomainError('password_exists', 'The account has a password already: it is changed by a reset.');
+    return presentStudent(await getStudent(tx, studentId));
+  });
 }
 
 export interface EmailInClub {
@@ -134,25 +193,23 @@ export async function findStudentByEmail(
   return student;
 }
 
+/** @returns the id of the token that was mailed, if one was */
 async function mailIfKnown(
   { db, vault }: VaultDeps,
   template: MailTemplate,
   { club_id: clubId, email }: EmailInClub,
   now: Date,
   wanted: (student: KnownStudent) => boolean = () => true,
-): Promise<void> {
-  await db.transaction(async (tx) => {
-    const student = await findStudentByEmail(tx, clubId, foldEmail(email));
+): Promise<Id | null> {
+  return db.transaction(async (tx) => {
+    const address = foldEmail(email);
+    const student = await findStudentByEmail(tx, clubId, address);
     if (student && wanted(student)) {
-      await requestMail(
-        tx,
-        vault,
-        { template, clubId, recipient: { studentId: student.id }, email: foldEmail(email) },
-        now,
-      );
-    } else {
-      await requestNoMail(tx, vault, { template, clubId, email: foldEmail(email) }, now);
+      const recipient = { studentId: student.id };
+      return requestMail(tx, vault, { template, clubId, recipient, email: address }, now);
     }
+    await requestNoMail(tx, vault, { template, clubId, email: address }, now);
+    return null;
   });
 }
 

@@ -1,11 +1,11 @@
 /** Single-use, expiring tokens and codes that go out by mail. A used, an expired and an unknown one are told alike: 410. */
 import { OneTimeToken } from '../../entities/identity/one-time-token.ts';
-import { timingSafeEqual } from 'node:crypto';
 import type { TokenPurpose } from '../../entities/identity/values.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, raw, sql } from '../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
+import { codeTries } from './codes.policy.ts';
 import { sha256, type Vault } from '../../platform/infra/vault.ts';
 
 const minute = 60_000;
@@ -28,15 +28,8 @@ export const tokenLifetimeMs = {
   administrator_invitation: 7 * 24 * hour,
 } as const satisfies Record<TokenPurpose, number>;
 
-/** Wrong guesses that a code survives. */
-export const codeTries = 5;
-
-/** Of these a person has one: a second code would add five tries, and of the passwords offered only the last is answered. */
-const newestOnly: ReadonlySet<TokenPurpose> = new Set([
-  'student_code',
-  'student_sign_up_again',
-  'administrator_sign_up_again',
-]);
+/** Of these a person has one: of the passwords offered only the last is answered. */
+const newestOnly: ReadonlySet<TokenPurpose> = new Set(['student_sign_up_again', 'administrator_sign_up_again']);
 
 export type TokenOwner = { studentId: Id } | { administratorId: Id } | { invitationId: Id };
 
@@ -105,19 +98,19 @@ export async function spendToken(
 }
 
 /**
- * Tries a student's code. A wrong guess costs a try, which must be committed: so it is returned, not thrown.
- * @returns whether the code was right; it is then gone
+ * Whose student's token this is, without spending it: the student is locked before the token (ENG-6).
+ * @throws DomainError token_gone, as `spendToken`
  */
-export async function tryCode(tx: Transaction, vault: Vault, studentId: Id, code: string, now: Date): Promise<boolean> {
-  const issued = await tx.one<{ id: Id }>(sql`SELECT id FROM one_time_tokens
-      WHERE student_id = ${studentId} AND purpose = 'student_code' AND expires_at > ${now} AND tries_left > 0
-      FOR UPDATE`);
-  if (!issued) return false;
-
-  const right = timingSafeEqual(sha256(code), sha256(tokenText(vault, 'student_code', issued.id)));
-  if (right) await tx.manager.delete(OneTimeToken, { id: issued.id });
-  else await tx.run(sql`UPDATE one_time_tokens SET tries_left = tries_left - 1 WHERE id = ${issued.id}`);
-  return right;
+export async function ownerOfToken(
+  tx: Transaction,
+  purposes: readonly TokenPurpose[],
+  token: string,
+  now: Date,
+): Promise<Id> {
+  const owner = await tx.one<{ studentId: Id | null }>(sql`SELECT student_id AS "studentId" FROM one_time_tokens
+      WHERE token_hash = ${sha256(token)} AND purpose = ANY(${purposes}) AND expires_at > ${now}`);
+  if (!owner?.studentId) throw tokenGone();
+  return owner.studentId;
 }
 
 /** Takes back everything that was mailed to a person: after a new address, a new password or the person's removal. */

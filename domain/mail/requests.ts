@@ -39,12 +39,13 @@ const oneMoreEveryMs = 10 * 60_000;
 /**
  * Issues the template's token, if it has one, and asks for the mail; or does not, silently, when the address has had
  * enough of them: the answer to the caller must not tell whether there is an account.
+ * @returns the id of the token
  */
-export async function requestMail(tx: Transaction, vault: Vault, request: MailRequest, now: Date): Promise<void> {
+export async function requestMail(tx: Transaction, vault: Vault, request: MailRequest, now: Date): Promise<Id | null> {
   const { template, clubId, recipient } = request;
   const addressKey = addressKeyOf(vault, request.email);
   const rule = mailTemplates[template];
-  if (!('uncapped' in rule) && (await hadEnough(tx, addressKey, template, now))) return;
+  if (!('uncapped' in rule) && (await hadEnough(tx, addressKey, template, now))) return null;
 
   const tokenId =
     'purpose' in rule ? await issueToken(tx, vault, { purpose: rule.purpose, owner: recipient }, now) : null;
@@ -57,6 +58,7 @@ export async function requestMail(tx: Transaction, vault: Vault, request: MailRe
      VALUES (${id}, ${clubId}, ${template}, ${recipientId}, ${tokenId}, ${addressKey}, ${sealedAddress}, ${request.endpointId ?? null},
        'pending', ${now}, ${now}, ${priority})`);
   await wake(tx, 'transactionalMail', [{ id, clubId, priority }], now);
+  return tokenId;
 }
 
 /**

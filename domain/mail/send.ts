@@ -2,6 +2,7 @@
 import type { Database, Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
+import { holdsWebAddress } from '../../platform/core/text.policy.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import { defineLease, runStep, type Claim } from '../../platform/engine/lease.ts';
 import { Club } from '../../entities/clubs/club.ts';
@@ -9,6 +10,8 @@ import { OneTimeToken } from '../../entities/identity/one-time-token.ts';
 import { WebhookEndpoint } from '../../entities/webhooks/webhook-endpoint.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { tokenText } from './one-time-tokens.ts';
+import { takePlaceInDay } from './pace.ts';
+import type { PlanName } from '../../entities/billing/values.ts';
 import { waitAfterMailAttempt } from './schedule.policy.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
 import { mailTemplates, renderMail, type RenderedMail } from './templates.ts';
@@ -27,6 +30,8 @@ export interface MailDeps {
   vault: Vault;
   sendMail: SendMail;
   links: { classroomUrl: string; dashboardUrl: string };
+  /** Mails that a club may send on its own account on its first day, its second day and so on (DEC-65). */
+  warmUp: readonly number[];
   /** Told how each attempt ended, for metrics and log. */
   onOutcome: (outcome: MailOutcome, error?: unknown) => void;
 }
@@ -45,6 +50,10 @@ interface ClaimedMail extends Claim {
   name: string | null;
   clubName: string | null;
   clubSlug: string | null;
+  clubId: Id | null;
+  clubCreatedAt: Date | null;
+  plan: PlanName | null;
+  placedOn: string | null;
   endpointId: Id | null;
   endpointUrl: string | null;
 }
@@ -63,24 +72,25 @@ export function sendTransactionalMail(deps: MailDeps, id: Id, now: number): Prom
 
 const claimedColumns = columns(
   TransactionalMail,
-  ['id', 'fence', 'attemptCount', 'template', 'sealedAddress'],
+  ['id', 'fence', 'attemptCount', 'template', 'sealedAddress', 'placedOn'],
   'claimed',
 )
   .and(columns(OneTimeToken, { tokenId: 'id' }, 'token'))
-  .and(columns(Club, { clubName: 'name', clubSlug: 'slug' }, 'club'))
+  .and(columns(Club, { clubId: 'id', clubName: 'name', clubSlug: 'slug', clubCreatedAt: 'createdAt' }, 'club'))
   .and(columns(WebhookEndpoint, { endpointId: 'id', endpointUrl: 'url' }, 'endpoint'));
 
 const withRecipient = (now: Date) => sql`
      SELECT ${claimedColumns},
             coalesce(student.email, administrator.email, invitation.email) AS email,
             CASE WHEN coalesce(student.verified_at, administrator.verified_at) IS NOT NULL
-                 THEN coalesce(student.name, administrator.name) END AS name
+                 THEN coalesce(student.name, administrator.name) END AS name, coalesce(plan.plan, club.opening_plan) AS plan
        FROM claimed
        LEFT JOIN one_time_tokens token ON token.id = claimed.token_id AND token.expires_at > ${now}
        LEFT JOIN students student ON student.id = claimed.student_id
        LEFT JOIN administrators administrator ON administrator.id = claimed.administrator_id
        LEFT JOIN invitations invitation ON invitation.id = claimed.invitation_id
        LEFT JOIN clubs club ON club.id = claimed.club_id
+       LEFT JOIN club_plans plan ON plan.club_id = club.id
        LEFT JOIN webhook_endpoints endpoint ON endpoint.id = claimed.endpoint_id AND endpoint.deleted_at IS NULL`;
 
 async function send(deps: MailDeps, claimed: ClaimedMail, now: number): Promise<void> {
@@ -89,6 +99,7 @@ async function send(deps: MailDeps, claimed: ClaimedMail, now: number): Promise<
     deps.onOutcome('canceled');
     return record(deps.db, claimed, 'canceled', now);
   }
+  if (!(await hasPlace(deps, claimed, now))) return undefined;
   try {
     await deps.sendMail(mail);
   } catch (error) {
@@ -97,6 +108,14 @@ async function send(deps: MailDeps, claimed: ClaimedMail, now: number): Promise<
   }
   deps.onOutcome('sent');
   return record(deps.db, claimed, 'sent', now);
+}
+
+/** @returns false if the mail waits for another day, which is recorded */
+async function hasPlace(deps: MailDeps, claimed: ClaimedMail, now: number): Promise<boolean> {
+  const { clubId, clubCreatedAt, plan, placedOn, template } = claimed;
+  if (!('paced' in mailTemplates[template]) || placedOn !== null) return true;
+  if (clubId === null || clubCreatedAt === null || plan === null) return true;
+  return takePlaceInDay(deps.db, { ...claimed, clubId, clubCreatedAt, plan }, deps.warmUp, new Date(now));
 }
 
 /** @returns the mail, or undefined when there is nothing to send any more: the token is spent or gone, or the person is */
@@ -113,8 +132,9 @@ function compose(deps: MailDeps, claimed: ClaimedMail): OutgoingMail | undefined
       ? deps.links.classroomUrl.replace('{slug}', claimed.clubSlug ?? '')
       : deps.links.dashboardUrl;
   const rendered = renderMail(claimed.template, {
-    name: claimed.name ?? '',
-    clubName: claimed.clubName ?? '',
+    // A name from before the rule, or from a platform or a file (DEC-64).
+    name: holdsWebAddress(claimed.name ?? '') ? '' : (claimed.name ?? ''),
+    clubName: (holdsWebAddress(claimed.clubName ?? '') ? claimed.clubSlug : claimed.clubName) ?? '',
     link: base + rule.path.replace('{token}', token ?? '').replace('{endpoint}', claimed.endpointId ?? ''),
     code: token ?? '',
     endpointUrl: claimed.endpointUrl ?? '',

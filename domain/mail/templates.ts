@@ -24,6 +24,8 @@ interface Template {
   priority: Priority;
   /** Tells of a webhook endpoint: sent only while there is one. */
   aboutEndpoint?: true;
+  /** The club sends it on its own account, to whom may know nothing of it: so many of a day (DEC-65). */
+  paced?: true;
   /** Goes to an address that the student had before, which the request names. */
   toFormerAddress?: true;
   /** Nobody can cause it at will, so an address gets as many as there are. */
@@ -64,6 +66,7 @@ export const mailTemplates = {
   },
   student_invitation: {
     priority: 1,
+    paced: true,
     purpose: 'student_invitation',
     site: 'classroom',
     path: '/verify-email?token={token}',
@@ -136,6 +139,7 @@ export const mailTemplates = {
   },
   administrator_invitation: {
     priority: 1,
+    paced: true,
     purpose: 'administrator_invitation',
     site: 'dashboard',
     path: '/invitations/accept?token={token}',

@@ -1,15 +1,17 @@
 /** A student signs up. The answer does not tell whether the e-mail is known. */
 import { grantFreeDeliveries } from '../access/enrollments/enrollments.ts';
 import { claimLink, requireClaimableLink } from '../access/links/claims.ts';
-import { lockPlaces, takePlaces } from '../billing/allowances.ts';
+import { requireRoom } from '../billing/allowances.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
+import { plainName } from '../../platform/core/names.ts';
 import type { VaultDeps } from '../deps.ts';
-import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
+import { foldEmail } from '../../platform/core/text.policy.ts';
 import { recordFact } from '../../platform/engine/facts.ts';
 import { requestMail } from '../mail/requests.ts';
 import { noteOffer, type Offer } from '../identity/confirmation.ts';
+import { requireFewPending } from '../identity/pending-sign-ups.ts';
 import { hashPassword, passwordMatches } from '../identity/passwords.ts';
 import { findStudentByEmail, type KnownStudent } from '../identity/student-accounts.ts';
 
@@ -24,10 +26,11 @@ export interface SignUp {
  * Signs a student up, with the free deliveries and those of the registration link. A known e-mail gets a mail that says so,
  * or its confirmation once more, and the same answer; it claims nothing.
  * @param clubId of a club that exists
- * @throws DomainError not_found (a registration code that is none), registration_link_used_up, limit_reached (no place for
- *   another student)
+ * @throws DomainError not_found (a registration code that is none), registration_link_used_up, limit_reached (no room for
+ *   another student), rate_limited (too many that nobody has confirmed)
  */
 export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, now: Date): Promise<void> {
+  const name = plainName(input.name);
   const email = foldEmail(input.email);
   const before = await passwordOf(deps, clubId, email);
   const passwordHash = await hashPassword(input.password);
@@ -36,14 +39,16 @@ export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, 
     // Before the e-mail is looked up: a code that cannot be claimed is told to all alike.
     const code = input.registration_code;
     if (code !== undefined) await requireClaimableLink(tx, clubId, code, now);
-    // Before the e-mail is looked up: a club without a place answers all alike, whether or not it is known.
-    const places = await lockPlaces(tx, clubId, 1, 'person');
+    // Before the e-mail is looked up: a club without room answers all alike, whether or not it is known. The place itself is
+    // taken when the address is confirmed.
+    await requireRoom(tx, clubId, 'person');
+    await requireFewPending(tx, clubId, now);
     const created = await tx.one<{
       id: Id;
-    }>(sql`INSERT INTO students (id, club_id, name, email, password_hash, created_at) VALUES (${newId()}, ${clubId}, ${tidyName(input.name)}, ${email}, ${passwordHash}, ${now})
+    }>(sql`INSERT INTO students (id, club_id, name, email, password_hash, opened_by, created_at)
+       VALUES (${newId()}, ${clubId}, ${name}, ${email}, ${passwordHash}, 'sign_up', ${now})
        ON CONFLICT (club_id, email) DO NOTHING RETURNING id`);
     if (created) {
-      await takePlaces(tx, clubId, places, now);
       await recordFact(tx, { clubId, type: 'student.created', studentId: created.id, occurredAt: now });
       await grantFreeDeliveries(tx, clubId, created.id, now);
       if (code !== undefined) await claimLink(tx, clubId, created.id, code, now);

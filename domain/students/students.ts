@@ -5,22 +5,30 @@ import type { RecordOf } from '../../contract/contract.ts';
 import { findDelivery } from '../access/deliveries/deliveries.ts';
 import { grantAccess } from '../access/enrollments/enrollments.ts';
 import { noteAddressLeft } from '../access/imports/removals.ts';
+import { giveClaimsBack } from '../access/links/claims.ts';
+import { StaleRead, type Transaction } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import { violates } from '../../platform/infra/postgres/errors.ts';
+import { addressKeyOf } from '../../platform/infra/address-keys.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
+import { plainName } from '../../platform/core/names.ts';
 import { contextsInLockOrder } from '../contexts.ts';
 import type { VaultDeps } from '../deps.ts';
-import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
+import { foldEmail } from '../../platform/core/text.policy.ts';
 import { recordFact } from '../../platform/engine/facts.ts';
 import { requestMail } from '../mail/requests.ts';
-import { findOrOpenAccount, lockStudent } from '../identity/accounts.ts';
+import { findOrOpenAccount, lockForClub, lockStudent } from '../identity/accounts.ts';
+import { pendingSignUp } from '../identity/pending-sign-ups.ts';
+import { pendingSignUpRules } from '../identity/pending-sign-ups.policy.ts';
 import { presentStudent } from '../identity/student-identity.ts';
-import { getStudent, readStudent } from '../identity/students.ts';
+import { findStudent, getStudent, readStudent } from '../identity/students.ts';
 
 const emailTaken = () => new DomainError('email_taken', 'Another student of this club has this e-mail.');
 
 /**
- * Opens an account for somebody, mails the invitation to confirm it, and gives the deliveries that they are invited to.
+ * Opens an account for somebody, mails the invitation to confirm it, and gives the deliveries that they are invited to. A
+ * pending sign-up with the address is taken over, under the given name (DEC-62).
  * @throws DomainError not_found (delivery), limit_reached, email_taken, delivery_archived
  */
 export async function createStudent(
@@ -32,12 +40,24 @@ export async function createStudent(
   return db.transaction(async (tx) => {
     // Before it is looked whose the e-mail is: 404 comes before 409.
     for (const deliveryId of input.delivery_ids ?? []) await findDelivery(tx, clubId, deliveryId);
-    const { studentId, created } = await findOrOpenAccount(tx, vault, clubId, { ...input, invited: true }, now);
-    if (!created) throw emailTaken();
+    const account = { name: plainName(input.name), email: input.email, openedBy: 'club', invited: true } as const;
+    const { studentId, created, takenOver } = await findOrOpenAccount(tx, vault, clubId, account, now);
+    if (!created && !takenOver) throw emailTaken();
+    if (takenOver) await rename(tx, { clubId, studentId, name: account.name }, now);
     for (const deliveryId of input.delivery_ids ?? [])
       await grantAccess(tx, { clubId, studentId, deliveryId, source: 'invite' }, now);
     return presentStudent(await getStudent(tx, studentId));
   });
+}
+
+/** A change is a fact; the same name again is none. */
+async function rename(
+  tx: Transaction,
+  { clubId, studentId, name }: { clubId: Id; studentId: Id; name: string },
+  now: Date,
+): Promise<void> {
+  const renamed = await tx.run(sql`UPDATE students SET name = ${name} WHERE id = ${studentId} AND name <> ${name}`);
+  if (renamed > 0) await recordFact(tx, { clubId, type: 'student.updated', studentId, occurredAt: now });
 }
 
 /** Whose mailbox an account belongs to decides whose account it is: a student's address is no matter of content (DEC-60). */
@@ -59,15 +79,20 @@ export async function updateStudent(
   now: Date,
 ): Promise<RecordOf<'Student'>> {
   return db.transaction(async (tx) => {
+    const seen = await findStudent(tx, clubId, studentId);
+    const moves = input.email !== undefined && foldEmail(input.email) !== seen.email;
+    if (moves && !mayChangeAddresses.has(by))
+      throw new DomainError('role_not_permitted', 'Only an owner or an admin may change the address of a student.');
+    // Whoever is given an address by the club counts, and stays.
+    if (moves) await lockForClub(tx, vault, { clubId, studentId, invited: false }, now);
     const before = await lockStudent(tx, clubId, studentId);
-    const name = input.name === undefined ? before.name : tidyName(input.name);
+    const name = input.name === undefined ? before.name : plainName(input.name);
     const email = input.email === undefined ? before.email : foldEmail(input.email);
     if (name === before.name && email === before.email) return readStudent(tx, clubId, studentId);
 
     const moved = email !== before.email;
-    if (moved && !mayChangeAddresses.has(by))
-      throw new DomainError('role_not_permitted', 'Only an owner or an admin may change the address of a student.');
-    const unconfirmed = { verifiedAt: null, passwordHash: null };
+    if (moved && !moves) throw new StaleRead();
+    const unconfirmed = { verifiedAt: null, passwordHash: null, openedBy: 'club' } as const;
     await tx.manager
       .update(Student, { id: studentId }, { name, email, ...(moved && unconfirmed) })
       .catch((error: unknown) => {
@@ -92,17 +117,58 @@ export async function updateStudent(
  * (DEL-9).
  * @throws DomainError not_found
  */
-export async function removeStudent({ db, vault }: VaultDeps, clubId: Id, studentId: Id, now: Date): Promise<void> {
-  await db.transaction(async (tx) => {
+export async function removeStudent(deps: VaultDeps, clubId: Id, studentId: Id, now: Date): Promise<void> {
+  await deps.db.transaction(async (tx) => {
     const { email } = await lockStudent(tx, clubId, studentId);
-    // Before the row loses its address, so before the contexts erase: an open import must not bring the student back.
-    await noteAddressLeft(tx, vault, { clubId, studentId, email });
-    await tx.manager.update(
-      Student,
-      { id: studentId },
-      { name: 'Removed student', email: null, passwordHash: null, avatarUrl: null, verifiedAt: null, removedAt: now },
-    );
-    for (const { eraseStudent } of contextsInLockOrder) await eraseStudent?.(tx, { clubId, studentId, email }, now);
-    await recordFact(tx, { clubId, type: 'student.removed', studentId, occurredAt: now });
+    await erase(tx, deps, { clubId, studentId, email }, now);
   });
+}
+
+/** The student's row is held. */
+async function erase(
+  tx: Transaction,
+  { vault }: VaultDeps,
+  student: { clubId: Id; studentId: Id; email: string },
+  now: Date,
+): Promise<void> {
+  const { clubId, studentId, email } = student;
+  // Before the row loses its address, so before the contexts erase: an open import must not bring the student back.
+  await noteAddressLeft(tx, vault, student);
+  await tx.manager.update(
+    Student,
+    { id: studentId },
+    { name: 'Removed student', email: null, passwordHash: null, avatarUrl: null, verifiedAt: null, removedAt: now },
+  );
+  const removed = { ...student, addressKey: addressKeyOf(vault, email) };
+  for (const { eraseStudent } of contextsInLockOrder) await eraseStudent?.(tx, removed, now);
+  await recordFact(tx, { clubId, type: 'student.removed', studentId, occurredAt: now });
+}
+
+/**
+ * Removes sign-ups that nobody has confirmed in 7 days (DEC-62), each in a transaction of its own. What they claimed with a
+ * registration link is given back. Safe to repeat, and to run twice at once.
+ */
+export async function removeOldSignUps(
+  deps: VaultDeps,
+  now: Date,
+): Promise<{ rows: { signUpsRemoved: number }; more: boolean }> {
+  const { removedAfterMs, removedARound } = pendingSignUpRules;
+  const old = sql`removed_at IS NULL AND ${pendingSignUp} AND created_at < ${new Date(now.getTime() - removedAfterMs)}`;
+  const found = await deps.db.rows<{ id: Id }>(
+    sql`SELECT id FROM students WHERE ${old} ORDER BY created_at LIMIT ${removedARound}`,
+  );
+  let removed = 0;
+  for (const { id } of found) {
+    removed += await deps.db.transaction(async (tx) => {
+      // Looked at again under the lock: somebody may have confirmed it, or taken it over, meanwhile.
+      const student = await tx.one<{ clubId: Id; studentId: Id; email: string }>(
+        sql`SELECT club_id AS "clubId", id AS "studentId", email FROM students WHERE id = ${id} AND ${old} FOR NO KEY UPDATE`,
+      );
+      if (!student) return 0;
+      await giveClaimsBack(tx, id);
+      await erase(tx, deps, student, now);
+      return 1;
+    });
+  }
+  return { rows: { signUpsRemoved: removed }, more: found.length === removedARound };
 }

@@ -1,6 +1,7 @@
 /** The values that columns of plans, add-ons and billing events may hold. */
 
-export const planNames = ['starter', 'professional', 'business'] as const;
+/** `trial` is what a new club has until it pays: everything, and little of what costs the operator. */
+export const planNames = ['trial', 'starter', 'professional', 'business'] as const;
 export type PlanName = (typeof planNames)[number];
 
 /** `past_due` keeps the plan while the processor tries the charge again; `canceled` goes with the plan below. */

@@ -1,10 +1,12 @@
 /** A club: the organization that sells courses and a community. Its id is the `{clubId}` of every scoped path. */
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
+import { planNames, type PlanName } from '../billing/values.ts';
 import { languages, type Language } from './values.ts';
 import { oneOf } from '../one-of.ts';
 
 @Entity('clubs')
 @Check('clubs_language', oneOf('language', languages))
+@Check('clubs_opening_plan', oneOf('opening_plan', planNames))
 @Check('clubs_ai_monthly_limit', 'ai_monthly_limit >= 0')
 export class Club {
   @PrimaryColumn({ type: 'uuid' })
@@ -28,6 +30,10 @@ export class Club {
   /** What the club lets its agents cost in a month, in cents (US dollars), below its plan's budget; null for all of that. */
   @Column({ type: 'integer', nullable: true })
   aiMonthlyLimit: number | null;
+
+  /** The plan that it opened with, which it has until billing says otherwise (DEC-20). */
+  @Column({ type: 'text', default: 'professional' })
+  openingPlan: PlanName;
 
   @Column({ type: 'timestamptz' })
   createdAt: Date;

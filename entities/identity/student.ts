@@ -2,6 +2,8 @@
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
+import { oneOf } from '../one-of.ts';
+import { accountOpeners, type AccountOpener } from './values.ts';
 
 @Entity('students')
 @Index('students_club_email', ['clubId', 'email'], { unique: true })
@@ -12,7 +14,11 @@ import { Club } from '../clubs/club.ts';
 @Index('students_club_unverified', ['clubId', 'createdAt', 'id'], {
   where: 'removed_at IS NULL AND verified_at IS NULL',
 })
+@Index('students_pending_sign_ups', ['createdAt'], {
+  where: `removed_at IS NULL AND verified_at IS NULL AND opened_by = 'sign_up'`,
+})
 @Index('students_search', { synchronize: false })
+@Check('students_opened_by', oneOf('opened_by', accountOpeners))
 @Check('students_removed_is_anonymous', `(removed_at IS NULL) = (email IS NOT NULL)`)
 export class Student {
   @PrimaryColumn({ type: 'uuid' })
@@ -34,6 +40,13 @@ export class Student {
 
   @Column({ type: 'timestamptz', nullable: true })
   verifiedAt: Date | null;
+
+  /**
+   * A sign-up counts as a student, and stays, only once it is confirmed (DEC-62). So who may be written to is confirmed, or
+   * not opened by a sign-up.
+   */
+  @Column({ type: 'text', default: 'club' })
+  openedBy: AccountOpener;
 
   @Column({ type: 'text', nullable: true })
   avatarUrl: string | null;

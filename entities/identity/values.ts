@@ -13,3 +13,7 @@ export const tokenPurposes = [
   'administrator_invitation',
 ] as const;
 export type TokenPurpose = (typeof tokenPurposes)[number];
+
+/** Who opened an account, or stands for it since: a purchase, an import and an invitation take a pending sign-up over. */
+export const accountOpeners = ['sign_up', 'club', 'sale'] as const;
+export type AccountOpener = (typeof accountOpeners)[number];

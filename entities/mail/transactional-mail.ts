@@ -58,6 +58,10 @@ export class TransactionalMail {
   @Column({ type: 'smallint', default: 1 })
   priority: Priority;
 
+  /** The day (UTC) in which it has a place among the club's mails; null while it has none, or needs none (DEC-65). */
+  @Column({ type: 'date', nullable: true })
+  placedOn: string | null;
+
   @Column({ type: 'text', default: 'pending' })
   status: MailStatus;
 

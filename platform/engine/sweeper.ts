@@ -111,6 +111,18 @@ const expiries = [
   { table: 'student_sessions', key: 'token_hash', condition: 'expires_at < $1', ageMs: 0 },
   { table: 'administrator_sessions', key: 'token_hash', condition: 'expires_at < $1', ageMs: 0 },
   { table: 'one_time_tokens', key: 'id', condition: 'expires_at < $1', ageMs: 0 },
+  {
+    table: 'code_failure_counts',
+    key: 'address_key',
+    condition: `day < ($1::timestamptz AT TIME ZONE 'UTC')::date`,
+    ageMs: 0,
+  },
+  {
+    table: 'club_mail_days',
+    key: 'day',
+    condition: `day < ($1::timestamptz AT TIME ZONE 'UTC')::date`,
+    ageMs: 0,
+  },
   { table: 'invitations', key: 'id', condition: 'expires_at < $1', ageMs: 0 },
   {
     table: 'transactional_mails',

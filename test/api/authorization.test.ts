@@ -49,6 +49,7 @@ const table: Record<OperationId, Row> = {
   confirmStudentPasswordReset: { sessions: nobody, answer: 'token_gone' },
   requestStudentCode: { sessions: nobody, answer: 202 },
   exchangeStudentCode: { sessions: nobody, answer: 'token_gone' },
+  setStudentPassword: { sessions: student, answer: 'password_exists' },
   signUpAdministrator: { sessions: nobody, answer: 202 },
   verifyAdministratorEmail: { sessions: nobody, answer: 'token_gone' },
   resendAdministratorVerification: { sessions: nobody, answer: 202 },

@@ -1,20 +1,40 @@
 import { expect } from 'chai';
+import { codeTries, wrongCodesADay } from '../../domain/mail/codes.policy.ts';
+import { tokenText } from '../../domain/mail/one-time-tokens.ts';
+import { OneTimeToken } from '../../entities/identity/one-time-token.ts';
+import { CodeFailureCount } from '../../entities/mail/code-failure-count.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
+import { addressKeyOf } from '../../platform/infra/address-keys.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub, buildStudent, password, type TestStudent } from '../toolkit/builders/clubs.ts';
 import { mailedToken } from '../toolkit/builders/sessions.ts';
 import { studentAccounts } from '../toolkit/drive/accounts.ts';
-import { call, clock, expectError, visible } from '../toolkit/drive/api.ts';
-import { mailsTo, testDatabase } from '../toolkit/stack/database.ts';
+import { call, clock, expectError, visible, type Answer } from '../toolkit/drive/api.ts';
+import { untilWaitingForLocks, withOpenTransaction } from '../toolkit/drive/races.ts';
+import { mailsTo, testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
 const minute = 60_000;
 const someone = () => `${newId()}@example.com`;
 
 const request = (clubId: Id, email: string) => call('POST', '/v1/auth/code', { body: { club_id: clubId, email } });
-const exchange = (clubId: Id, email: string, code: string) =>
-  call('POST', '/v1/auth/code/exchange', { body: { club_id: clubId, email, code } });
-/** Another code than this one. */
-const wrongFor = (code: string) => String((Number(code) + 1) % 1_000_000).padStart(6, '0');
+/** A request for a code, and the code that it caused. */
+interface Asked {
+  email: string;
+  codeId: Id;
+  code: string;
+}
+const exchange = (clubId: Id, { email, codeId, code }: Asked) =>
+  call('POST', '/v1/auth/code/exchange', { body: { club_id: clubId, email, code_id: codeId, code } });
+/** The same with another code. */
+const wrong = (asked: Asked): Asked => ({
+  ...asked,
+  code: String((Number(asked.code) + 1) % 1_000_000).padStart(6, '0'),
+});
+const askFor = async (clubId: Id, email: string): Promise<Asked> => {
+  const codeId: Id = (await request(clubId, email)).body.data.code_id;
+  return { email, codeId, code: tokenText((await testDeps()).vault, 'student_code', codeId) };
+};
 
 describe('POST /v1/auth/code', () => {
   it('202: the same for a confirmed, an unconfirmed and an unknown e-mail and an unknown club', async () => {
@@ -26,8 +46,10 @@ describe('POST /v1/auth/code', () => {
       await request(newId(), someone()),
     ];
     expect(answers.map(({ status }) => status)).to.deep.equal([202, 202, 202, 202]);
-    expect(answers[0]?.body).to.deep.equal({ data: { accepted: true } });
-    expect(new Set(answers.map(visible)).size).to.equal(1);
+    const ids: Id[] = answers.map(({ body }) => body.data.code_id);
+    expect(answers[0]?.body).to.deep.equal({ data: { accepted: true, code_id: ids[0] } });
+    expect(new Set(answers.map((answer) => visible(answer).replace(answer.body.data.code_id, 'id'))).size).to.equal(1);
+    expect(new Set(ids).size).to.equal(4);
   });
 
   it('mails six digits, and stores neither them nor their hash', async () => {
@@ -49,10 +71,12 @@ describe('POST /v1/auth/code', () => {
   it('mails at most 5 codes an hour to one person; the fifth stays valid', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
-    for (let times = 0; times < 6; times++) await request(club.id, student.email);
+    const asked = [];
+    for (let times = 0; times < 6; times++) asked.push(await askFor(club.id, student.email));
     expect(await mailsTo(student.id)).to.have.length(5);
-    const answer = await exchange(club.id, student.email, await mailedToken('student_code', student.id));
-    expect(answer.status).to.equal(200);
+    const [fifth, sixth] = asked.slice(-2);
+    expectError(await exchange(club.id, sixth as Asked), 'token_gone');
+    expect((await exchange(club.id, fifth as Asked)).status).to.equal(200);
   });
 });
 
@@ -61,115 +85,163 @@ describe('POST /v1/auth/code/exchange', () => {
   before(async () => {
     clubId = (await buildClub()).id;
   });
-  const asking = async (): Promise<TestStudent & { code: string }> => {
+  const asking = async (): Promise<TestStudent & Asked> => {
     const student = await buildStudent(clubId);
-    await request(clubId, student.email);
-    return { ...student, code: await mailedToken('student_code', student.id) };
+    return { ...student, ...(await askFor(clubId, student.email)) };
+  };
+  /** Uses up the day's wrong codes of an address, by codes that somebody else asked for. */
+  const guessAway = async (email: string) => {
+    for (let codes = 0; codes < wrongCodesADay / codeTries; codes++) {
+      const other = wrong(await askFor(clubId, email));
+      for (let tries = 0; tries < codeTries; tries++) await exchange(clubId, other);
+    }
+  };
+  const failuresOf = async (email: string): Promise<number | undefined> => {
+    const { db, vault } = await testDeps();
+    const addressKey = addressKeyOf(vault, email);
+    return (await db.source.manager.findOneBy(CodeFailureCount, { addressKey }))?.failures;
   };
 
   describe('200', () => {
     it('opens a session and uses up the code', async () => {
-      const { id, email, code } = await asking();
-      const { status, body } = await exchange(clubId, email.toUpperCase(), code);
+      const asked = await asking();
+      const { status, body } = await exchange(clubId, { ...asked, email: asked.email.toUpperCase() });
       expect(status).to.equal(200);
-      expect(body.data.student).to.include({ id, email, verified: true });
+      expect(body.data.student).to.include({ id: asked.id, email: asked.email, verified: true });
       expect((await call('GET', '/v1/auth/session', { token: body.data.token })).status).to.equal(200);
-      expectError(await exchange(clubId, email, code), 'token_gone');
+      expectError(await exchange(clubId, asked), 'token_gone');
+    });
+
+    it('one of two exchanges of one code at once opens a session', async () => {
+      const asked = await asking();
+      let answers: Promise<Answer>[] = [];
+      await withOpenTransaction(
+        (tx) => tx.run(sql`SELECT FROM students WHERE id = ${asked.id} FOR UPDATE`),
+        async () => {
+          answers = [exchange(clubId, asked), exchange(clubId, asked)];
+          await untilWaitingForLocks(2); // both have said the right code
+        },
+      );
+      const statuses = (await Promise.all(answers)).map(({ status }) => status);
+      expect(statuses.toSorted((a, b) => a - b)).to.deep.equal([200, 410]);
     });
 
     it('accepts the code within 10 minutes', async () => {
-      const { email, code } = await asking();
+      const asked = await asking();
       clock.advance(10 * minute - 1_000);
-      expect((await exchange(clubId, email, code)).status).to.equal(200);
+      expect((await exchange(clubId, asked)).status).to.equal(200);
     });
 
     it('accepts the code after four wrong attempts', async () => {
-      const { email, code } = await asking();
-      await eachCase([1, 2, 3, 4], async () =>
-        expectError(await exchange(clubId, email, wrongFor(code)), 'token_gone'),
-      );
-      expect((await exchange(clubId, email, code)).status).to.equal(200);
+      const asked = await asking();
+      await eachCase([1, 2, 3, 4], async () => expectError(await exchange(clubId, wrong(asked)), 'token_gone'));
+      expect((await exchange(clubId, asked)).status).to.equal(200);
+    });
+
+    it('accepts a code after newer requests of others, whose wrong codes are not its own (DEC-61)', async () => {
+      const asked = await asking();
+      const stranger = wrong(await askFor(clubId, asked.email));
+      for (let tries = 0; tries < 6; tries++) await exchange(clubId, stranger);
+      const guessed = { ...wrong(asked), codeId: newId() };
+      for (let tries = 0; tries < 6; tries++) await exchange(clubId, guessed);
+      expect((await exchange(clubId, asked)).status).to.equal(200);
+    });
+
+    it('accepts a code at its first try after 20 wrong ones of the address in a day, not at its second', async () => {
+      const { email } = await buildStudent(clubId);
+      await guessAway(email);
+      expect(await failuresOf(email)).to.equal(wrongCodesADay);
+      clock.advance(10 * minute); // the mails of an hour are used up
+      const first = await askFor(clubId, email);
+      expect((await exchange(clubId, first)).status).to.equal(200);
+      expect(await failuresOf(email)).to.equal(wrongCodesADay);
+      clock.advance(10 * minute);
+      const second = await askFor(clubId, email);
+      expectError(await exchange(clubId, wrong(second)), 'token_gone');
+      expectError(await exchange(clubId, second), 'token_gone');
+    });
+
+    it('gives a code its five tries again on the next day', async () => {
+      const { email } = await buildStudent(clubId);
+      await guessAway(email);
+      clock.advance(24 * 60 * minute);
+      const asked = await askFor(clubId, email);
+      for (let tries = 1; tries < codeTries; tries++) await exchange(clubId, wrong(asked));
+      expect((await exchange(clubId, asked)).status).to.equal(200);
+      expect(await failuresOf(email)).to.equal(codeTries - 1);
     });
 
     it('confirms the e-mail, and removes the password of a sign-up that was never confirmed', async () => {
       const students = studentAccounts(clubId);
       const email = someone();
       await students.signUp(email, 'the phrase of a stranger');
-      await request(clubId, email);
-      const code = await mailedToken('student_code', await students.idOf(email));
-      const { body } = await exchange(clubId, email, code);
+      const { body } = await exchange(clubId, await askFor(clubId, email));
       expect(body.data.student).to.include({ verified: true, has_password: false });
       expectError(await students.signIn(email, 'the phrase of a stranger'), 'invalid_credentials');
     });
 
     it('keeps the password of a confirmed student', async () => {
-      const { email, code } = await asking();
-      expect((await exchange(clubId, email, code)).body.data.student.has_password).to.equal(true);
-      expect((await studentAccounts(clubId).signIn(email, password)).status).to.equal(200);
+      const asked = await asking();
+      expect((await exchange(clubId, asked)).body.data.student.has_password).to.equal(true);
+      expect((await studentAccounts(clubId).signIn(asked.email, password)).status).to.equal(200);
     });
   });
 
   describe('410', () => {
-    it('a wrong, used or expired code, an unknown e-mail and an unknown club get the same bytes', async () => {
+    it('a wrong, used, expired or foreign code, an unknown e-mail and an unknown club get the same bytes', async () => {
       const used = await asking();
-      await exchange(clubId, used.email, used.code);
-      const wrong = await asking();
+      await exchange(clubId, used);
+      const asked = await asking();
       const answers = [
-        await exchange(clubId, used.email, used.code),
-        await exchange(clubId, wrong.email, wrongFor(wrong.code)),
-        await exchange(clubId, someone(), wrong.code),
-        await exchange(newId(), wrong.email, wrong.code),
-        await exchange(clubId, (await buildStudent(clubId)).email, wrong.code),
+        await exchange(clubId, used),
+        await exchange(clubId, wrong(asked)),
+        await exchange(clubId, { ...asked, email: someone() }),
+        await exchange(newId(), asked),
+        await exchange(clubId, { ...asked, email: (await buildStudent(clubId)).email }),
+        await exchange(clubId, { ...asked, codeId: (await asking()).codeId }),
+        await exchange(clubId, { ...asked, codeId: newId() }),
       ];
       const expiring = await asking();
       clock.advance(10 * minute + 1_000);
-      answers.push(await exchange(clubId, expiring.email, expiring.code));
+      answers.push(await exchange(clubId, expiring));
       await eachCase(answers, (answer) => expectError(answer, 'token_gone'));
       expect(new Set(answers.map(visible)).size).to.equal(1);
     });
 
     it('the right code after five wrong attempts', async () => {
-      const { email, code } = await asking();
-      for (let tries = 0; tries < 5; tries++) await exchange(clubId, email, wrongFor(code));
-      expectError(await exchange(clubId, email, code), 'token_gone');
+      const asked = await asking();
+      for (let tries = 0; tries < 5; tries++) await exchange(clubId, wrong(asked));
+      expectError(await exchange(clubId, asked), 'token_gone');
     });
 
     it('counts twenty attempts at once until none is left', async () => {
-      const { email, code } = await asking();
-      await Promise.all(Array.from({ length: 20 }, () => exchange(clubId, email, wrongFor(code))));
-      const source = await testDatabase();
-      const [row] = await source.query<{ tries_left: number }[]>(
-        `SELECT tries_left FROM one_time_tokens token JOIN students student ON student.id = token.student_id
-          WHERE student.email = $1`,
-        [email],
-      );
-      expect(row?.tries_left).to.equal(0);
+      const asked = await asking();
+      await Promise.all(Array.from({ length: 20 }, () => exchange(clubId, wrong(asked))));
+      const { db } = await testDeps();
+      expect(await db.source.manager.findOneBy(OneTimeToken, { id: asked.codeId })).to.include({ triesLeft: 0 });
+      expect(await failuresOf(asked.email)).to.equal(20);
     });
 
-    it('an earlier code; the newest has five attempts of its own', async () => {
-      const { id, email, code } = await asking();
-      for (let tries = 0; tries < 4; tries++) await exchange(clubId, email, wrongFor(code));
-      let newest = code;
-      while (newest === code) {
-        await request(clubId, email); // by a chance of one in a million it draws the same six digits
-        newest = await mailedToken('student_code', id);
-      }
-      expectError(await exchange(clubId, email, code), 'token_gone');
-      expect((await exchange(clubId, email, newest)).status).to.equal(200);
+    it('counts wrong codes of an unknown address alike', async () => {
+      const email = someone();
+      const asked = wrong(await askFor(clubId, email));
+      for (let tries = 0; tries < 3; tries++) expectError(await exchange(clubId, asked), 'token_gone');
+      expect(await failuresOf(email)).to.equal(3);
     });
 
     it('the code of another student with the same e-mail in another club', async () => {
       const elsewhere = await buildClub();
-      const { email, code } = await asking();
-      await buildStudent(elsewhere.id, { email });
-      expectError(await exchange(elsewhere.id, email, code), 'token_gone');
+      const asked = await asking();
+      await buildStudent(elsewhere.id, { email: asked.email });
+      expectError(await exchange(elsewhere.id, asked), 'token_gone');
     });
   });
 
   it('422: anything but six digits', async () => {
-    const { email, code } = await asking();
-    await eachCase([code.slice(1), `${code}0`, ' 12345', '12345a', '１２３４５６', ''], async (malformed) =>
-      expectError(await exchange(clubId, email, malformed), 'invalid_request'),
+    const asked = await asking();
+    const malformed = [asked.code.slice(1), `${asked.code}0`, ' 12345', '12345a', '１２３４５６', ''];
+    await eachCase(malformed, async (code) =>
+      expectError(await exchange(clubId, { ...asked, code }), 'invalid_request'),
     );
   });
 });

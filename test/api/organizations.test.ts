@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { newId } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
-import { buildAdministrator, buildClub, buildMember } from '../toolkit/builders/clubs.ts';
-import { call } from '../toolkit/drive/api.ts';
-import { testDatabase } from '../toolkit/stack/database.ts';
+import { buildAdministrator, buildClub, buildMember, buildStudent } from '../toolkit/builders/clubs.ts';
+import { call, callAt, expectError, testConfig } from '../toolkit/drive/api.ts';
+import { startApi } from '../../api/server.ts';
+import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 
 const profileOf = async (token: string) => (await call('GET', '/v1/me', { token })).body.data;
 
@@ -93,5 +94,57 @@ describe('POST /v1/organizations', () => {
       expect(answers.map(({ status }) => status)).to.deep.equal([201, 201, 201, 201, 201]);
       expect(new Set(answers.map(({ body }) => body.data.slug)).size).to.equal(5);
     });
+  });
+});
+
+describe('a new club', () => {
+  it('opens on the configured plan, of which an administrator owns a bounded number (DEC-20)', async () => {
+    const config = await testConfig({ NEW_CLUB_PLAN: 'trial', CLUBS_PER_ADMINISTRATOR: '2' });
+    const api = await startApi(config, { readinessGraceMs: 0 });
+    try {
+      const { token } = await buildAdministrator();
+      const base = `http://127.0.0.1:${api.port}`;
+      const open = () => callAt(base, 'POST', '/v1/organizations', { token, body: { name: 'Harbour' } });
+      const answers = await Promise.all([open(), open(), open(), open()]);
+      expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([201, 201, 409, 409]);
+      const refused = answers.find(({ status }) => status === 409);
+      if (refused) expectError(refused, 'organization_limit_reached');
+      const id = answers.find(({ status }) => status === 201)?.body.data.organization_id;
+      const { data: plan } = (await callAt(base, 'GET', `/v1/clubs/${id}/plan`, { token })).body;
+      expect(plan).to.include({ plan: 'trial', status: 'active' });
+      expect(plan.features).to.include.members(['agents', 'imports', 'campaigns']);
+      expect(plan.allowances.students.included).to.equal(50);
+      expect(plan.allowances.storage_bytes.included).to.equal(1_000_000_000);
+      expect(plan.allowances.ai_budget.included).to.equal(100);
+    } finally {
+      await api.stop();
+    }
+  });
+});
+
+describe('422: a web address in a name that goes into mails (DEC-64)', () => {
+  const name = 'Win at evil.com';
+  it('of an organization, a student, an administrator and somebody invited; writes nothing', async () => {
+    const club = await buildClub();
+    const student = await buildStudent(club.id);
+    const { token } = club.owner;
+    const email = `${newId()}@example.com`;
+    const password = 'correct horse battery';
+    const students = `/v1/clubs/${club.id}/students`;
+    const before = await rowCounts();
+    const answers = [
+      await call('POST', '/v1/organizations', { token, body: { name } }),
+      await call('PATCH', `/v1/clubs/${club.id}`, { token, body: { name } }),
+      await call('POST', students, { token, body: { name, email } }),
+      await call('PATCH', `${students}/${student.id}`, { token, body: { name } }),
+      await call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, { body: { name, email, password } }),
+      await call('POST', '/v1/auth/admin/sign-up', { body: { name, email, password, organization: { name: 'X' } } }),
+      await call('POST', '/v1/auth/admin/sign-up', { body: { name: 'Ada', email, password, organization: { name } } }),
+    ];
+    for (const [index, answer] of answers.entries()) {
+      expectError(answer, 'invalid_request');
+      expect(answer.body.error.message, String(index)).to.match(/name must not hold a web address/);
+    }
+    expect(await rowCounts()).to.deep.equal(before);
   });
 });

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../platform/core/ids.ts';
+import { addressKeyOf } from '../../platform/infra/address-keys.ts';
+import { CodeFailureCount } from '../../entities/mail/code-failure-count.ts';
 import { sha256 } from '../../platform/infra/vault.ts';
 import { fanOut } from '../../domain/webhooks/events/fan-out.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
@@ -30,7 +32,10 @@ async function buildHistory() {
   const students = studentAccounts(club.id);
   await students.requestReset(student.email);
   await students.signUp(student.email, 'offered by a stranger');
-  await call('POST', '/v1/auth/code', { body: { club_id: club.id, email: student.email } });
+  const { body: asked } = await call('POST', '/v1/auth/code', { body: { club_id: club.id, email: student.email } });
+  const codeId: Id = asked.data.code_id;
+  const wrong = { club_id: club.id, email: student.email, code_id: codeId, code: '000000' };
+  await call('POST', '/v1/auth/code/exchange', { body: wrong });
 
   const deliveryOf = async (studentId: Id) => {
     const [made] = await fanOut(db, factAbout({ clubId: club.id, studentId }, 'student.updated'), new Date());
@@ -57,7 +62,7 @@ async function buildHistory() {
     );
   }
   const conversation = await converse(club.id, student, `${name} <${student.email}>`);
-  return { club, endpoint, student, bystander, name, deliveries, conversation };
+  return { club, endpoint, student, bystander, name, codeId, deliveries, conversation };
 }
 
 /** A conversation with an agent whose words all hold this text: an answer that has ended, and one under way. */
@@ -129,8 +134,11 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
 
     it('ends mailed tokens and codes, and refuses every password', async () => {
       const students = studentAccounts(club.id);
+      const { db, vault } = await testDeps();
+      const addressKey = addressKeyOf(vault, student.email);
+      expect(await db.source.manager.existsBy(CodeFailureCount, { addressKey })).to.equal(false);
       expectError(await students.confirmReset(tokens.reset, 'a newly chosen phrase'), 'token_gone');
-      const body = { club_id: club.id, email: student.email, code: tokens.code };
+      const body = { club_id: club.id, email: student.email, code_id: history.codeId, code: tokens.code };
       expectError(await call('POST', '/v1/auth/code/exchange', { body }), 'token_gone');
       await eachCase([password, 'offered by a stranger'], async (phrase) =>
         expectError(await students.signIn(student.email, phrase), 'invalid_credentials'),

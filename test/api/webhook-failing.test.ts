@@ -227,6 +227,7 @@ describe('an endpoint that fails for 5 days', () => {
         vault,
         sendMail: async (mail: OutgoingMail) => void sent.push(mail),
         links: { classroomUrl: 'https://{slug}.example.com', dashboardUrl: 'https://dashboard.example.com' },
+        warmUp: [],
         onOutcome() {},
       };
       for (const { id: mailId } of rows) await sendTransactionalMail(deps, mailId, now + minute);

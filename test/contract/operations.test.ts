@@ -212,6 +212,7 @@ describe('error codes', () => {
       '/v1/auth/password-reset/confirm',
       '/v1/auth/code',
       '/v1/auth/code/exchange',
+      '/v1/auth/password',
     ]);
   });
 

@@ -29,6 +29,7 @@ const endpoint = validatorsOf('getWebhookEndpoint');
 
 const uuid = '3c1f0a52-9f0e-4f3b-8a7d-1e2d3c4b5a69';
 const goodEndpoint = { url: 'https://example.com', event_types: ['student.created'] };
+const goodExchange = { club_id: uuid, email: 'ada@example.com', code_id: uuid };
 const goodSignUp = { name: 'Ada', email: 'ada@example.com', password: 'long enough' };
 const goodQuestion = { id: '1b4e28ba-2fa1-4d3b-883f-0016d3cca427', content: 'Why?' };
 
@@ -126,9 +127,9 @@ describe('bounds of values', () => {
     ],
     [
       'one-time code: six digits',
-      [validatorsOf('exchangeStudentCode').body({ club_id: uuid, email: 'ada@example.com', code: '012345' })],
+      [validatorsOf('exchangeStudentCode').body({ ...goodExchange, code: '012345' })],
       ['01234', '0123456', '01234a', '٠١٢٣٤٥', '12345\n'].map((code) =>
-        validatorsOf('exchangeStudentCode').body({ club_id: uuid, email: 'ada@example.com', code }),
+        validatorsOf('exchangeStudentCode').body({ ...goodExchange, code }),
       ),
     ],
   ];

@@ -56,7 +56,12 @@ async function buildClub(
       `INSERT INTO administrators (id, name, email, verified_at, created_at) VALUES ($1, 'Owner', $2, $3, $3)`,
       [ownerId, `${ownerId}@example.com`, now],
     );
-    const { organization_id: clubId } = await createOrganization(new Transaction(tx), ownerId, `Club ${number}`, now);
+    const { organization_id: clubId } = await createOrganization(
+      new Transaction(tx),
+      ownerId,
+      { name: `Club ${number}`, plan: 'professional' },
+      now,
+    );
     for (const id of endpoints) {
       await tx.query(
         `INSERT INTO webhook_endpoints (id, club_id, url, event_types, secret, created_at, updated_at)

@@ -160,7 +160,7 @@ async function activitiesOf(
       ...all.webhookDelivery({ deliveries }),
       ...all.endpointGate(deliveries),
     }),
-    mail: all.transactionalMail({ mails: { db, vault, sendMail, links, onOutcome() {} } }),
+    mail: all.transactionalMail({ mails: { db, vault, sendMail, links, warmUp: [], onOutcome() {} } }),
     campaigns: all.campaignRun({
       campaigns: await sendingDeps(createSmtpHandOver({ smtpUrl: mail.smtpUrl, connections: 2 })),
     }),
@@ -174,7 +174,7 @@ async function activitiesOf(
     }),
     upkeep: {
       ...all.sweep({ db, onRescued() {} }),
-      ...all.retention({ db, storage: await testObjectStore() }),
+      ...all.retention({ db, vault, storage: await testObjectStore() }),
     },
     sales: relay.carryingAfterEach({
       ...all.salesNotice({ notices }),

@@ -7,7 +7,7 @@ import { tokenText } from '../../domain/mail/one-time-tokens.ts';
 import { verifyStudentEmail } from '../../domain/identity/student-accounts.ts';
 import { removeStudent, updateStudent } from '../../domain/students/students.ts';
 import { requestMail } from '../../domain/mail/requests.ts';
-import type { MailOutcome, MailDeps, OutgoingMail } from '../../domain/mail/send.ts';
+import { sendTransactionalMail, type MailOutcome, type MailDeps, type OutgoingMail } from '../../domain/mail/send.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { createSmtpSender, type SmtpSender } from '../../platform/infra/smtp.ts';
@@ -52,6 +52,7 @@ describe('transactional-mail, with time skipped', function () {
       db: deps.db,
       vault: deps.vault,
       links: { classroomUrl, dashboardUrl },
+      warmUp: [],
       onOutcome: (outcome) => outcomes.push(outcome),
       async sendMail(outgoing) {
         sendings.push({ mail: outgoing, at: await environment().currentTimeMs() });
@@ -185,6 +186,91 @@ describe('transactional-mail, with time skipped', function () {
     await removeStudent(deps, clubId, student.id, new Date());
     expect(await handle.result()).to.equal('canceled');
     expect(sendings).to.have.length(1);
+  });
+
+  describe('the pace of a new club (DEC-65)', () => {
+    const day = 86_400_000;
+    const midnight = new Date('2033-05-04T00:00:00Z').getTime();
+    /** Mails of a club, and one step of each at a time after the midnight in which the club was made. */
+    const mailsOf = async (count: number, template: MailTemplate, { warmUp = [2, 3], plan = 'professional' } = {}) => {
+      const club = await buildClub();
+      await deps.db.source.query(`UPDATE clubs SET created_at = $2, opening_plan = $3 WHERE id = $1`, [
+        club.id,
+        new Date(midnight),
+        plan,
+      ]);
+      const ids: string[] = [];
+      for (let made = 0; made < count; made++) {
+        const { id } = await buildStudent(club.id, { verified: false });
+        const request = { template, clubId: club.id, recipient: { studentId: id }, email: `${id}@example.com` };
+        await deps.db.transaction((tx) => requestMail(tx, deps.vault, request, new Date(midnight)));
+        ids.push((await deps.db.source.manager.findOneByOrFail(TransactionalMail, { studentId: id })).id);
+      }
+      const paced = { ...mailDeps, warmUp, sendMail: async () => {} };
+      const stepAll = (after: number) =>
+        Promise.all(ids.map((id) => sendTransactionalMail(paced, id, midnight + after)));
+      return { clubId: club.id, ids, stepAll };
+    };
+    const sentOf = (steps: readonly { done: boolean }[]) => steps.filter(({ done }) => done).length;
+
+    it('sends so many invitations a day, spreads the others over the next days, and loses none', async () => {
+      const { ids, stepAll } = await mailsOf(7, 'student_invitation');
+      const first = await stepAll(0);
+      expect(sentOf(first)).to.equal(2);
+      const held = first.flatMap((step) => (step.done ? [] : [step.at - midnight])).toSorted((a, b) => a - b);
+      expect(held).to.deep.equal([day, day + day / 3, day + (2 * day) / 3, 2 * day, 2 * day]);
+      expect(sentOf(await stepAll(1_000))).to.equal(2);
+      expect(sentOf(await stepAll(2 * day - 1))).to.equal(5);
+      expect(sentOf(await stepAll(2 * day))).to.equal(7);
+      for (const id of ids) expect(await rowOf(id), id).to.include({ status: 'sent', attemptCount: 1 });
+    });
+
+    it('keeps the link of a mail that waited good for as long as any', async () => {
+      const { ids, stepAll } = await mailsOf(2, 'student_invitation', { warmUp: [1, 1] });
+      const waiting = ids[(await stepAll(0)).findIndex(({ done }) => !done)] ?? '';
+      const { tokenId } = await rowOf(waiting);
+      const [token] = await deps.db.source.query<{ expires_at: Date }[]>(
+        `SELECT expires_at FROM one_time_tokens WHERE id = $1`,
+        [tokenId],
+      );
+      expect(token?.expires_at.getTime()).to.equal(midnight + day + 7 * day);
+    });
+
+    it('takes one place for a mail that is tried again', async () => {
+      const { clubId, ids } = await mailsOf(1, 'student_invitation');
+      const refusing = { ...mailDeps, warmUp: [2], sendMail: () => Promise.reject(new Error('451')) };
+      for (const after of [0, 10 * second, 70 * second])
+        await sendTransactionalMail(refusing, ids[0] ?? '', midnight + after);
+      expect(await rowOf(ids[0] ?? '')).to.include({ attemptCount: 3 });
+      const days = await deps.db.source.query<{ mails: number }[]>(
+        `SELECT mails FROM club_mail_days WHERE club_id = $1`,
+        [clubId],
+      );
+      expect(days).to.deep.equal([{ mails: 1 }]);
+    });
+
+    it('of the trial is 25 a day however old the club is', async () => {
+      const { stepAll } = await mailsOf(26, 'student_invitation', { warmUp: [], plan: 'trial' });
+      expect(sentOf(await stepAll(6 * day))).to.equal(25);
+    });
+
+    it('holds no mail that somebody waits for', async () => {
+      const { stepAll } = await mailsOf(4, 'student_verify_email', { warmUp: [1], plan: 'trial' });
+      expect(sentOf(await stepAll(0))).to.equal(4);
+    });
+  });
+
+  it('carries no web address that a name holds: of a student nothing, of a club the slug (DEC-64)', async () => {
+    const { id, clubId, student } = await asked('student_already_registered');
+    const { source } = deps.db;
+    await source.query(`UPDATE clubs SET name = 'Win at evil.com' WHERE id = $1`, [clubId]);
+    await source.query(`UPDATE students SET name = 'See evil.com', verified_at = now() WHERE id = $1`, [student.id]);
+    expect(await outcomeOf(id)).to.equal('sent');
+    const [message] = await mailbox.messages({ to: student.email });
+    expect(`${message?.subject} ${message?.text} ${message?.html}`).to.not.include('evil');
+    expect(message?.text).to.match(/^Hello,\n/);
+    const [club] = await source.query<{ slug: string }[]>(`SELECT slug FROM clubs WHERE id = $1`, [clubId]);
+    expect(message?.subject).to.include(club?.slug);
   });
 
   describe('to a former address (DEC-60)', () => {

@@ -3,7 +3,8 @@ import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { instantOf } from '../../../platform/core/instants.ts';
-import type { DatabaseDeps } from '../../deps.ts';
+import type { DatabaseDeps, VaultDeps } from '../../deps.ts';
+import { lockForClub } from '../../identity/accounts.ts';
 import {
   changeEnd,
   grantByHand,
@@ -16,14 +17,20 @@ import { readEnrollment } from './listing.ts';
 
 type EnrollmentRecord = RecordOf<'Enrollment'>;
 
-/** @throws DomainError not_found (student, delivery or cohort), delivery_archived, invalid_request, already_enrolled */
+/**
+ * The club stands for whom it gives access: a pending sign-up is taken over, and invited (DEC-62).
+ * @throws DomainError not_found (student, delivery or cohort), limit_reached, delivery_archived, invalid_request, already_enrolled
+ */
 export async function grantEnrollment(
-  deps: DatabaseDeps,
+  deps: VaultDeps,
   clubId: Id,
   input: Parameters<typeof grantByHand>[2],
   now: Date,
 ): Promise<EnrollmentRecord> {
-  return changed(deps, clubId, now, (tx) => grantByHand(tx, clubId, input, now));
+  return changed(deps, clubId, now, async (tx) => {
+    await lockForClub(tx, deps.vault, { clubId, studentId: input.student_id, invited: true }, now);
+    return grantByHand(tx, clubId, input, now);
+  });
 }
 
 /** @throws DomainError not_found */

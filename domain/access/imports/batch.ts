@@ -30,6 +30,8 @@ interface ReportRow {
   code?: RowCode;
   column?: ImportColumn;
   studentId?: Id;
+  /** Whether the student is invited, where the import invites. */
+  isNew?: boolean;
 }
 
 /**
@@ -128,7 +130,8 @@ function reportOn(
   if (!isFirst || known.has(account.studentId)) {
     return { row: row.row, outcome: 'failed', code: 'duplicate', column: 'email' };
   }
-  return { row: row.row, outcome: account.created ? 'created' : 'existing', studentId: account.studentId };
+  const { studentId, created, takenOver } = account;
+  return { row: row.row, outcome: created ? 'created' : 'existing', studentId, isNew: created || takenOver };
 }
 
 async function tellAndGrant(
@@ -150,9 +153,9 @@ async function tellAndGrant(
   await grantToMany(tx, { clubId, studentIds, deliveryIds, source: 'import' }, now);
   if (!invite) return;
   const emails = new Map([...people.values()].map(({ row, person }) => [row, person.email]));
-  for (const { row, outcome, studentId } of report) {
+  for (const { row, isNew, studentId } of report) {
     const email = emails.get(row);
-    if (outcome !== 'created' || studentId === undefined || email === undefined) continue;
+    if (isNew !== true || studentId === undefined || email === undefined) continue;
     const invitation = {
       template: 'student_invitation',
       clubId,

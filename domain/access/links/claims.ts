@@ -83,6 +83,13 @@ export async function claimRegistrationLink(
   return db.transaction((tx) => claimLink(tx, clubId, studentId, code, now));
 }
 
+/** Gives back the uses of links that a student has claimed: for a sign-up that nobody confirmed. The student's row is held. */
+export async function giveClaimsBack(tx: Transaction, studentId: Id): Promise<void> {
+  await tx.run(sql`
+    WITH claimed AS (DELETE FROM registration_link_claims WHERE student_id = ${studentId} RETURNING link_id)
+    UPDATE registration_links SET uses = uses - 1 WHERE id IN (SELECT link_id FROM claimed)`);
+}
+
 /** @returns undefined where the student has not claimed the link */
 async function namesOfClaim(tx: Transaction, linkId: Id, studentId: Id): Promise<string[] | undefined> {
   const claim = await tx.one<{

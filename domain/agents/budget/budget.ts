@@ -5,7 +5,7 @@
  */
 import { AgentCharge } from '../../../entities/agents/agent-charge.ts';
 import type { PlanName } from '../../../entities/billing/values.ts';
-import { defaultPlan, plans } from '../../billing/plans.policy.ts';
+import { plans } from '../../billing/plans.policy.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -33,12 +33,12 @@ export async function budgetOf(db: Queries, clubId: Id, now: Date): Promise<Budg
   const row = await db.one<{
     month: string;
     turnsAt: Date;
-    plan: PlanName | null;
+    plan: PlanName;
     own: number | null;
     bought: string;
     spent: string;
     reserved: string;
-  }>(sql`SELECT this.month::text AS month, (this.month + interval '1 month') AT TIME ZONE club.time_zone AS "turnsAt", plan.plan, club.ai_monthly_limit AS own,
+  }>(sql`SELECT this.month::text AS month, (this.month + interval '1 month') AT TIME ZONE club.time_zone AS "turnsAt", coalesce(plan.plan, club.opening_plan) AS plan, club.ai_monthly_limit AS own,
             coalesce(used.spent_micros, 0) AS spent, coalesce(used.reserved_micros, 0) AS reserved,
             (SELECT coalesce(sum(adds), 0) FROM add_ons
               WHERE club_id = club.id AND kind = 'ai_budget' AND status = 'active'
@@ -49,7 +49,7 @@ export async function budgetOf(db: Queries, clubId: Id, now: Date): Promise<Budg
        LEFT JOIN club_ai_months used ON used.club_id = club.id AND used.month = this.month
       WHERE club.id = ${clubId}`);
   if (!row) throw new Error('There is no such club');
-  const allowed = plans[row.plan ?? defaultPlan].allowances.ai_budget.included + Number(row.bought);
+  const allowed = plans[row.plan].allowances.ai_budget.included + Number(row.bought);
   return {
     month: row.month,
     turnsAt: row.turnsAt,

@@ -62,7 +62,8 @@ async function openOwner(
   now: Date,
 ): Promise<{ studentId: Id; productId: Id }> {
   const productId = await findProduct(tx, ledger, event.productId);
-  const { studentId } = await findOrOpenAccount(tx, vault, ledger.clubId, { ...event.buyer, invited: true }, now);
+  const account = { ...event.buyer, openedBy: 'sale', invited: true } as const;
+  const { studentId } = await findOrOpenAccount(tx, vault, ledger.clubId, account, now);
   // Whoever held the club's count meanwhile may have recorded this very sale.
   const [since] = await findKnownOwners(tx, ledger, idsOf(event));
   if (since && since.studentId !== studentId) throw new SaleJustTaken();

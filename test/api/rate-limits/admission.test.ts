@@ -260,7 +260,7 @@ describe('admission', function () {
     });
 
     it('nothing more for a change of anybody else, or on another path', async () => {
-      const unlimited = { charge: () => Promise.reject(new Error('It was charged.')) };
+      const unlimited = { charge: () => Promise.reject(new Error('It was charged.')), chargeHere: limiter.chargeHere };
       const path = '/media/m1/complete';
       await admitChange(unlimited, inClub('POST', path, admin()), noon);
       await admitChange(unlimited, inClub('POST', '/classroom/agent-images', student()), noon);
@@ -283,6 +283,16 @@ describe('admission', function () {
       await passes(1, call('DELETE', '/v1/auth/session', { ip }));
       await passes(1, call('GET', '/v1/auth/session', { ip }));
       await passes(1, call('POST', paths[0] ?? ''));
+    });
+
+    it('an IPv6 client by its /48 too, with ten times the limit; refusals of a /64 are not the /48’s (DEC-30)', async () => {
+      const site = `2001:db8:${randomInt(0x10000).toString(16)}`;
+      const from = (network: number) => signIn(`${site}:${network.toString(16)}::1`);
+      await passes(10, from(1));
+      for (let n = 0; n < 100; n += 1) expect(await outcome(from(1))).to.match(/^429 /);
+      for (let network = 2; network <= 10; network += 1) await passes(10, from(network));
+      expect(await outcome(from(11))).to.equal(limited(minute));
+      await passes(1, signIn(`2001:db9:${site.slice(9)}:1::1`));
     });
 
     it('an IPv6 client by its /64, and an IPv4-mapped one by its IPv4 address', async () => {
@@ -343,7 +353,6 @@ describe('admission', function () {
       ['POST /v1/auth/sign-in', () => call('POST', '/v1/auth/sign-in'), unavailable],
       ['POST /v1/auth/verify-email', () => call('POST', '/v1/auth/verify-email'), unavailable],
       ['POST .../classroom/sign-up', () => call('POST', `/v1/clubs/${randomUUID()}/classroom/sign-up`), unavailable],
-      ['POST /v1/auth/admin/sign-in', () => call('POST', '/v1/auth/admin/sign-in'), 'passes'],
       ['DELETE /v1/auth/session', () => call('DELETE', '/v1/auth/session'), 'passes'],
       ['GET /v1/auth/session', () => call('GET', '/v1/auth/session'), 'passes'],
       ['a write elsewhere', () => call('PATCH', '/v1/me'), 'passes'],
@@ -360,8 +369,33 @@ describe('admission', function () {
       });
     }
 
+    describe('gives credential routes of administrators a small limit of the process (DEC-29)', () => {
+      const adminSignIn = (ip = anyIp()) => call('POST', '/v1/auth/admin/sign-in', { ip });
+      let start = noon;
+      beforeEach('a window of its own', () => {
+        start += 60_000;
+      });
+
+      it('3 a minute for each address, over all routes', async () => {
+        const ip = anyIp();
+        for (let n = 0; n < 3; n += 1) expect(await outcome(adminSignIn(ip), start, down)).to.equal('passes');
+        expect(await outcome(adminSignIn(ip), start + 1_000, down)).to.equal(limited(59));
+        expect(await outcome(call('POST', '/v1/auth/admin/password-reset', { ip }), start, down)).to.match(/^429 /);
+        expect(await outcome(adminSignIn(), start, down)).to.equal('passes');
+        expect(await outcome(adminSignIn(ip), start + 60_000, down)).to.equal('passes');
+        start += 60_000;
+      });
+
+      it('30 a minute for all addresses together', async () => {
+        for (let n = 0; n < 30; n += 1) expect(await outcome(adminSignIn(), start, down)).to.equal('passes');
+        expect(await outcome(adminSignIn(), start, down)).to.equal(limited(60));
+        expect(await outcome(adminSignIn(), start + 60_000, down)).to.equal('passes');
+        start += 60_000;
+      });
+    });
+
     it('throws an error that does not come from the counters', async () => {
-      const broken = { charge: () => Promise.reject(new TypeError('a mistake')) };
+      const broken = { charge: () => Promise.reject(new TypeError('a mistake')), chargeHere: down.chargeHere };
       const error: unknown = await admit(broken, call('PATCH', '/v1/me'), noon).catch((thrown: unknown) => thrown);
       expect(error).to.be.instanceOf(TypeError);
     });

@@ -1,7 +1,7 @@
 /** The client's address behind trusted proxies, and what a limit "per IP" counts. */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import { addressCounted, clientIp, unknownClient } from '../../../api/rate-limits/client-ip.policy.ts';
+import { addressesCounted, clientIp, unknownClient } from '../../../api/rate-limits/client-ip.policy.ts';
 
 describe('client address', () => {
   const proxies = ['10.0.0.0/8', '127.0.0.1/32', 'fd00::/8'];
@@ -91,25 +91,29 @@ describe('client address', () => {
   });
 });
 
-describe('address that a limit per IP counts', () => {
+describe('what a limit per IP counts', () => {
+  const subjectsOf = (ip: string) => addressesCounted(ip).map(({ subject, times }) => `${subject} x${times}`);
+
   it('is each IPv4 address of its own', () => {
-    expect(addressCounted('203.0.113.7')).to.equal('203.0.113.7');
-    expect(addressCounted('203.0.113.8')).to.equal('203.0.113.8');
+    expect(subjectsOf('203.0.113.7')).to.deep.equal(['203.0.113.7 x1']);
+    expect(subjectsOf('203.0.113.8')).to.deep.equal(['203.0.113.8 x1']);
   });
 
-  it('is the /64 network of an IPv6 address', () => {
-    expect(addressCounted('2001:db8:1:2:3:4:5:6')).to.equal('2001:db8:1:2::/64');
-    expect(addressCounted('2001:db8:1:2:ffff::1')).to.equal('2001:db8:1:2::/64');
-    expect(addressCounted('2001:db8:1:3::1')).to.equal('2001:db8:1:3::/64');
-    expect(addressCounted('fe80::1%eth0')).to.equal(addressCounted('fe80::2%eth1'));
+  it('is the /64 network of an IPv6 address, then its /48 ten times as wide (DEC-30)', () => {
+    const networks = ['2001:db8:1:2::/64 x1', '2001:db8:1::/48 x10'];
+    expect(subjectsOf('2001:db8:1:2:3:4:5:6')).to.deep.equal(networks);
+    expect(subjectsOf('2001:db8:1:2:ffff::1')).to.deep.equal(networks);
+    expect(subjectsOf('2001:db8:1:3::1')).to.deep.equal(['2001:db8:1:3::/64 x1', '2001:db8:1::/48 x10']);
+    expect(subjectsOf('2001:db8:2:2::1')).to.deep.equal(['2001:db8:2:2::/64 x1', '2001:db8:2::/48 x10']);
+    expect(subjectsOf('fe80::1%eth0')).to.deep.equal(subjectsOf('fe80::2%eth1'));
   });
 
   it('is the IPv4 address of an IPv4-mapped IPv6 address', () => {
-    expect(addressCounted('::ffff:203.0.113.7')).to.equal('203.0.113.7');
-    expect(addressCounted('::ffff:cb00:7107')).to.equal('203.0.113.7');
+    expect(subjectsOf('::ffff:203.0.113.7')).to.deep.equal(['203.0.113.7 x1']);
+    expect(subjectsOf('::ffff:cb00:7107')).to.deep.equal(['203.0.113.7 x1']);
   });
 
   it('is one for all clients without a readable address', () => {
-    expect(addressCounted(unknownClient)).to.equal(unknownClient);
+    expect(subjectsOf(unknownClient)).to.deep.equal([`${unknownClient} x1`]);
   });
 });

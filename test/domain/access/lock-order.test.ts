@@ -95,7 +95,7 @@ describe('lock order (ENG-6)', () => {
   });
 
   describe('an unlocked read that turns out to be stale', () => {
-    const person = { name: 'N', email: 'leaving@example.com' };
+    const person = { name: 'N', email: 'leaving@example.com', openedBy: 'club' } as const;
     const ways: Record<string, (clubId: string) => (tx: Transaction) => Promise<unknown>> = {
       'one account': (clubId) => async (tx) =>
         findOrOpenAccount(tx, (await testDeps()).vault, clubId, { ...person, invited: false }, new Date()),

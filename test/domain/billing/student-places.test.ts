@@ -6,7 +6,9 @@ import type { PlanName } from '../../../entities/billing/values.ts';
 import { plans, type Plan } from '../../../domain/billing/plans.policy.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { findOrOpenAccount } from '../../../domain/identity/accounts.ts';
+import { findOrOpenAccount, lockForClub } from '../../../domain/identity/accounts.ts';
+import { verifyStudentEmail } from '../../../domain/identity/student-accounts.ts';
+import { issueToken, tokenText } from '../../../domain/mail/one-time-tokens.ts';
 import { createStudent, removeStudent } from '../../../domain/students/students.ts';
 import { signUpStudent } from '../../../domain/students/sign-up.ts';
 import { overagesOf, studentCounts } from '../../toolkit/assert/billing.ts';
@@ -26,17 +28,37 @@ const ending = (work: Promise<unknown>) =>
   );
 
 const ways: Record<string, (clubId: Id) => Promise<unknown>> = {
-  'a sign-up': async (clubId) =>
-    signUpStudent(await testDeps(), clubId, { name: 'Ada', email: someone(), password }, now),
+  'a sign-up that is confirmed': async (clubId) => confirmPending(await buildPending(clubId)),
+  'a purchase that meets a pending sign-up': async (clubId) => {
+    const { email } = await buildPending(clubId);
+    const { db, vault } = await testDeps();
+    const account = { name: 'Ada', email, openedBy: 'sale', invited: true } as const;
+    return db.transaction((tx) => findOrOpenAccount(tx, vault, clubId, account, now));
+  },
+  'a grant to a pending sign-up': async (clubId) => {
+    const { id: studentId } = await buildPending(clubId);
+    const { db, vault } = await testDeps();
+    return db.transaction((tx) => lockForClub(tx, vault, { clubId, studentId, invited: true }, now));
+  },
   'an administrator who creates a student': async (clubId) =>
     createStudent(await testDeps(), clubId, { name: 'Ada', email: someone() }, now),
   'a sale or an import': async (clubId) => {
     const { db, vault } = await testDeps();
     return db.transaction((tx) =>
-      findOrOpenAccount(tx, vault, clubId, { name: 'Ada', email: someone(), invited: true }, now),
+      findOrOpenAccount(tx, vault, clubId, { name: 'Ada', email: someone(), openedBy: 'sale', invited: true }, now),
     );
   },
 };
+
+/** Somebody who has signed up and not confirmed, with the token that confirms it. */
+async function buildPending(clubId: Id): Promise<{ id: Id; email: string; token: string }> {
+  const { id, email } = await buildStudent(clubId, { verified: false, openedBy: 'sign_up' });
+  const { db, vault } = await testDeps();
+  const purpose = 'student_verify_email';
+  const tokenId = await db.transaction((tx) => issueToken(tx, vault, { purpose, owner: { studentId: id } }, now));
+  return { id, email, token: tokenText(vault, purpose, tokenId) };
+}
+const confirmPending = async ({ token }: { token: string }) => verifyStudentEmail(await testDeps(), token, now);
 
 describe('places for students', () => {
   let clubId: Id;
@@ -50,9 +72,9 @@ describe('places for students', () => {
         await buildPlan(clubId, 'starter');
         await buildStudents(clubId, included('starter') - 1);
         expect(await ending(add(clubId))).to.equal('done');
-        const before = await rowCounts();
+        const before = await studentCounts(clubId);
         expect(await ending(add(clubId))).to.equal('limit_reached');
-        expect(await rowCounts()).to.deep.equal(before);
+        expect(await studentCounts(clubId)).to.deep.equal(before);
         expect(await overagesOf(clubId)).to.deep.equal([]);
       });
 
@@ -61,7 +83,7 @@ describe('places for students', () => {
         await buildStudents(clubId, included('starter') - 2);
         const endings = await Promise.all(Array.from({ length: 6 }, () => ending(add(clubId))));
         expect(endings.toSorted()).to.deep.equal(['done', 'done', ...Array(4).fill('limit_reached')]);
-        expect(await studentCounts(clubId)).to.deep.equal({ counted: 100, there: 100 });
+        expect(await studentCounts(clubId)).to.include({ counted: 100, there: 100 });
       });
 
       it('rejects nobody on a plan that bills overage, and records the month’s highest excess', async () => {
@@ -73,6 +95,45 @@ describe('places for students', () => {
       });
     });
   }
+
+  describe('of pending sign-ups (DEC-62)', () => {
+    it('are not taken by signing up; a club without room rejects sign-ups of known and unknown addresses', async () => {
+      await buildPlan(clubId, 'starter');
+      await buildStudents(clubId, included('starter') - 1);
+      const signUp = async (email: string) =>
+        ending(signUpStudent(await testDeps(), clubId, { name: 'Ada', email, password }, now));
+      for (let times = 0; times < 3; times++) expect(await signUp(someone())).to.equal('done');
+      expect(await studentCounts(clubId)).to.include({ counted: included('starter') - 1 });
+      const { email } = await buildStudent(clubId);
+      const before = await rowCounts();
+      expect([await signUp(someone()), await signUp(email)]).to.deep.equal(['limit_reached', 'limit_reached']);
+      expect(await rowCounts()).to.deep.equal(before);
+    });
+
+    it('a link that meets a full club stays good until there is room', async () => {
+      await buildPlan(clubId, 'starter');
+      const pending = await buildPending(clubId);
+      await buildStudents(clubId, included('starter') - 1);
+      const { id } = await buildStudent(clubId);
+      expect(await ending(confirmPending(pending))).to.equal('limit_reached');
+      await removeStudent(await testDeps(), clubId, id, now);
+      expect(await ending(confirmPending(pending))).to.equal('done');
+      expect(await ending(confirmPending(pending))).to.equal('token_gone');
+    });
+
+    it('one place is taken by a confirmation and a purchase at once', async () => {
+      await buildPlan(clubId, 'business');
+      await buildStudentCount(clubId, included('business'));
+      const { email, token } = await buildPending(clubId);
+      const { db, vault } = await testDeps();
+      const account = { name: 'Ada', email, openedBy: 'sale', invited: true } as const;
+      await Promise.all([
+        confirmPending({ token }),
+        db.transaction((tx) => findOrOpenAccount(tx, vault, clubId, account, now)),
+      ]);
+      expect(await overagesOf(clubId)).to.deep.equal([`students ${now.toISOString().slice(0, 7)}-01 1`]);
+    });
+  });
 
   it('frees the place of a removed student', async () => {
     await buildPlan(clubId, 'starter');
@@ -93,9 +154,9 @@ describe('places for students', () => {
     await buildStudents(clubId, included('starter') - 1);
     const { id, email } = await buildStudent(clubId);
     const { db, vault } = await testDeps();
-    const account = { name: 'Ada', email, invited: true };
+    const account = { name: 'Ada', email, openedBy: 'sale', invited: true } as const;
     const found = await db.transaction((tx) => findOrOpenAccount(tx, vault, clubId, account, now));
-    expect(found).to.deep.equal({ studentId: id, created: false });
+    expect(found).to.deep.equal({ studentId: id, created: false, takenOver: false });
   });
 
   it('adds the excess of concurrent additions, in the month of the club’s time zone', async () => {
@@ -107,7 +168,13 @@ describe('places for students', () => {
     const { db, vault } = await testDeps();
     const add = () =>
       db.transaction((tx) =>
-        findOrOpenAccount(tx, vault, clubId, { name: 'Ada', email: someone(), invited: false }, lastOfMonth),
+        findOrOpenAccount(
+          tx,
+          vault,
+          clubId,
+          { name: 'Ada', email: someone(), openedBy: 'sale', invited: false },
+          lastOfMonth,
+        ),
       );
     await Promise.all([add(), add(), add(), add()]);
     expect(await overagesOf(clubId)).to.deep.equal(['students 2026-04-01 4']);
@@ -128,7 +195,7 @@ describe('places for students', () => {
     await buildPlan(clubId, 'business');
     await buildStudentCount(clubId, included('business'));
     const { db, vault } = await testDeps();
-    const account = { name: 'Ada', email: someone(), invited: false };
+    const account = { name: 'Ada', email: someone(), openedBy: 'club', invited: false } as const;
     const opened = await Promise.all(
       [1, 2, 3].map(() => db.transaction((tx) => findOrOpenAccount(tx, vault, clubId, account, now))),
     );
@@ -162,7 +229,17 @@ describe('places for students', () => {
     it('is exact after any additions, removals and deletions, concurrent or in sequence', async function () {
       this.timeout(60_000);
       const { db } = await testDeps();
-      const act = fc.constantFrom('add', 'add many', 'remove', 'delete', 'sign up', 'abandon');
+      const act = fc.constantFrom(
+        'add',
+        'add many',
+        'remove',
+        'delete',
+        'buy',
+        'sign up',
+        'confirm',
+        'take over',
+        'abandon',
+      );
       await fc.assert(
         fc.asyncProperty(fc.array(fc.array(act, { minLength: 1, maxLength: 6 }), { maxLength: 6 }), async (rounds) => {
           const club = (await buildClub()).id;
@@ -196,7 +273,10 @@ describe('places for students', () => {
 /** What can happen to a club's students; those that are removed and deleted are whichever come first. */
 const acts: Record<string, (clubId: Id, index: number) => Promise<unknown>> = {
   add: (clubId) => ways['an administrator who creates a student']?.(clubId) ?? Promise.resolve(),
-  'sign up': (clubId) => ways['a sale or an import']?.(clubId) ?? Promise.resolve(),
+  buy: (clubId) => ways['a sale or an import']?.(clubId) ?? Promise.resolve(),
+  'sign up': buildPending,
+  confirm: (clubId) => ways['a sign-up that is confirmed']?.(clubId) ?? Promise.resolve(),
+  'take over': (clubId) => ways['a purchase that meets a pending sign-up']?.(clubId) ?? Promise.resolve(),
   'add many': (clubId) => buildStudents(clubId, 7),
   remove: async (clubId, index) => {
     const { db } = await testDeps();

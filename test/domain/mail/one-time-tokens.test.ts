@@ -6,14 +6,7 @@ import { DomainError } from '../../../platform/core/errors.ts';
 import { newId } from '../../../platform/core/ids.ts';
 import { createVault } from '../../../platform/infra/vault.ts';
 import type { TokenPurpose } from '../../../entities/identity/values.ts';
-import {
-  codeTries,
-  issueToken,
-  spendToken,
-  tokenLifetimeMs,
-  tokenText,
-  tryCode,
-} from '../../../domain/mail/one-time-tokens.ts';
+import { issueToken, spendToken, tokenLifetimeMs, tokenText } from '../../../domain/mail/one-time-tokens.ts';
 import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
 
@@ -107,22 +100,5 @@ describe('spendToken', () => {
       now,
     ).catch((reason: unknown) => reason);
     expect(error).to.include({ code: 'token_gone' });
-  });
-});
-
-describe('tryCode', () => {
-  it('accepts a code once, also after four wrong guesses', async () => {
-    const { studentId, text, manager, vault } = await issued('student_code');
-    const wrong = text === '000000' ? '000001' : '000000';
-    const tries = (code: string, at = now) => tryCode(new Transaction(manager), vault, studentId, code, at);
-    for (let guess = 1; guess < codeTries; guess++) expect(await tries(wrong), `guess ${guess}`).to.equal(false);
-    expect(await tries(text)).to.equal(true);
-    expect(await tries(text)).to.equal(false);
-  });
-
-  it('accepts a code for 10 minutes', async () => {
-    const { studentId, text, manager, vault } = await issued('student_code');
-    expect(await tryCode(new Transaction(manager), vault, studentId, text, after(10 * 60_000))).to.equal(false);
-    expect(await tryCode(new Transaction(manager), vault, studentId, text, after(10 * 60_000 - 1))).to.equal(true);
   });
 });

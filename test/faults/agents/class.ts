@@ -21,7 +21,12 @@ export async function buildClass(source: DataSource, students: number): Promise<
       `INSERT INTO administrators (id, name, email, verified_at, created_at) VALUES ($1, 'Owner', $2, $3, $3)`,
       [ownerId, `${ownerId}@example.com`, now],
     );
-    const { organization_id: clubId } = await createOrganization(new Transaction(tx), ownerId, 'Harbour', now);
+    const { organization_id: clubId } = await createOrganization(
+      new Transaction(tx),
+      ownerId,
+      { name: 'Harbour', plan: 'professional' },
+      now,
+    );
     await tx.query(`INSERT INTO club_plans (club_id, plan, status) VALUES ($1, 'business', 'active')`, [clubId]);
     await tx.query(
       `INSERT INTO agents (id, club_id, public_id, name, status, daily_limit, answer_max_tokens, created_at, updated_at)

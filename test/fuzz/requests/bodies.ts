@@ -42,7 +42,7 @@ const exchangedCode: BodyMaker = (draw, pool) => {
   const codes = pool.living('mail.student_code');
   if (codes.length === 0) return undefined;
   const { template, parents = {} } = draw.pick(codes);
-  return { club_id: '{{own.club}}', email: parents['email'] ?? '', code: template };
+  return { club_id: '{{own.club}}', email: parents['email'] ?? '', code_id: parents['id'] ?? '', code: template };
 };
 
 /** A file so small that the world puts it where the reservation says. */

@@ -6,6 +6,7 @@ import { tokenText } from '../../../domain/mail/one-time-tokens.ts';
 import { testDatabase, testDeps } from '../../toolkit/stack/database.ts';
 
 interface MailedToken {
+  readonly id: Id;
   readonly purpose: TokenPurpose;
   readonly text: string;
   /** Of the student or administrator; null for somebody invited. */
@@ -24,5 +25,5 @@ export async function newTokens(seen: Set<Id>): Promise<MailedToken[]> {
     [[...seen]],
   );
   for (const { id } of rows) seen.add(id);
-  return rows.map(({ id, purpose, email }) => ({ purpose, email, text: tokenText(vault, purpose, id) }));
+  return rows.map(({ id, purpose, email }) => ({ id, purpose, email, text: tokenText(vault, purpose, id) }));
 }

@@ -182,10 +182,11 @@ class FuzzedWorld implements World {
   }
 
   async #readMails(name: string, club: ClubName): Promise<void> {
-    for (const { purpose, text, email } of await newTokens(this.#tokensSeen)) {
+    for (const { id, purpose, text, email } of await newTokens(this.#tokensSeen)) {
       const template = `${name}/mail/${purpose}`;
       this.#names.set(template, text);
-      const parents = email === null ? undefined : { email };
+      this.#names.set(`${template}/id`, id);
+      const parents = email === null ? undefined : { email, id: `{{${template}/id}}` };
       this.pool.add({
         kind: `mail.${purpose}`,
         template: `{{${template}}}`,

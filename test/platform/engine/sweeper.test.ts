@@ -331,6 +331,15 @@ describe('removal of expired rows', () => {
     });
   }
 
+  it('removes counts of wrong codes of earlier days', async () => {
+    for (const date of ['2031-05-03', '2031-05-04', '2031-05-05'])
+      await source.query(`INSERT INTO code_failure_counts VALUES ($1, $2, 1)`, [randomBytes(32), date]);
+    await removeExpired(source, new Date('2031-05-04T00:00:00Z'));
+    expect(await count('code_failure_counts')).to.equal(2);
+    await removeExpired(source, new Date('2031-05-04T23:59:59Z'));
+    expect(await count('code_failure_counts')).to.equal(2);
+  });
+
   it('removes ended mails after 30 days, and keeps pending ones', async () => {
     for (const status of ['sent', 'failed', 'canceled', 'pending']) {
       for (const at of [ago(30 * day + 1), ago(30 * day - 1)]) {

@@ -9,7 +9,8 @@ export async function studentCounts(clubId: Id): Promise<{ counted: number; ther
   const [row] = await source.query<{ counted: number; there: number }[]>(
     `SELECT ((SELECT coalesce(sum(students), 0) FROM club_student_counts WHERE club_id = $1)
              + (SELECT coalesce(sum(students), 0) FROM club_student_changes WHERE club_id = $1))::int AS counted,
-            (SELECT count(*) FROM students WHERE club_id = $1 AND removed_at IS NULL)::int AS there`,
+            (SELECT count(*) FROM students WHERE club_id = $1 AND removed_at IS NULL
+                AND (verified_at IS NOT NULL OR opened_by <> 'sign_up'))::int AS there`,
     [clubId],
   );
   if (!row) throw new Error('A query of one row has one.');

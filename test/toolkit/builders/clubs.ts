@@ -49,7 +49,7 @@ export async function buildClub({ language }: { language?: Language } = {}): Pro
   const source = await testDatabase();
   const owner = await buildAdministrator();
   const club = await source.transaction((tx) =>
-    createOrganization(new Transaction(tx), owner.id, `Club ${owner.id}`, new Date()),
+    createOrganization(new Transaction(tx), owner.id, { name: `Club ${owner.id}`, plan: 'professional' }, new Date()),
   );
   if (language !== undefined)
     await source.query(`UPDATE clubs SET language = $2 WHERE id = $1`, [club.organization_id, language]);
@@ -72,14 +72,14 @@ export async function buildMember(clubId: Id, role: Role): Promise<TestAdministr
 /** A confirmed student with a session; raises no fact. */
 export async function buildStudent(
   clubId: Id,
-  { name = 'Stella Student', verified = true, email: given = '', createdAt = new Date() } = {},
+  { name = 'Stella Student', verified = true, email: given = '', createdAt = new Date(), openedBy = 'club' } = {},
 ): Promise<TestStudent> {
   const source = await testDatabase();
   const id = newId();
   const email = given || `student-${id}@example.com`;
   await source.query(
-    `INSERT INTO students (id, club_id, name, email, password_hash, verified_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-    [id, clubId, name, email, await passwordHash, verified ? new Date() : null, createdAt],
+    `INSERT INTO students (id, club_id, name, email, password_hash, verified_at, created_at, opened_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [id, clubId, name, email, await passwordHash, verified ? new Date() : null, createdAt, openedBy],
   );
   const { token } = await source.transaction((tx) => openSession(new Transaction(tx), 'student', id, new Date()));
   return { id, email, token };

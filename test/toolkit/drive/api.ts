@@ -53,6 +53,7 @@ export async function testConfig(overrides: Record<string, string> = {}): Promis
     ...process.env,
     API_PORT: '0',
     WORKER_PORT: '0',
+    ANSWER_TICK_MS: '0', // tests do not wait; steady-answer.test.ts does
     LOG_LEVEL: 'silent',
     EGRESS_ALLOWED_NETWORKS: '', // as in production: the stack's own would let receivers of this machine be registered
     TRUSTED_PROXIES: '127.0.0.0/8',

@@ -59,6 +59,7 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
         answers,
         model: { configured: config.model.apiKey !== undefined, defaultModel: config.model.defaultModel },
         billing: billingOf(config.stripe, lines),
+        newClubs: config.newClubs,
       },
       limiter,
       log: lines,

@@ -1,0 +1,193 @@
+/**
+ * `npm run bench -- timing`: whether the time of an answer tells if an address is known (DEC-63). 2,000 calls each with known and
+ * with unknown addresses, in an order of chance, compared by the Mann-Whitney test.
+ */
+import { readConfig } from '../config.ts';
+import { createOrganization } from '../domain/clubs/organizations.ts';
+import { createDataSource } from '../entities/data-source.ts';
+import { migrate } from '../entities/migrate.ts';
+import { newId, type Id } from '../platform/core/ids.ts';
+import { Transaction } from '../platform/infra/postgres/database.ts';
+import { median, onFreshStack, progress, report } from './support.ts';
+
+export const timingMeasurements = ['resend', 'reset', 'exchange', 'sign-up'] as const;
+type Measurement = (typeof timingMeasurements)[number];
+
+const callsEach = Number(process.env['TIMING_CALLS'] ?? 2_000);
+/** Calls under way: they wait for ticks most of the time, but a sign-up hashes two passwords before. */
+const atOnce = { resend: 16, reset: 16, exchange: 16, 'sign-up': 4 } as const satisfies Record<Measurement, number>;
+/** So that the sign-ups of one stay below what a club may have unconfirmed of an hour. */
+const clubCount = 10;
+
+interface Address {
+  clubId: Id;
+  email: string;
+  known: boolean;
+}
+
+export async function benchTiming(wanted: readonly string[]): Promise<void> {
+  await onFreshStack(['postgres'], async ({ env, launch }) => {
+    const clubs = await seedClubs(env);
+    const { port } = await launch('api/server.ts', 'API_PORT', { TRUSTED_PROXIES: '127.0.0.0/8' });
+    const callers = { resend, reset, exchange, 'sign-up': signUp } as const satisfies Record<Measurement, CallOf>;
+    for (const name of timingMeasurements.filter((one) => wanted.includes(one))) {
+      const addresses = await seedAddresses(env, clubs, { verified: name !== 'resend' });
+      const prepared = await each(addresses, atOnce[name], (address) => callers[name](port, address));
+      const times = await each(shuffled(prepared), atOnce[name], async ({ known, call }) => ({
+        known,
+        ms: await call(),
+      }));
+      const of = (known: boolean) => times.filter((one) => one.known === known).map(({ ms }) => ms);
+      const { share, p } = mannWhitney(of(true), of(false));
+      report(`timing ${name}`, {
+        'known p50 ms': median(of(true)),
+        'unknown p50 ms': median(of(false)),
+        'share of pairs with known slower': share,
+        p,
+      });
+      progress(`${name}: ${callsEach} calls each`);
+    }
+  });
+}
+
+interface Prepared {
+  known: boolean;
+  /** @returns milliseconds */
+  call: () => Promise<number>;
+}
+type CallOf = (port: number, address: Address) => Promise<Prepared>;
+
+const resend: CallOf = async (port, { clubId, email, known }) => ({
+  known,
+  call: () => timed(port, '/v1/auth/verify-email/resend', { club_id: clubId, email }, 202),
+});
+
+const reset: CallOf = async (port, { clubId, email, known }) => ({
+  known,
+  call: () => timed(port, '/v1/auth/password-reset', { club_id: clubId, email }, 202),
+});
+
+/** A wrong code, after a request for one that is not timed. */
+const exchange: CallOf = async (port, { clubId, email, known }) => {
+  const asked = await post(port, '/v1/auth/code', { club_id: clubId, email });
+  const { data } = (await asked.json()) as { data: { code_id: Id } };
+  const body = { club_id: clubId, email, code_id: data.code_id, code: '000000' };
+  return { known, call: () => timed(port, '/v1/auth/code/exchange', body, 410) };
+};
+
+const signUp: CallOf = async (port, { clubId, email, known }) => ({
+  known,
+  call: () =>
+    timed(
+      port,
+      `/v1/clubs/${clubId}/classroom/sign-up`,
+      { name: 'Ada', email, password: 'correct horse battery' },
+      202,
+    ),
+});
+
+let addressesUsed = 0;
+
+/** From an address of its own, so that no rate limit is met. */
+function post(port: number, path: string, body: object): Promise<Response> {
+  addressesUsed += 1;
+  const ip = [100, 64 + (addressesUsed >> 16), (addressesUsed >> 8) & 255, addressesUsed & 255].join('.');
+  return fetch(`http://127.0.0.1:${port}${path}`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': ip },
+    body: JSON.stringify(body),
+  });
+}
+
+/** @throws Error for another answer than the one that is measured */
+async function timed(port: number, path: string, body: object, expected: number): Promise<number> {
+  const begin = performance.now();
+  const answer = await post(port, path, body);
+  await answer.arrayBuffer();
+  const ms = performance.now() - begin;
+  // A code of chance is right once in a million.
+  if (answer.status !== expected && !(expected === 410 && answer.status === 200))
+    throw new Error(`${path} answers ${answer.status}`);
+  return ms;
+}
+
+async function seedClubs(env: Record<string, string>): Promise<Id[]> {
+  const source = await createDataSource(readConfig(env).database, 'club-bench').initialize();
+  await migrate(source);
+  const ownerId = newId();
+  await source.query(
+    `INSERT INTO administrators (id, name, email, verified_at, created_at) VALUES ($1, 'Ada', $2, now(), now())`,
+    [ownerId, `${ownerId}@example.com`],
+  );
+  const clubs: Id[] = [];
+  for (let number = 1; number <= clubCount; number++) {
+    const made = await source.transaction((tx) =>
+      createOrganization(new Transaction(tx), ownerId, { name: `Club ${number}`, plan: 'professional' }, new Date()),
+    );
+    clubs.push(made.organization_id);
+  }
+  await source.destroy();
+  return clubs;
+}
+
+/** Half of the addresses belong to students of the clubs, the other half to nobody. */
+async function seedAddresses(
+  env: Record<string, string>,
+  clubs: readonly Id[],
+  { verified }: { verified: boolean },
+): Promise<Address[]> {
+  const addresses = Array.from({ length: 2 * callsEach }, (_, index) => {
+    const id = newId();
+    const clubId = clubs[(index >> 1) % clubs.length] ?? '';
+    return { id, clubId, email: `${id}@example.com`, known: index % 2 === 0 };
+  });
+  const source = await createDataSource(readConfig(env).database, 'club-bench').initialize();
+  await source.query(
+    `INSERT INTO students (id, club_id, name, email, verified_at, created_at)
+     SELECT (one->>'id')::uuid, (one->>'clubId')::uuid, 'Student', one->>'email', CASE WHEN $2 THEN now() END, now()
+       FROM jsonb_array_elements($1::jsonb) AS one`,
+    [JSON.stringify(addresses.filter(({ known }) => known)), verified],
+  );
+  await source.destroy();
+  return addresses;
+}
+
+/** Does the work for each, so many at a time. */
+async function each<T, R>(items: readonly T[], width: number, work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  const left = items.values();
+  const worker = async () => {
+    for (const item of left) results.push(await work(item));
+  };
+  await Promise.all(Array.from({ length: width }, worker));
+  return results;
+}
+
+function shuffled<T>(items: readonly T[]): T[] {
+  return items
+    .map((item) => ({ item, place: Math.random() }))
+    .toSorted((a, b) => a.place - b.place)
+    .map(({ item }) => item);
+}
+
+/**
+ * @returns `share`: of all pairs, those in which `left` is larger, 0.5 where nothing can be told; `p`: how likely a share at least
+ *   so far from 0.5 is by chance (two-sided, by the normal approximation)
+ */
+function mannWhitney(left: readonly number[], right: readonly number[]): { share: number; p: number } {
+  const ranked = [...left.map((ms) => ({ ms, isLeft: true })), ...right.map((ms) => ({ ms, isLeft: false }))].toSorted(
+    (a, b) => a.ms - b.ms,
+  );
+  const ranks = ranked.reduce((sum, { isLeft }, index) => sum + (isLeft ? index + 1 : 0), 0);
+  const [n, m] = [left.length, right.length];
+  const u = ranks - (n * (n + 1)) / 2;
+  const z = (u - (n * m) / 2) / Math.sqrt((n * m * (n + m + 1)) / 12);
+  return { share: u / (n * m), p: 2 * (1 - normal(Math.abs(z))) };
+}
+
+/** The standard normal distribution function (Abramowitz and Stegun 26.2.17). */
+function normal(z: number): number {
+  const t = 1 / (1 + 0.2316419 * z);
+  const tail = t * (0.31938153 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))));
+  return 1 - (Math.exp((-z * z) / 2) / Math.sqrt(2 * Math.PI)) * tail;
+}

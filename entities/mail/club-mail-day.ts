@@ -1,0 +1,21 @@
+/** How many mails of a club have a place in a day (UTC), of those that it sends on its own account (DEC-65). */
+import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Club } from '../clubs/club.ts';
+
+@Entity('club_mail_days')
+export class ClubMailDay {
+  @PrimaryColumn({ type: 'uuid', primaryKeyConstraintName: 'club_mail_days_key' })
+  clubId: string;
+
+  @PrimaryColumn({ type: 'date', primaryKeyConstraintName: 'club_mail_days_key' })
+  @Index('club_mail_days_day')
+  day: string;
+
+  @Column({ type: 'integer' })
+  mails: number;
+
+  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'club_id', foreignKeyConstraintName: 'club_mail_days_club' })
+  club: Relation<Club>;
+}

@@ -1,0 +1,55 @@
+/** Answers that leave at ticks (DEC-63). Whether known and unknown addresses differ is measured: `npm run bench -- timing`. */
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { restOfTick, steadyAnswer } from '../../../api/middleware/steady-answer.ts';
+import type { ApiDeps, Context } from '../../../api/middleware/context.ts';
+import { DomainError } from '../../../platform/core/errors.ts';
+
+const tick = 40;
+const deps = (answerTickMs = tick) => ({ settings: { answerTickMs } }) as ApiDeps;
+
+/** @returns how long the answer took, in milliseconds */
+async function durationOf(operationId: string, status: number, work: () => Promise<unknown>): Promise<number> {
+  const [middleware] = steadyAnswer(deps(), operationId);
+  if (!middleware) return Number.NaN;
+  const begin = performance.now();
+  const context = { status: 404 } as Context;
+  await middleware(context, async () => {
+    await work();
+    context.status = status;
+  }).catch(() => undefined);
+  return performance.now() - begin;
+}
+
+describe('a steady answer (DEC-63)', () => {
+  it('leaves at the next tick after its work', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0.001, max: 10_000, noNaN: true }),
+        fc.integer({ min: 1, max: 5_000 }),
+        (elapsed, ms) => {
+          const rest = restOfTick(elapsed, ms);
+          expect(rest).to.be.within(0, ms);
+          const ticks = (elapsed + rest) / ms;
+          expect(ticks).to.be.closeTo(Math.round(ticks), 1e-6);
+        },
+      ),
+    );
+  });
+
+  it('waits after a 202 and after a refusal, not after a session', async () => {
+    // A timer may end a millisecond early by another clock.
+    expect(await durationOf('requestStudentPasswordReset', 202, async () => {})).to.be.at.least(tick - 1);
+    const refuse = () => Promise.reject(new DomainError('token_gone', 'It is gone.'));
+    expect(await durationOf('exchangeStudentCode', 410, refuse)).to.be.at.least(tick - 1);
+    expect(await durationOf('exchangeStudentCode', 200, async () => {})).to.be.below(tick / 2);
+  });
+
+  it('is for sign-up, resend, reset and code of both kinds, and can be switched off', () => {
+    const named = ['signUpStudent', 'signUpAdministrator', 'resendStudentVerification', 'requestStudentCode'];
+    for (const operationId of named) expect(steadyAnswer(deps(), operationId), operationId).to.have.length(1);
+    for (const operationId of ['signInStudent', 'verifyStudentEmail', 'listStudents'])
+      expect(steadyAnswer(deps(), operationId), operationId).to.deep.equal([]);
+    expect(steadyAnswer(deps(0), 'signUpStudent')).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,280 @@
+/** Sign-ups that nobody has confirmed: what meets them takes them over, and time removes them (DEC-62). */
+import { expect } from 'chai';
+import { signUpStudent } from '../../domain/students/sign-up.ts';
+import { removeOldSignUps } from '../../domain/students/students.ts';
+import { findOrOpenAccount } from '../../domain/identity/accounts.ts';
+import { verifyStudentEmail } from '../../domain/identity/student-accounts.ts';
+import { pendingSignUpRules } from '../../domain/identity/pending-sign-ups.policy.ts';
+import { Student } from '../../entities/identity/student.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
+import { buildAccessDelivery } from '../toolkit/builders/access.ts';
+import { buildClub, buildStudent, password, type TestClub } from '../toolkit/builders/clubs.ts';
+import { buildShop, purchaseNotice } from '../toolkit/builders/sales.ts';
+import { mailedToken } from '../toolkit/builders/sessions.ts';
+import { studentAccounts } from '../toolkit/drive/accounts.ts';
+import { call, clock, expectError, type Answer } from '../toolkit/drive/api.ts';
+import { importFile } from '../toolkit/drive/imports.ts';
+import { untilWaitingForLocks, withOpenTransaction } from '../toolkit/drive/races.ts';
+import { databaseOf } from '../toolkit/fakes/databases.ts';
+import { sell } from '../toolkit/drive/sales.ts';
+import { factsOf, mailsTo, rowCounts, testDeps } from '../toolkit/stack/database.ts';
+
+const day = 86_400_000;
+const stranger = 'the phrase of a stranger';
+const someone = () => `${newId()}@example.com`;
+const rowOf = async (id: Id) => (await testDeps()).db.source.manager.findOneByOrFail(Student, { id });
+
+/** A sign-up with an address, by somebody who may not own it. */
+async function signUp(clubId: Id, body: object = {}): Promise<{ id: Id; email: string; link: string }> {
+  const email = someone();
+  const path = `/v1/clubs/${clubId}/classroom/sign-up`;
+  const answer = await call('POST', path, { body: { name: 'Mallory', email, password: stranger, ...body } });
+  expect(answer.status).to.equal(202);
+  const id = await studentAccounts(clubId).idOf(email);
+  return { id, email, link: await mailedToken('student_verify_email', id) };
+}
+
+describe('a pending sign-up', () => {
+  /** What the club or a sale does that stands for the account, and as whose it counts then. */
+  const ways: Record<string, (club: TestClub, student: { id: Id; email: string }) => Promise<'club' | 'sale'>> = {
+    'an invitation': async ({ id, owner }, { email }) => {
+      const body = { name: 'Ada Example', email: email.toUpperCase() };
+      expect((await call('POST', `/v1/clubs/${id}/students`, { token: owner.token, body })).status).to.equal(201);
+      return 'club';
+    },
+    'an import that invites': async (club, { email }) => {
+      const { created } = await importFile(club, `email,name\n${email},Ada\n`, 'invite=true');
+      expect(created).to.equal(0);
+      return 'club';
+    },
+    'a grant by hand': async ({ id, owner }, student) => {
+      const delivery = await buildAccessDelivery(id);
+      const body = { student_id: student.id, delivery_id: delivery.id };
+      const granted = await call('POST', `/v1/clubs/${id}/enrollments`, { token: owner.token, body });
+      expect(granted.status).to.equal(201);
+      return 'club';
+    },
+    'a purchase': async (club, { email }) => {
+      const { db, vault } = await testDeps();
+      const account = { name: 'Ada', email, openedBy: 'sale', invited: true } as const;
+      await db.transaction((tx) => findOrOpenAccount(tx, vault, club.id, account, new Date()));
+      return 'sale';
+    },
+  };
+  for (const [what, meet] of Object.entries(ways)) {
+    it(`that ${what} meets loses its password, and is invited once`, async () => {
+      const club = await buildClub();
+      const students = studentAccounts(club.id);
+      const student = await signUp(club.id);
+      const by = await meet(club, student);
+      expect(await rowOf(student.id)).to.include({ openedBy: by, passwordHash: null, verifiedAt: null });
+      expect(await mailsTo(student.id)).to.deep.equal(['student_verify_email', 'student_invitation']);
+      // As after any sign-up, so that who signed up with somebody's address learns nothing of it.
+      expectError(await students.signIn(student.email, stranger), 'email_not_verified');
+      expectError(await students.signIn(student.email, 'any other phrase'), 'invalid_credentials');
+    });
+
+    it(`that ${what} meets is confirmed without a password, also by the link of the sign-up`, async () => {
+      const club = await buildClub();
+      const students = studentAccounts(club.id);
+      for (const purpose of ['student_verify_email', 'student_invitation'] as const) {
+        const student = await signUp(club.id);
+        await meet(club, student);
+        await students.signUp(student.email, stranger); // tries again afterwards
+        const { status, body } = await students.verify(await mailedToken(purpose, student.id));
+        expect(status).to.equal(200);
+        expect(body.data.student).to.include({ id: student.id, verified: true, has_password: false });
+        expectError(await students.signIn(student.email, stranger), 'invalid_credentials');
+
+        const { token } = body.data;
+        const chosen = await call('POST', '/v1/auth/password', { token, body: { password } });
+        expect(chosen.body.data).to.include({ id: student.id, has_password: true });
+        expect((await students.signIn(student.email, password)).status).to.equal(200);
+      }
+    });
+  }
+
+  it('that an invitation meets keeps its id, and takes the name that the club gives', async () => {
+    const club = await buildClub();
+    const student = await signUp(club.id);
+    const body = { name: 'Ada Example', email: student.email };
+    const { body: answer } = await call('POST', `/v1/clubs/${club.id}/students`, { token: club.owner.token, body });
+    expect(answer.data).to.include({ id: student.id, name: 'Ada Example', verified: false, has_password: false });
+    const types = (await factsOf(club.id)).map(({ type }) => type);
+    expect(types).to.deep.equal(['student.created', 'student.updated']);
+    const again = await call('POST', `/v1/clubs/${club.id}/students`, { token: club.owner.token, body });
+    expectError(again, 'email_taken');
+  });
+
+  it('that an import meets without inviting loses its password, and gets no mail', async () => {
+    const club = await buildClub();
+    const student = await signUp(club.id);
+    await importFile(club, `email,name\n${student.email},Ada\n`);
+    expect(await rowOf(student.id)).to.include({ openedBy: 'club', passwordHash: null });
+    expect(await mailsTo(student.id)).to.deep.equal(['student_verify_email']);
+  });
+
+  it('whose address is corrected by the club counts, and stays', async () => {
+    const club = await buildClub();
+    const student = await signUp(club.id);
+    const path = `/v1/clubs/${club.id}/students/${student.id}`;
+    await call('PATCH', path, { token: club.owner.token, body: { email: someone() } });
+    expect(await rowOf(student.id)).to.include({ openedBy: 'club', passwordHash: null });
+  });
+
+  it('that was confirmed keeps its password when a purchase comes', async () => {
+    const shop = await buildShop();
+    const students = studentAccounts(shop.club.id);
+    const student = await signUp(shop.club.id);
+    await students.verify(student.link);
+    await sell(shop, purchaseNotice({ ...shop, email: student.email }, 'paid'));
+    expect(await rowOf(student.id)).to.include({ openedBy: 'sign_up' });
+    expect((await students.signIn(student.email, stranger)).status).to.equal(200);
+    expect(await mailsTo(student.id)).to.deep.equal(['student_verify_email']);
+  });
+
+  describe('a purchase against a confirmation', () => {
+    const meetings: Record<string, { first: 'purchase' | 'confirmation'; kept: boolean }> = {
+      'the purchase first: the confirmation finds no password': { first: 'purchase', kept: false },
+      'the confirmation first: the purchase finds a confirmed account': { first: 'confirmation', kept: true },
+    };
+    for (const [title, { first, kept }] of Object.entries(meetings)) {
+      it(title, async () => {
+        const club = await buildClub();
+        const students = studentAccounts(club.id);
+        const student = await signUp(club.id);
+        const { db, vault } = await testDeps();
+        const account = { name: 'Ada', email: student.email, openedBy: 'sale', invited: true } as const;
+        const buy = (on = db) => on.transaction((tx) => findOrOpenAccount(tx, vault, club.id, account, new Date()));
+        const deps = await testDeps();
+        let confirmation: Promise<Answer | undefined> = Promise.resolve(undefined);
+        let purchase: Promise<unknown> = Promise.resolve();
+        // One of the two is done but for its commit when the other one begins.
+        await withOpenTransaction(
+          (tx) =>
+            first === 'purchase'
+              ? buy(databaseOf(tx))
+              : verifyStudentEmail({ ...deps, db: databaseOf(tx) }, student.link, new Date()),
+          async () => {
+            if (first === 'purchase') confirmation = students.verify(student.link);
+            else purchase = buy();
+            await untilWaitingForLocks(1);
+          },
+        );
+        await purchase;
+        const session = await confirmation;
+        if (session) expect(session.body.data.student.has_password).to.equal(false);
+        expect(await rowOf(student.id)).to.include({ openedBy: first === 'purchase' ? 'sale' : 'sign_up' });
+        const signedIn = await students.signIn(student.email, stranger);
+        expect(signedIn.status).to.equal(kept ? 200 : 401);
+      });
+    }
+  });
+
+  describe('is removed', () => {
+    const { removedAfterMs } = pendingSignUpRules;
+    const removeAll = async (at: Date) => {
+      const deps = await testDeps();
+      while ((await removeOldSignUps(deps, at)).more);
+    };
+    const removed = async (ids: readonly Id[]) =>
+      Promise.all(ids.map(async (id) => (await rowOf(id)).removedAt !== null));
+
+    it('after 7 days, with student.removed; what was confirmed or taken over stays', async () => {
+      const club = await buildClub();
+      const students = studentAccounts(club.id);
+      const [left, confirmed, taken, invited] = [
+        await signUp(club.id),
+        await signUp(club.id),
+        await signUp(club.id),
+        await buildStudent(club.id, { verified: false }),
+      ];
+      await students.verify(confirmed.link);
+      await ways['a purchase']?.(club, taken);
+      const { createdAt } = await rowOf(left.id);
+      const ids = [left.id, confirmed.id, taken.id, invited.id];
+      await removeAll(new Date(createdAt.getTime() + removedAfterMs));
+      expect(await removed(ids)).to.deep.equal([false, false, false, false]);
+      await removeAll(new Date(Date.now() + removedAfterMs + day));
+      expect(await removed(ids)).to.deep.equal([true, false, false, false]);
+      expect(await rowOf(left.id)).to.include({ email: null, passwordHash: null });
+      expect((await factsOf(club.id)).filter(({ studentId }) => studentId === left.id).at(-1)?.type).to.equal(
+        'student.removed',
+      );
+      expectError(await students.verify(left.link), 'token_gone');
+    });
+
+    it('with what it claimed: the uses of a registration link are given back', async () => {
+      const { id: clubId, owner } = await buildClub();
+      const delivery = await buildAccessDelivery(clubId);
+      const body = { name: 'Launch', delivery_ids: [delivery.id], max_uses: 1 };
+      const link = (await call('POST', `/v1/clubs/${clubId}/registration-links`, { token: owner.token, body })).body
+        .data;
+      const student = await signUp(clubId, { registration_code: link.code });
+      const usesLeft = async () =>
+        (await call('GET', `/v1/clubs/${clubId}/registration-links/${link.id}`, { token: owner.token })).body.data.uses;
+      expect(await usesLeft()).to.equal(1);
+      await removeAll(new Date(Date.now() + removedAfterMs + day));
+      expect(await removed([student.id])).to.deep.equal([true]);
+      expect(await usesLeft()).to.equal(0);
+    });
+
+    it('not when it is confirmed while the removal waits for it', async () => {
+      const club = await buildClub();
+      const student = await signUp(club.id);
+      let removal: Promise<unknown> = Promise.resolve();
+      await withOpenTransaction(
+        (tx) => tx.run(sql`UPDATE students SET verified_at = now() WHERE id = ${student.id}`),
+        async () => {
+          removal = removeAll(new Date(Date.now() + removedAfterMs + day));
+          await untilWaitingForLocks(1);
+        },
+      );
+      await removal;
+      expect(await removed([student.id])).to.deep.equal([false]);
+    });
+  });
+
+  it('too many of an hour: 429 for known and unknown addresses, until the hour is over or one is confirmed', async () => {
+    const club = await buildClub();
+    const { db } = await testDeps();
+    const insert = (count: number, at: Date) =>
+      db.run(sql`INSERT INTO students (id, club_id, name, email, opened_by, created_at)
+        SELECT gen_random_uuid(), ${club.id}, 'Bot', gen_random_uuid() || '@example.com', 'sign_up', ${at} FROM generate_series(1, ${count}::int)`);
+    await insert(1, new Date(clock.now().getTime() - 3_590_000));
+    await insert(pendingSignUpRules.anHour - 1, clock.now());
+    const known = await buildStudent(club.id);
+    const before = await rowCounts();
+    const students = studentAccounts(club.id);
+    const answers = [await students.signUp(someone(), password), await students.signUp(known.email, password)];
+    for (const answer of answers) {
+      expectError(answer, 'rate_limited');
+      expect(Number(answer.headers.get('retry-after'))).to.be.within(1, 10);
+    }
+    expect(await rowCounts()).to.deep.equal(before);
+    expect((await students.signIn(known.email, password)).status).to.equal(200);
+    await db.run(
+      sql`UPDATE students SET verified_at = now() WHERE id = (SELECT id FROM students WHERE club_id = ${club.id} AND opened_by = 'sign_up' LIMIT 1)`,
+    );
+    await signUpStudent(await testDeps(), club.id, { name: 'Ada', email: someone(), password }, clock.now());
+    await db.run(sql`DELETE FROM students WHERE club_id = ${club.id} AND name = 'Bot'`);
+  });
+});
+
+describe('POST /v1/auth/password', () => {
+  it('409 password_exists: where there is one; two at once set one', async () => {
+    const club = await buildClub();
+    const choose = (token: string, phrase: string) =>
+      call('POST', '/v1/auth/password', { token, body: { password: phrase } });
+    const student = await buildStudent(club.id);
+    expectError(await choose(student.token, 'another phrase'), 'password_exists');
+    const { db } = await testDeps();
+    await db.run(sql`UPDATE students SET password_hash = NULL WHERE id = ${student.id}`);
+    const answers = await Promise.all([
+      choose(student.token, 'the first phrase'),
+      choose(student.token, 'the second phrase'),
+    ]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([200, 409]);
+  });
+});

@@ -24,7 +24,7 @@ export function sweepActivities(db: Database, onRescued: (count: number) => void
     /** Removes expired rows, faults that have not come again, and the logs of answers that have ended. @param now as above */
     async removeExpired(now: number): Promise<void> {
       await forgetFaults(db, new Date(now));
-      await removeExpired(db.source, new Date(now));
+      await removeExpired(db, new Date(now));
       await deleteEndedAnswerLogs(db, new Date(now));
     },
   };

@@ -151,7 +151,7 @@ async function measure({ db, vault, api, students, clubId, arrivals }: Scene): P
       const email = `${studentId}@example.com`;
       const now = new Date();
       await db.transaction(async (tx) => {
-        await tx.query(
+        await tx.manager.query(
           `INSERT INTO students (id, club_id, name, email, verified_at, created_at) VALUES ($1, $2, 'Student', $3, $4, $4)`,
           [studentId, clubId, email, now],
         );

@@ -26,7 +26,7 @@ ${rows.join('\n')}
 /** @returns docs/reference/metrics.md */
 export function metricsPage(): string {
   const before = new Set<unknown>(register.getMetricsAsArray());
-  const remove = workerMetrics.registerBacklogGauges({ query: () => Promise.resolve([]) } as never, {
+  const remove = workerMetrics.registerBacklogGauges({ rows: () => Promise.resolve([]) } as never, {
     ageSeconds: () => undefined,
   });
   const backlog = register.getMetricsAsArray().filter((metric) => !before.has(metric));

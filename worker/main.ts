@@ -150,7 +150,7 @@ export async function startWorker(
     failpoint,
   });
   const sweeps = watchSweeps(db);
-  const unregisterGauges = registerBacklogGauges(source, sweeps);
+  const unregisterGauges = registerBacklogGauges(db, sweeps);
 
   let accepting = true;
   const isSweptInTime = () => !served.includes('upkeep') || sweeps.isInTime();

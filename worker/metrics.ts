@@ -1,8 +1,9 @@
 /** Metrics of the worker process; docs/how-to/operate.md says which to watch. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, Gauge, Histogram, register } from 'prom-client';
-import type { DataSource } from 'typeorm';
 import { countOfDueRows } from '../platform/engine/due-rows.ts';
+import type { Database } from '../platform/infra/postgres/database.ts';
+import { sql, type Sql } from '../platform/infra/postgres/sql.ts';
 import { failingSteps } from '../platform/engine/faults.ts';
 import type { SweepWatch } from './sweep-watch.ts';
 
@@ -96,31 +97,31 @@ interface BacklogGauge {
   help: string;
   labelNames?: ['workflow'] | ['kind'];
   /** Selects `value`, and `label` where the gauge has one. */
-  sql: string | (() => string);
+  select: Sql | (() => Sql);
 }
 
 /** Gauges that are read from Postgres when they are asked for. @returns takes them away again */
-export function registerBacklogGauges(source: DataSource, sweeps: Pick<SweepWatch, 'ageSeconds'>): () => void {
+export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ageSeconds'>): () => void {
   const gauges: BacklogGauge[] = [
-    { name: 'facts_waiting', help: 'Facts not yet fanned out.', sql: `SELECT count(*)::int AS value FROM facts` },
+    { name: 'facts_waiting', help: 'Facts not yet fanned out.', select: sql`SELECT count(*)::int AS value FROM facts` },
     {
       name: 'facts_lag_seconds',
       help: 'Age of the oldest fact not yet fanned out.',
-      sql: `SELECT coalesce(extract(epoch FROM clock_timestamp() - min(recorded_at)), 0)::float AS value FROM facts`,
+      select: sql`SELECT coalesce(extract(epoch FROM clock_timestamp() - min(recorded_at)), 0)::float AS value FROM facts`,
     },
-    { name: 'wakes_waiting', help: 'Wakes not yet sent.', sql: `SELECT count(*)::int AS value FROM wakes` },
+    { name: 'wakes_waiting', help: 'Wakes not yet sent.', select: sql`SELECT count(*)::int AS value FROM wakes` },
     {
       name: 'relay_failing',
       help: 'Facts and wakes that have failed and are tried again after a growing pause, by kind.',
       labelNames: ['kind'],
-      sql: `SELECT 'fact' AS label, (SELECT count(*) FROM facts WHERE attempt_count > 0)::int AS value
+      select: sql`SELECT 'fact' AS label, (SELECT count(*) FROM facts WHERE attempt_count > 0)::int AS value
              UNION ALL SELECT 'wake', (SELECT count(*) FROM wakes WHERE attempt_count > 0)::int`,
     },
     {
       name: 'relay_failing_age_seconds',
       help: 'Age of the oldest fact and the oldest wake that have failed, by kind.',
       labelNames: ['kind'],
-      sql: `SELECT kind AS label, coalesce(extract(epoch FROM clock_timestamp() - oldest), 0)::float AS value
+      select: sql`SELECT kind AS label, coalesce(extract(epoch FROM clock_timestamp() - oldest), 0)::float AS value
               FROM (SELECT 'fact', min(recorded_at) FROM facts WHERE attempt_count > 0
                     UNION ALL SELECT 'wake', min(recorded_at) FROM wakes WHERE attempt_count > 0) failing (kind, oldest)`,
     },
@@ -128,19 +129,19 @@ export function registerBacklogGauges(source: DataSource, sweeps: Pick<SweepWatc
       name: 'webhook_endpoints_throttled',
       help: 'Enabled endpoints whose circuit breaker is armed.',
       // Only an endpoint that needs a gate has a time for it: the partial index finds them.
-      sql: `SELECT count(*)::int AS value FROM webhook_endpoints
+      select: sql`SELECT count(*)::int AS value FROM webhook_endpoints
              WHERE gate_looks_at IS NOT NULL AND status = 'enabled' AND breaker_step > 0`,
     },
     {
       name: 'webhook_deliveries_pending',
       help: 'Deliveries that have not ended: due, waiting for their next attempt, or parked.',
-      sql: `SELECT count(*)::int AS value FROM webhook_deliveries WHERE status = 'pending'`,
+      select: sql`SELECT count(*)::int AS value FROM webhook_deliveries WHERE status = 'pending'`,
     },
     {
       name: 'webhook_deliveries_parked',
       help: 'Deliveries that are due and wait for the gate of a throttled or paused endpoint.',
       // Two conditions, because each has its index.
-      sql: `SELECT (SELECT count(*) FROM webhook_deliveries WHERE parked_at IS NOT NULL AND requested = 'recovery')::int
+      select: sql`SELECT (SELECT count(*) FROM webhook_deliveries WHERE parked_at IS NOT NULL AND requested = 'recovery')::int
                  + (SELECT count(*) FROM webhook_deliveries WHERE parked_at IS NOT NULL AND requested IS DISTINCT FROM 'recovery')::int
                    AS value`,
     },
@@ -148,30 +149,30 @@ export function registerBacklogGauges(source: DataSource, sweeps: Pick<SweepWatc
       name: 'workflow_rows_due',
       help: 'Rows whose workflow has something to do now, that no worker has leased and whose last step did not fail, by workflow type; counted up to 10,000.',
       labelNames: ['workflow'],
-      sql: () => countOfDueRows(source),
+      select: () => countOfDueRows(db.source),
     },
     {
       name: 'workflow_rows_failing',
       help: 'Rows whose last step failed by a fault of ours, by workflow type; they are tried again after a growing pause.',
       labelNames: ['workflow'],
-      sql: failingSteps('count(*)::int'),
+      select: failingSteps(sql`count(*)::int`),
     },
     {
       name: 'workflow_rows_failing_age_seconds',
       help: 'For how long the rows fail whose last step failed by a fault of ours: the longest, by workflow type.',
       labelNames: ['workflow'],
-      sql: failingSteps(`extract(epoch FROM clock_timestamp() - min(failing_since))::float`),
+      select: failingSteps(sql`extract(epoch FROM clock_timestamp() - min(failing_since))::float`),
     },
   ];
-  for (const { name, help, labelNames = [], sql } of gauges) {
+  for (const { name, help, labelNames = [], select } of gauges) {
     const gauge = new Gauge({
       name,
       help,
       labelNames,
       async collect() {
         // With Postgres away the others still count: just then they are wanted.
-        const text = typeof sql === 'string' ? sql : sql();
-        const rows = await Promise.race([source.query<Backlog[]>(text), sleep(collectMs, [])]).catch(() => []);
+        const statement = typeof select === 'function' ? select() : select;
+        const rows = await Promise.race([db.rows<Backlog>(statement), sleep(collectMs, [])]).catch(() => []);
         const [labelName] = labelNames;
         if (labelName !== undefined) for (const { label, value } of rows) gauge.set({ [labelName]: label }, value);
         else gauge.set(rows[0]?.value ?? Number.NaN);

@@ -115,7 +115,7 @@ async function setScene(
       const ids = clubs.splice(0).map(({ clubId }) => clubId);
       const nothingIsUnderWay = async () => (await countUnderWay(source)) === 0;
       await waitUntil('no attempt is under way', nothingIsUnderWay, { timeoutMs: 60_000, everyMs: 100 });
-      await db.transaction((tx) => tx.query(`DELETE FROM clubs WHERE id = ANY ($1)`, [ids]));
+      await db.transaction((tx) => tx.manager.query(`DELETE FROM clubs WHERE id = ANY ($1)`, [ids]));
     },
   };
 }

@@ -1,7 +1,7 @@
 /** Faults of ours in the step of a row's workflow: recorded with a growing pause, so that "failing" is not taken for "late" (ENG-16). */
 import { describeError } from '../infra/describe-error.ts';
 import { isConflict, type Queries } from '../infra/postgres/database.ts';
-import { sql } from '../infra/postgres/sql.ts';
+import { raw, sql, union, type Sql } from '../infra/postgres/sql.ts';
 import type { Id } from '../core/ids.ts';
 import { workflowIdOf, workflowTypeNames, workflowTypes, type WorkflowType } from './workflow-types.ts';
 
@@ -60,22 +60,24 @@ export async function forgetFaults(db: Queries, now: Date): Promise<void> {
 }
 
 /**
- * SQL: the workflow waits out the pause after a fault, so it is failing, not late.
- * @param subject the column that names the run, such as `row.id` @param before SQL of the time by which the pause must be over
+ * The condition that the workflow waits out the pause after a fault, so it is failing, not late.
+ * @param subject the column that names the run, such as `row.id` @param before the time by which the pause must be over
  */
-export function isFailing(type: WorkflowType, subject: string, before: string): string {
-  return `EXISTS (SELECT FROM failing_steps failing WHERE failing.workflow_id = '${workflowIdOf(type, '')}' || ${subject} AND failing.retry_at > ${before})`;
+export function isFailing(type: WorkflowType, subject: Sql, before: Sql): Sql {
+  const workflowId = raw(`'${workflowIdOf(type, '')}'`);
+  return sql`EXISTS (SELECT FROM failing_steps failing
+                      WHERE failing.workflow_id = ${workflowId} || ${subject} AND failing.retry_at > ${before})`;
 }
 
 /** A step counts as failing so long after the time of its next try: meanwhile it may wait for the lease of the one before. */
 const countedAfter = '2 min';
 
 /** @param aggregate over `failing_steps` @returns a query of it by workflow type, `label`; without the steps that have not failed again */
-export function failingSteps(aggregate: string): string {
-  return workflowTypeNames
-    .map(
-      (type) => `SELECT '${type}' AS label, coalesce((SELECT ${aggregate} FROM failing_steps
-        WHERE workflow_type = '${type}' AND retry_at > clock_timestamp() - interval '${countedAfter}'), 0) AS value`,
-    )
-    .join(' UNION ALL ');
+export function failingSteps(aggregate: Sql): Sql {
+  return union(
+    workflowTypeNames.map(
+      (type) => sql`SELECT ${type}::text AS label, coalesce((SELECT ${aggregate} FROM failing_steps
+        WHERE workflow_type = ${type} AND retry_at > clock_timestamp() - ${countedAfter}::interval), 0) AS value`,
+    ),
+  );
 }

@@ -1,7 +1,7 @@
 /** The sweeper: wakes overdue rows without a lease, and removes expired rows (ENG-5). */
 import type { DataSource } from 'typeorm';
 import type { Database, Queries } from '../infra/postgres/database.ts';
-import { sql } from '../infra/postgres/sql.ts';
+import { list, sql, type Sql } from '../infra/postgres/sql.ts';
 import { columnOf, dueRowsOf } from './due-rows.ts';
 import { isFailing } from './faults.ts';
 import { wakeRuns } from './wakes.ts';
@@ -55,10 +55,10 @@ export async function rescueOverdue(db: Database, now: Date): Promise<number> {
   return rescued;
 }
 
-function rescue(db: Database, { text, parameters }: Statement, now: Date): Promise<number> {
+function rescue(db: Database, { statement }: OverdueQuery, now: Date): Promise<number> {
   return db.transaction(async (tx) => {
     await tx.run(sql`SELECT set_config('statement_timeout', ${String(longestQueryMs)}, true)`);
-    const runs = await tx.query<Run[]>(text, parameters);
+    const runs = await tx.rows<Run>(statement);
     await wakeRuns(tx, runs, now);
     return runs.length;
   });
@@ -76,68 +76,62 @@ export async function lastCompleteRound(db: Queries): Promise<Date | undefined> 
   return row?.at;
 }
 
-interface Statement {
+interface OverdueQuery {
   workflowType: WorkflowType;
-  text: string;
-  parameters: unknown[];
+  statement: Sql;
 }
 
 /** @returns the query of each `due` of each workflow type: rows due before this time that no wake, no lease and no fault covers */
-export function overdueQueries(source: DataSource, before: Date): Statement[] {
+export function overdueQueries(source: DataSource, before: Date): OverdueQuery[] {
   return workflowTypeNames.flatMap((workflowType) => {
     const { key, attributes } = workflowTypes[workflowType];
     const subject = columnOf(source, workflowType, key);
     const hasOwn = source.getMetadata(workflowTypes[workflowType].entity).findColumnWithPropertyName('priority');
-    const priority = hasOwn ? 'row.priority' : `${workflowTypes[workflowType].priority}`;
-    const pairs = Object.entries(attributes).map(([name, of]) => `'${name}', ${columnOf(source, workflowType, of)}`);
+    const priority = hasOwn ? sql`row.priority` : sql`${workflowTypes[workflowType].priority}::smallint`;
+    const pairs = Object.entries(attributes).map(
+      ([name, of]) => sql`${name}::text, ${columnOf(source, workflowType, of)}`,
+    );
+    const attributesOfRow = pairs.length === 0 ? sql`` : list(pairs);
     return dueRowsOf(source, workflowType).map(({ at, from, condition }) => ({
       workflowType,
-      text: `
-        SELECT $4::text AS "workflowType", ${subject} AS "subjectId", row.club_id AS "clubId",
-               jsonb_strip_nulls(jsonb_build_object(${pairs.join(', ')})) AS attributes,
+      statement: sql`
+        SELECT ${workflowType}::text AS "workflowType", ${subject} AS "subjectId", row.club_id AS "clubId",
+               jsonb_strip_nulls(jsonb_build_object(${attributesOfRow})) AS attributes,
                ${priority} AS priority
           FROM ${from}
-         WHERE ${at} < $1 AND ${condition}
-           AND NOT EXISTS (SELECT FROM wakes WHERE workflow_id = $3 || ${subject})
-           AND NOT ${isFailing(workflowType, subject, '$1')}
-         ORDER BY ${at} LIMIT $2`,
-      parameters: [before, rescuedARound, workflowIdOf(workflowType, ''), workflowType],
+         WHERE ${at} < ${before} AND ${condition}
+           AND NOT EXISTS (SELECT FROM wakes WHERE workflow_id = ${workflowIdOf(workflowType, '')} || ${subject})
+           AND NOT ${isFailing(workflowType, subject, sql`${before}`)}
+         ORDER BY ${at} LIMIT ${rescuedARound}`,
     }));
   });
 }
 
 /** Rows whose time is over: none of them is good for anything any more. */
+const expiredBefore = (before: Date) => sql`expires_at < ${before}`;
+/** Counts of a day that is over, in UTC. */
+const ofADayBefore = (before: Date) => sql`day < (${before}::timestamptz AT TIME ZONE 'UTC')::date`;
 const expiries = [
-  { table: 'student_sessions', key: 'token_hash', condition: 'expires_at < $1', ageMs: 0 },
-  { table: 'administrator_sessions', key: 'token_hash', condition: 'expires_at < $1', ageMs: 0 },
-  { table: 'one_time_tokens', key: 'id', condition: 'expires_at < $1', ageMs: 0 },
+  { table: sql`student_sessions`, key: sql`token_hash`, isOver: expiredBefore, ageMs: 0 },
+  { table: sql`administrator_sessions`, key: sql`token_hash`, isOver: expiredBefore, ageMs: 0 },
+  { table: sql`one_time_tokens`, key: sql`id`, isOver: expiredBefore, ageMs: 0 },
+  { table: sql`code_failure_counts`, key: sql`address_key`, isOver: ofADayBefore, ageMs: 0 },
+  { table: sql`club_mail_days`, key: sql`day`, isOver: ofADayBefore, ageMs: 0 },
+  { table: sql`invitations`, key: sql`id`, isOver: expiredBefore, ageMs: 0 },
   {
-    table: 'code_failure_counts',
-    key: 'address_key',
-    condition: `day < ($1::timestamptz AT TIME ZONE 'UTC')::date`,
-    ageMs: 0,
-  },
-  {
-    table: 'club_mail_days',
-    key: 'day',
-    condition: `day < ($1::timestamptz AT TIME ZONE 'UTC')::date`,
-    ageMs: 0,
-  },
-  { table: 'invitations', key: 'id', condition: 'expires_at < $1', ageMs: 0 },
-  {
-    table: 'transactional_mails',
-    key: 'id',
-    condition: `status <> 'pending' AND created_at < $1`,
+    table: sql`transactional_mails`,
+    key: sql`id`,
+    isOver: (before: Date) => sql`status <> 'pending' AND created_at < ${before}`,
     ageMs: mailHistoryMs,
   },
-] as const;
+];
 
 /** Removes expired sessions, tokens, invitations and old mail rows, a batch of each. */
-export async function removeExpired(source: DataSource, now: Date): Promise<void> {
-  for (const { table, key, condition, ageMs } of expiries) {
-    await source.query(
-      `DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} FROM ${table} WHERE ${condition} LIMIT ${removedARound})`,
-      [new Date(now.getTime() - ageMs)],
+export async function removeExpired(db: Queries, now: Date): Promise<void> {
+  for (const { table, key, isOver, ageMs } of expiries) {
+    const before = new Date(now.getTime() - ageMs);
+    await db.run(
+      sql`DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} FROM ${table} WHERE ${isOver(before)} LIMIT ${removedARound})`,
     );
   }
 }

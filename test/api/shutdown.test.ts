@@ -22,7 +22,7 @@ describe('the graceful stop of the API', () => {
     let hasStopped = false;
     // The registration locks the club: while somebody else holds it, the request is in flight.
     await withOpenTransaction(
-      (tx) => tx.query(`SELECT 1 FROM clubs WHERE id = $1 FOR UPDATE`, [club.id]),
+      (tx) => tx.manager.query(`SELECT 1 FROM clubs WHERE id = $1 FOR UPDATE`, [club.id]),
       async () => {
         inFlight = register();
         await untilWaitingForLocks(1);

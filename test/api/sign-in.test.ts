@@ -77,7 +77,7 @@ for (const [title, { lifetimeMs, make }] of Object.entries(kinds)) {
         const { id, email } = await kind.build();
         let answer: Promise<Answer> | undefined;
         await withOpenTransaction(
-          (tx) => tx.query(`UPDATE ${kind.subject}s SET password_hash = 'another' WHERE id = $1`, [id]),
+          (tx) => tx.manager.query(`UPDATE ${kind.subject}s SET password_hash = 'another' WHERE id = $1`, [id]),
           async () => {
             answer = kind.signIn(email, password);
             await untilWaitingForLocks(1);

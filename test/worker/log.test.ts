@@ -58,7 +58,7 @@ describe('the metrics and the log of a worker process', function () {
     await new Database(db.source, notifier).transaction(async (tx) => {
       const about = { clubId, recipient: { studentId }, email };
       await requestMail(tx, vault, { template: 'student_verify_email', ...about }, new Date());
-      if (!tokenLeft) await tx.query(`DELETE FROM one_time_tokens WHERE student_id = $1`, [studentId]);
+      if (!tokenLeft) await tx.manager.query(`DELETE FROM one_time_tokens WHERE student_id = $1`, [studentId]);
     });
   }
 

@@ -23,7 +23,7 @@ describe('the gauges of the webhook engine', () => {
     async () => {
       known = register.getMetricsAsArray().flatMap(({ name }) => register.getSingleMetric(name) ?? []);
       register.clear();
-      registerBacklogGauges(await testDatabase(), { ageSeconds: () => 61 });
+      registerBacklogGauges((await testDeps()).db, { ageSeconds: () => 61 });
       [dead, paused] = [
         await buildSubscription('https://dead.example'),
         await buildSubscription('https://paused.example'),

@@ -83,7 +83,7 @@ describe('the sweeper, in a worker process', function () {
     const longAgo = new Date(Date.now() - 3 * minute);
     await db.transaction(async (tx) => {
       await requestMail(tx, vault, request, longAgo);
-      await tx.query(`DELETE FROM wakes WHERE club_id = $1`, [clubId]);
+      await tx.manager.query(`DELETE FROM wakes WHERE club_id = $1`, [clubId]);
     });
     expect(await round()).to.deep.equal({ rescued: 1 });
     await mailbox?.waitFor(({ to }) => to.includes(student.email), 5 * second);

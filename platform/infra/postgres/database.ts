@@ -31,11 +31,6 @@ export class Queries {
     return isCounted(result) ? result[1] : 0;
   }
 
-  /** A statement with its own parameter numbers, answered as TypeORM answers. Being replaced by the methods above. */
-  query<T>(text: string, values?: unknown[]): Promise<T> {
-    return this.manager.query<T>(text, values);
-  }
-
   #send(statement: Sql): Promise<unknown[]> {
     const values: unknown[] = [];
     const text = statement.render(values);

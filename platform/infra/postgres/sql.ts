@@ -34,6 +34,9 @@ export function all(conditions: readonly (Sql | undefined)[]): Sql {
 /** Pieces joined by commas; at least one. */
 export const list = (parts: readonly Sql[]): Sql => parts.reduce((left, right) => sql`${left}, ${right}`);
 
+/** The rows of all these queries; at least one. */
+export const union = (queries: readonly Sql[]): Sql => queries.reduce((left, right) => sql`${left} UNION ALL ${right}`);
+
 const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** A class of `entities/`. */

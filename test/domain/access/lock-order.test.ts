@@ -109,7 +109,7 @@ describe('lock order (ENG-6)', () => {
         let tries = 0;
         let finding: Promise<unknown> = Promise.resolve();
         await withOpenTransaction(
-          (tx) => tx.query(`UPDATE students SET email = NULL, removed_at = now() WHERE id = $1`, [student.id]),
+          (tx) => tx.manager.query(`UPDATE students SET email = NULL, removed_at = now() WHERE id = $1`, [student.id]),
           async () => {
             finding = db.transaction(async (tx) => {
               tries += 1;
@@ -133,7 +133,7 @@ describe('lock order (ENG-6)', () => {
         const student = await buildStudent(club.id, person);
         let finding: Promise<unknown> = Promise.resolve();
         await withOpenTransaction(
-          (tx) => tx.query(`UPDATE students SET email = NULL, removed_at = now() WHERE id = $1`, [student.id]),
+          (tx) => tx.manager.query(`UPDATE students SET email = NULL, removed_at = now() WHERE id = $1`, [student.id]),
           async () => {
             finding = (await testDatabase())
               .transaction((manager) => way(club.id)(new Transaction(manager)))

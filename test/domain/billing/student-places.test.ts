@@ -299,12 +299,10 @@ const acts: Record<string, (clubId: Id, index: number) => Promise<unknown>> = {
     await db
       .transaction(async (tx) => {
         await requireStudents(tx, clubId, 3, now);
-        await tx.query(`INSERT INTO students (id, club_id, name, email, created_at) VALUES ($1, $2, 'A', $3, $4)`, [
-          newId(),
-          clubId,
-          someone(),
-          now,
-        ]);
+        await tx.manager.query(
+          `INSERT INTO students (id, club_id, name, email, created_at) VALUES ($1, $2, 'A', $3, $4)`,
+          [newId(), clubId, someone(), now],
+        );
         throw given;
       })
       .catch((error: unknown) => expect(error).to.equal(given));

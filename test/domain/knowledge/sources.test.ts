@@ -239,10 +239,10 @@ describe('administrators who change material at the same time', () => {
     let publishing: Promise<unknown> = Promise.resolve();
     await withOpenTransaction(
       async (tx) => {
-        await tx.query(`INSERT INTO agent_materials (id, agent_id, course_id) VALUES (gen_random_uuid(), $1, $2)`, [
-          agents[0].id,
-          courses[0].id,
-        ]);
+        await tx.manager.query(
+          `INSERT INTO agent_materials (id, agent_id, course_id) VALUES (gen_random_uuid(), $1, $2)`,
+          [agents[0].id, courses[0].id],
+        );
         await syncSources(tx, clubId, { courseIds: [courses[0].id] }, new Date());
       },
       async () => {
@@ -260,7 +260,7 @@ describe('administrators who change material at the same time', () => {
     let giving: Promise<unknown> = Promise.resolve();
     await withOpenTransaction(
       async (tx) => {
-        await tx.query(`UPDATE lessons SET published_at = now() WHERE id = $1`, [id]);
+        await tx.manager.query(`UPDATE lessons SET published_at = now() WHERE id = $1`, [id]);
         await syncSources(tx, clubId, { lessonIds: [id] }, new Date());
       },
       async () => {
@@ -284,7 +284,7 @@ describe('administrators who change material at the same time', () => {
       expect(ids).to.have.length(2);
       // As the end of an answer takes them: one after the other, by id.
       const share = (tx: Transaction, id: Id | undefined) =>
-        tx.query(`SELECT 1 FROM agent_sources WHERE id = $1 FOR KEY SHARE NOWAIT`, [id]);
+        tx.manager.query(`SELECT 1 FROM agent_sources WHERE id = $1 FOR KEY SHARE NOWAIT`, [id]);
       let emptied: Promise<unknown> = Promise.resolve();
       await withOpenTransaction(
         (tx) => share(tx, ids[0]),
@@ -359,7 +359,7 @@ describe('administrators who change material at the same time', () => {
     );
     const ids = (await indexedSourcesOf(clubId)).map(({ id }) => id).toSorted();
     const share = (tx: Transaction, id: Id | undefined) =>
-      tx.query(`SELECT 1 FROM agent_sources WHERE id = $1 FOR KEY SHARE`, [id]);
+      tx.manager.query(`SELECT 1 FROM agent_sources WHERE id = $1 FOR KEY SHARE`, [id]);
     const nothing = { course_ids: [], lesson_ids: [], media_ids: [] };
     let emptied: Promise<unknown> = Promise.resolve();
     await withOpenTransaction(

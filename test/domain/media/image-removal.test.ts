@@ -14,12 +14,12 @@ async function buildShowing(db: Queries, images: number): Promise<Id> {
   const { id: studentId } = await buildStudent(clubId);
   const { id: agentId } = await buildOpenAgent(clubId);
   const conversationId = newId();
-  await db.query(
+  await db.manager.query(
     `INSERT INTO agent_conversations (id, club_id, agent_id, student_id, title, last_message_at, created_at)
      VALUES ($1, $2, $3, $4, '', now(), now())`,
     [conversationId, clubId, agentId, studentId],
   );
-  await db.query(
+  await db.manager.query(
     `WITH pair AS MATERIALIZED (
        SELECT gen_random_uuid() AS question_id, gen_random_uuid() AS media_id FROM generate_series(1, $5::int)),
      question AS (
@@ -38,9 +38,9 @@ async function buildShowing(db: Queries, images: number): Promise<Id> {
 async function plansOf(db: Queries, work: (planned: Transaction) => Promise<void>): Promise<string[]> {
   const plans: string[] = [];
   const query = async (statement: string, parameters: unknown[]) => {
-    const rows = await db.query<Record<string, string>[]>(`EXPLAIN ${statement}`, parameters);
+    const rows = await db.manager.query<Record<string, string>[]>(`EXPLAIN ${statement}`, parameters);
     plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
-    return db.query(statement, parameters);
+    return db.manager.query(statement, parameters);
   };
   await work(new Transaction({ query } as unknown as EntityManager));
   return plans;

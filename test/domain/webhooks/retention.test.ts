@@ -165,7 +165,7 @@ describe('retention (DEL-8)', () => {
       const { id } = await buildWebhookDelivery(subscription, created);
       let round: Promise<unknown> | undefined;
       await withOpenTransaction(
-        (tx) => tx.query(`UPDATE webhook_deliveries SET status = 'succeeded' WHERE id = $1`, [id]),
+        (tx) => tx.manager.query(`UPDATE webhook_deliveries SET status = 'succeeded' WHERE id = $1`, [id]),
         async () => {
           round = retain(db, after(30 * day));
           await untilWaitingForLocks(1);
@@ -283,7 +283,7 @@ describe('retention (DEL-8)', () => {
     const recorded = recordingEnds(db);
     let rounds: Promise<unknown> = Promise.resolve();
     await withOpenTransaction(
-      (tx) => tx.query(`SELECT FROM webhook_deliveries WHERE id = $1 FOR UPDATE`, [pending[0]?.id]),
+      (tx) => tx.manager.query(`SELECT FROM webhook_deliveries WHERE id = $1 FOR UPDATE`, [pending[0]?.id]),
       async () => {
         rounds = Promise.all([retain(recorded, over), retain(recorded, over), retain(recorded, over)]);
         await untilWaitingForLocks(3);

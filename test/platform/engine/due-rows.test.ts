@@ -9,6 +9,8 @@ import {
   workflowTypes,
   type WorkflowType,
 } from '../../../platform/engine/workflow-types.ts';
+import { Queries } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { scratchDatabase } from '../../toolkit/stack/database.ts';
 
 const rows = 3_000;
@@ -54,8 +56,10 @@ describe('queries of due rows', function () {
   this.timeout(60_000);
   const now = new Date();
   let source: DataSource;
+  let db: Queries;
   before('thousands of rows of each table, few of them due', async () => {
     source = await scratchDatabase();
+    db = new Queries(source.manager);
     await migrate(source);
     const constraints = await source.query<{ table: string; name: string }[]>(
       `SELECT conrelid::regclass::text AS table, conname AS name FROM pg_constraint
@@ -81,10 +85,10 @@ describe('queries of due rows', function () {
   async function makeDue(type: WorkflowType): Promise<void> {
     const { tableName } = source.getMetadata(workflowTypes[type].entity);
     const [first] = dueRowsOf(source, type);
-    const status = /row\.status = '(\w+)'/.exec(first?.condition ?? '')?.[1];
+    const status = /row\.status = '(\w+)'/.exec(first?.condition.render([]) ?? '')?.[1];
     const change = status === undefined ? '' : `, status = '${status}'`;
     await source.query(
-      `UPDATE ${tableName} SET ${first?.at.replace('row.', '')} = $1 ${change}
+      `UPDATE ${tableName} SET ${first?.at.render([]).replace('row.', '')} = $1 ${change}
         WHERE id IN (SELECT id FROM ${tableName} ORDER BY id LIMIT ${dueRows})`,
       [new Date(now.getTime() - 1_000)],
     );
@@ -96,10 +100,8 @@ describe('queries of due rows', function () {
   for (const { type, at, position } of queries)
     it(`${type} finds rows overdue by ${at} with a partial index, and reads no table from end to end`, async () => {
       const query = overdueQueries(source, now).filter(({ workflowType }) => workflowType === type)[position];
-      const [explained] = await source.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }[]>(
-        `EXPLAIN (FORMAT JSON) ${query?.text ?? ''}`,
-        query?.parameters,
-      );
+      const statement = query?.statement ?? sql``;
+      const explained = await db.one<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(sql`EXPLAIN (FORMAT JSON) ${statement}`);
       const nodes = explained ? nodesOf(explained['QUERY PLAN'][0].Plan) : [];
       const used = await source.query<unknown[]>(
         `SELECT 1 FROM pg_index WHERE indpred IS NOT NULL AND indexrelid::regclass::text = ANY ($1)`,
@@ -108,12 +110,12 @@ describe('queries of due rows', function () {
       expect(used, 'partial indexes').to.have.length(1);
       const scanned = nodes.filter((node) => node['Node Type'] === 'Seq Scan').map((node) => node['Relation Name']);
       expect(scanned.filter((name) => name !== 'wakes' && name !== 'failing_steps')).to.deep.equal([]);
-      expect(await source.query(query?.text ?? '', query?.parameters)).to.have.length(dueRows);
+      expect(await db.rows(statement)).to.have.length(dueRows);
     });
 
   it('counts no row that waits out the pause after a fault', async () => {
     const countOf = async (type: WorkflowType) => {
-      const counted = await source.query<{ label: string; value: number }[]>(countOfDueRows(source));
+      const counted = await db.rows<{ label: string; value: number }>(countOfDueRows(source));
       return counted.find(({ label }) => label === type)?.value;
     };
     const [mail] = await source.query<{ id: string }[]>(`SELECT id FROM transactional_mails WHERE status = 'pending'`);
@@ -130,7 +132,7 @@ describe('queries of due rows', function () {
   });
 
   it('counts the due rows of each workflow type', async () => {
-    const counted = await source.query<{ label: string; value: number }[]>(countOfDueRows(source));
+    const counted = await db.rows<{ label: string; value: number }>(countOfDueRows(source));
     expect(Object.fromEntries(counted.map(({ label, value }) => [label, value]))).to.deep.equal(
       Object.fromEntries(workflowTypeNames.map((type) => [type, dueRows * workflowTypes[type].due.length])),
     );

@@ -1,4 +1,4 @@
-import { StaleRead, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { StaleRead, Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
@@ -182,7 +182,9 @@ describe('rescue of overdue workflows (ENG-5)', () => {
   it('ends a query that takes longer than 5 s, so that all of a round fit into its minute', async () => {
     const { db } = await testDeps();
     const limits: unknown[] = [];
-    const watched = watching(db, async (tx) => limits.push(...(await tx.query<unknown[]>('SHOW statement_timeout'))));
+    const watched = watching(db, async (tx) =>
+      limits.push(...(await tx.manager.query<unknown[]>('SHOW statement_timeout'))),
+    );
     await rescueOverdue(watched, now);
     const kinds = overdueQueries(db.source, now);
     expect(limits).to.deep.equal(kinds.map(() => ({ statement_timeout: '5s' })));
@@ -283,8 +285,10 @@ describe('removal of expired rows', () => {
   const tablesOfOwners = ['clubs', 'students', 'administrators'];
   const [clubId, studentId, administratorId] = [newId(), newId(), newId()];
   let source: DataSource;
+  let db: Queries;
   before('a database of its own, with a club, a student and an administrator', async () => {
     source = await scratchDatabase();
+    db = new Queries(source.manager);
     await migrate(source);
     await source.query(`INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, 'Club', 'club', now())`, [clubId]);
     await source.query(
@@ -326,7 +330,7 @@ describe('removal of expired rows', () => {
   for (const [table, insert] of Object.entries(expiring)) {
     it(`removes rows of ${table} past their expiry only`, async () => {
       for (const at of [ago(minute), ago(1), ago(-1), ago(-minute)]) await insert(at);
-      await removeExpired(source, now);
+      await removeExpired(db, now);
       expect(await count(table)).to.equal(2);
     });
   }
@@ -334,9 +338,9 @@ describe('removal of expired rows', () => {
   it('removes counts of wrong codes of earlier days', async () => {
     for (const date of ['2031-05-03', '2031-05-04', '2031-05-05'])
       await source.query(`INSERT INTO code_failure_counts VALUES ($1, $2, 1)`, [randomBytes(32), date]);
-    await removeExpired(source, new Date('2031-05-04T00:00:00Z'));
+    await removeExpired(db, new Date('2031-05-04T00:00:00Z'));
     expect(await count('code_failure_counts')).to.equal(2);
-    await removeExpired(source, new Date('2031-05-04T23:59:59Z'));
+    await removeExpired(db, new Date('2031-05-04T23:59:59Z'));
     expect(await count('code_failure_counts')).to.equal(2);
   });
 
@@ -350,7 +354,7 @@ describe('removal of expired rows', () => {
         );
       }
     }
-    await removeExpired(source, now);
+    await removeExpired(db, now);
     const rows = await source.query<{ status: string; count: number }[]>(
       `SELECT status, count(*)::int AS count FROM transactional_mails GROUP BY 1 ORDER BY 1`,
     );
@@ -368,14 +372,14 @@ describe('removal of expired rows', () => {
       [studentId, ago(minute)],
     );
     const before = (await count('student_sessions')) ?? 0;
-    await removeExpired(source, now);
+    await removeExpired(db, now);
     expect(await count('student_sessions')).to.equal(before - 1_000);
-    await removeExpired(source, now);
+    await removeExpired(db, now);
     expect(await count('student_sessions')).to.equal(before - 1_500);
   });
 
   it('removes no club, student or administrator', async () => {
-    await removeExpired(source, new Date('2036-01-01T00:00:00Z'));
+    await removeExpired(db, new Date('2036-01-01T00:00:00Z'));
     for (const table of tablesOfOwners) expect(await count(table), table).to.equal(1);
   });
 });

@@ -77,23 +77,22 @@ export async function buildQuestion(
   const { clubId, agentId, studentId, conversationId } = whose;
   const [questionId, answerId] = [newId(), newId()];
   await db.transaction(async (tx) => {
-    await tx.query(
+    await tx.manager.query(
       `INSERT INTO agent_questions (id, club_id, agent_id, student_id, conversation_id, content, asked_at)
        VALUES ($1, $2, $3, $4, $5, $6, $7)`,
       [questionId, clubId, agentId, studentId, conversationId, content, acceptedAt],
     );
-    await tx.query(
+    await tx.manager.query(
       `INSERT INTO agent_answers (id, question_id, club_id, agent_id, student_id, conversation_id, model, max_tokens, looks_at, created_at)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`,
       [answerId, questionId, clubId, agentId, studentId, conversationId, model, maxTokens, acceptedAt],
     );
     await reserveBudget(tx, { clubId, agentId, answerId, micros }, acceptedAt);
     for (const [position, mediaId] of imageIds.entries())
-      await tx.query(`INSERT INTO agent_question_images (question_id, position, media_id) VALUES ($1, $2, $3)`, [
-        questionId,
-        position,
-        mediaId,
-      ]);
+      await tx.manager.query(
+        `INSERT INTO agent_question_images (question_id, position, media_id) VALUES ($1, $2, $3)`,
+        [questionId, position, mediaId],
+      );
     if (woken) await wake(tx, 'agentAnswer', [{ questionId, clubId, agentId }], acceptedAt);
   });
   if (woken) db.notifier.notify();

@@ -29,9 +29,9 @@ export async function appendWords(answerId: Id, ...texts: readonly string[]): Pr
 }
 
 async function writeLog(tx: Transaction, answerId: Id, texts: readonly string[]): Promise<void> {
-  await tx.query(`SELECT 1 FROM agent_answers WHERE id = $1 FOR SHARE`, [answerId]);
+  await tx.manager.query(`SELECT 1 FROM agent_answers WHERE id = $1 FOR SHARE`, [answerId]);
   for (const text of texts)
-    await tx.query(
+    await tx.manager.query(
       `INSERT INTO agent_answer_deltas (answer_id, starts_at, text)
        SELECT id, coalesce((SELECT max(starts_at + char_length(text)) FROM agent_answer_deltas WHERE answer_id = $1), 0), $2
          FROM agent_answers WHERE id = $1 AND status = 'generating'`,
@@ -77,21 +77,21 @@ export async function endAnswer(
   await source.transaction(async (manager) => {
     const tx = new Transaction(manager);
     if (text !== '') await writeLog(tx, answerId, [text]);
-    await tx.query(
+    await tx.manager.query(
       `UPDATE agent_answers SET status = $2, error_code = $3, completed_at = $4,
               content = (SELECT coalesce(string_agg(text, '' ORDER BY starts_at), '') FROM agent_answer_deltas WHERE answer_id = $1)
         WHERE id = $1 AND status = 'generating'`,
       [answerId, status, errorCode ?? null, at],
     );
     if (cost > 0n)
-      await tx.query(
+      await tx.manager.query(
         `WITH call AS (UPDATE agent_answers SET call_no = 1 WHERE id = $1)
          INSERT INTO agent_calls (answer_id, call_no, model, started_at, ended_at, outcome, input_tokens, output_tokens, cache_write_tokens, cache_read_tokens, cost_micros)
          VALUES ($1, 1, 'claude-sonnet-5-5', $2, $2, 'answered', $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
         [answerId, at, tokens.input, tokens.output, tokens.cacheWrite, tokens.cacheRead, String(cost)],
       );
     for (const [position, citation] of citations.entries())
-      await tx.query(
+      await tx.manager.query(
         `INSERT INTO agent_citations (answer_id, position, cited_text, source_id, source_kind, source_title, page_from, page_to)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
         [

@@ -13,7 +13,7 @@ import { until } from './until.ts';
 export async function allAtOnce<T>(clubId: Id, begin: () => readonly Promise<T>[]): Promise<T[]> {
   let requests: readonly Promise<T>[] = [];
   await withOpenTransaction(
-    (tx) => tx.query(`SELECT 1 FROM clubs WHERE id = $1 FOR NO KEY UPDATE`, [clubId]),
+    (tx) => tx.manager.query(`SELECT 1 FROM clubs WHERE id = $1 FOR NO KEY UPDATE`, [clubId]),
     async () => {
       requests = begin();
       await untilWaitingForLocks(requests.length);

@@ -107,7 +107,7 @@ export async function oneAfterAnother<const Begin extends readonly (() => Promis
 ): Promise<{ [Place in keyof Begin]: Answer }> {
   const requests: Promise<Answer>[] = [];
   await withOpenTransaction(
-    (tx) => tx.query(`SELECT FROM webhook_endpoints WHERE id = $1 FOR NO KEY UPDATE`, [endpointId]),
+    (tx) => tx.manager.query(`SELECT FROM webhook_endpoints WHERE id = $1 FOR NO KEY UPDATE`, [endpointId]),
     async () => {
       for (const start of begin) {
         requests.push(start());

@@ -161,7 +161,7 @@ export async function openIndexedClub(): Promise<IndexedClub> {
 export async function changeFile(clubId: Id, id: Id, set: string, values: readonly unknown[] = []): Promise<void> {
   const { db } = await testDeps();
   await db.transaction(async (tx) => {
-    await tx.query(`UPDATE media SET ${set} WHERE id = $1`, [id, ...values]);
+    await tx.manager.query(`UPDATE media SET ${set} WHERE id = $1`, [id, ...values]);
     await syncSources(tx, clubId, { mediaIds: [id] }, new Date());
   });
 }

@@ -140,7 +140,7 @@ describe('student import and removal', () => {
         await withOpenTransaction(
           async (tx) => {
             removing = tx;
-            await tx.query(`SELECT FROM students WHERE id = $1 FOR NO KEY UPDATE`, [student.id]);
+            await tx.manager.query(`SELECT FROM students WHERE id = $1 FOR NO KEY UPDATE`, [student.id]);
           },
           async () => {
             running = runImport(importId, deps);

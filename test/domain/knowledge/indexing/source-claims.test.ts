@@ -174,8 +174,8 @@ describe('the claim of a source', function () {
       return { source, claim: await claimOf(source), db };
     };
     const takeAway = async (tx: Transaction, { id }: TestSource) => {
-      await tx.query(`SELECT FROM agent_sources WHERE id = $1 FOR UPDATE`, [id]);
-      await tx.query(`DELETE FROM agent_sources WHERE id = $1`, [id]);
+      await tx.manager.query(`SELECT FROM agent_sources WHERE id = $1 FOR UPDATE`, [id]);
+      await tx.manager.query(`DELETE FROM agent_sources WHERE id = $1`, [id]);
     };
 
     it('loses the claim, and leaves no passage, when it is taken away first', async () => {
@@ -198,7 +198,9 @@ describe('the claim of a source', function () {
       await withOpenTransaction(
         (tx) => recordPassages(databaseOf(tx), claim, indexed, new Date()),
         async (tx) => {
-          expect(await tx.query(`SELECT 1 FROM agent_passages WHERE source_id = $1`, [source.id])).to.have.length(400);
+          expect(
+            await tx.manager.query(`SELECT 1 FROM agent_passages WHERE source_id = $1`, [source.id]),
+          ).to.have.length(400);
           taking = db.transaction((other) => takeAway(other, source));
           await untilWaitingForLocks(1);
         },

@@ -207,7 +207,7 @@ describe('delivery tallies', () => {
     await withOpenTransaction(
       async (tx) => {
         await insert(tx.manager, clubId, [endpointId], event);
-        await tx.query(`UPDATE webhook_deliveries SET status = 'failed' WHERE event_id = $1`, [first]);
+        await tx.manager.query(`UPDATE webhook_deliveries SET status = 'failed' WHERE event_id = $1`, [first]);
       },
       async () => {
         await source.transaction(async (tx) => {

@@ -44,7 +44,7 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
     let gate: Promise<unknown> | undefined;
     await withOpenTransaction(
       // Somebody holds the delivery, so that its park stops half way: the endpoint was read, nothing is written.
-      (tx: Transaction) => tx.query(`SELECT 1 FROM webhook_deliveries WHERE id = $1 FOR UPDATE`, [delivery.id]),
+      (tx: Transaction) => tx.manager.query(`SELECT 1 FROM webhook_deliveries WHERE id = $1 FOR UPDATE`, [delivery.id]),
       async () => {
         parking = readState(deps.db, delivery.id, Date.now());
         await untilWaitingForLocks(1);
@@ -91,7 +91,7 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
     await withOpenTransaction(
       async (tx: Transaction) => {
         const query = async (statement: string, parameters: unknown[]) => {
-          const rows: unknown = await tx.query(statement, parameters);
+          const rows: unknown = await tx.manager.query(statement, parameters);
           if (pausing === undefined) {
             // Right after its first statement, before it has written anything.
             pausing = pauseEndpoint(deps, clubId, endpoint.id, new Date());

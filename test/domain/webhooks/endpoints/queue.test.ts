@@ -121,7 +121,9 @@ describe('cancellation of an endpoint’s queue', () => {
     let told: ReturnType<typeof fanOut> | undefined;
     await withOpenTransaction(
       async (tx) => {
-        await tx.query(`UPDATE webhook_endpoints SET status = 'disabled' WHERE id = $1`, [subscription.endpoint.id]);
+        await tx.manager.query(`UPDATE webhook_endpoints SET status = 'disabled' WHERE id = $1`, [
+          subscription.endpoint.id,
+        ]);
         await cancelSome(tx, subscription.endpoint.id, new Date());
       },
       async () => {

@@ -74,7 +74,9 @@ describe('races at an endpoint’s gate', () => {
         async (tx) => {
           await readState(databaseOf(tx), delivery.id, now);
           // Set enabled behind everybody's back, so that the gate has nothing but the parked delivery to stay for.
-          await tx.query(`UPDATE webhook_endpoints SET status = 'enabled' WHERE id = $1`, [subscription.endpoint.id]);
+          await tx.manager.query(`UPDATE webhook_endpoints SET status = 'enabled' WHERE id = $1`, [
+            subscription.endpoint.id,
+          ]);
         },
         async () => {
           gate = tendGate(deps, subscription.endpoint.id, now);

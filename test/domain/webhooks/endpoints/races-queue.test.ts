@@ -165,7 +165,7 @@ describe('races over an endpoint’s queue', () => {
         const both: Promise<unknown>[] = [];
         await withOpenTransaction(
           (tx) =>
-            tx.query(`SELECT FROM webhook_deliveries WHERE id = $1 FOR NO KEY UPDATE`, [
+            tx.manager.query(`SELECT FROM webhook_deliveries WHERE id = $1 FOR NO KEY UPDATE`, [
               held === 'pending' ? pending.id : asked.id,
             ]),
           async () => {

@@ -115,7 +115,10 @@ describe('fan-out of a fact', () => {
       const fact = factAbout(subscription, 'student.updated');
       let made: unknown;
       await withOpenTransaction(
-        (tx) => tx.query(`UPDATE webhook_endpoints SET status = 'disabled' WHERE id = $1`, [subscription.endpoint.id]),
+        (tx) =>
+          tx.manager.query(`UPDATE webhook_endpoints SET status = 'disabled' WHERE id = $1`, [
+            subscription.endpoint.id,
+          ]),
         async () => {
           made = fanOut(db, fact, new Date());
           await untilWaitingForLocks(1);
@@ -233,7 +236,8 @@ describe('fan-out of a fact', () => {
       let made: Promise<unknown> | undefined;
       // The removal ends sessions after it has locked and emptied the student: there it is held up.
       await withOpenTransaction(
-        (tx) => tx.query(`SELECT 1 FROM student_sessions WHERE student_id = $1 FOR UPDATE`, [subscription.studentId]),
+        (tx) =>
+          tx.manager.query(`SELECT 1 FROM student_sessions WHERE student_id = $1 FOR UPDATE`, [subscription.studentId]),
         async () => {
           removing = remove(subscription);
           await untilWaitingForLocks(1);
@@ -253,7 +257,8 @@ describe('fan-out of a fact', () => {
       let made: Promise<{ id: string }[]> | undefined;
       // The fan-out locks the endpoints after the student: there it is held up.
       await withOpenTransaction(
-        (tx) => tx.query(`SELECT 1 FROM webhook_endpoints WHERE id = $1 FOR UPDATE`, [subscription.endpoint.id]),
+        (tx) =>
+          tx.manager.query(`SELECT 1 FROM webhook_endpoints WHERE id = $1 FOR UPDATE`, [subscription.endpoint.id]),
         async () => {
           made = fanOut(db, fact, new Date());
           await untilWaitingForLocks(1);

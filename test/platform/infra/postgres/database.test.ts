@@ -15,7 +15,7 @@ async function ended(sqlState: string, times: number): Promise<{ tries: number; 
     .transaction(async (tx) => {
       tries += 1;
       if (tries <= times) {
-        await tx.query(`DO $$ BEGIN RAISE EXCEPTION 'ended' USING ERRCODE = '${sqlState}'; END $$`);
+        await tx.manager.query(`DO $$ BEGIN RAISE EXCEPTION 'ended' USING ERRCODE = '${sqlState}'; END $$`);
       }
       return 'done';
     })
@@ -62,7 +62,7 @@ describe('Database.transaction', () => {
     const club = await buildClub();
     await db
       .transaction(async (tx) => {
-        await tx.query(`UPDATE clubs SET name = 'half' WHERE id = $1`, [club.id]);
+        await tx.manager.query(`UPDATE clubs SET name = 'half' WHERE id = $1`, [club.id]);
         throw new Error('changed our mind');
       })
       .catch(() => undefined);

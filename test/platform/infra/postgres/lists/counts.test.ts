@@ -81,7 +81,7 @@ async function perform(scene: Scene, act: string, digit: number, undone: boolean
   const regret = new Error('undone');
   await db
     .transaction(async (tx) => {
-      await tx.query(acts[act]?.(scene, digit) ?? '');
+      await tx.manager.query(acts[act]?.(scene, digit) ?? '');
       if (undone) throw regret;
     })
     .catch((error: unknown) => {

@@ -1,4 +1,5 @@
 /** Files of a club's library, and the images that students show agents. */
+import * as usage from '../../domain/agents/setup/media-usage.ts';
 import * as completion from '../../domain/media/completion.ts';
 import * as erasure from '../../domain/media/erasure.ts';
 import * as library from '../../domain/media/library.ts';
@@ -14,6 +15,9 @@ export const reserveMedia: Operation<'reserveMedia'> = async ({ params, body, de
 
 export const getMedia: Operation<'getMedia'> = async ({ params, db, deps }) =>
   data(await library.findMedia(db, deps.storage, params.clubId, params.mediaId));
+
+export const listMediaUsage: Operation<'listMediaUsage'> = async ({ params, query, db }) =>
+  page(await usage.listMediaUsage(db, params.clubId, params.mediaId, query));
 
 export const removeMedia: Operation<'removeMedia'> = async ({ params, deps, now }) =>
   noContent(await erasure.removeMedia(deps, params.clubId, params.mediaId, now));

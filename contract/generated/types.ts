@@ -4056,6 +4056,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/clubs/{clubId}/media/{mediaId}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List where a file of the library is used
+         * @description The places that name the file, by name: what would lose it if it were removed.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["listMediaUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clubs/{clubId}/media/{mediaId}/complete": {
         parameters: {
             query?: never;
@@ -9926,6 +9952,25 @@ export interface components {
              * @description What the plan and its add-ons allow, in bytes.
              */
             limit_bytes: number;
+        };
+        /**
+         * @description A place that uses a file of the library. Every field is always present.
+         * @example {
+         *       "kind": "agent",
+         *       "id": "2f1e4fd9-40b5-4a6e-a1f3-0d1f5f6a7b8c",
+         *       "name": "Bosun"
+         *     }
+         */
+        MediaUse: {
+            /** @description What uses it; `agent`: an AI agent that answers from it. A later version may add values: accept those that you do not know. */
+            kind: "agent";
+            /**
+             * Format: uuid
+             * @description Id of the agent.
+             */
+            id: string;
+            /** @description The agent's name as it is now. */
+            name: string;
         };
         /**
          * @description A picture for a question that is going to be uploaded.
@@ -25362,6 +25407,73 @@ export interface operations {
             };
             422: components["responses"]["InvalidRequest"];
             429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listMediaUsage: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a file of this club.
+                 * @example 7c9e6679-7425-40de-944b-e07fc1f90ae7
+                 */
+                mediaId: components["parameters"]["MediaId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of places. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "kind": "agent",
+                     *           "id": "2f1e4fd9-40b5-4a6e-a1f3-0d1f5f6a7b8c",
+                     *           "name": "Bosun"
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description The records of this page. */
+                        data: components["schemas"]["MediaUse"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
             default: components["responses"]["Otherwise"];
         };
     };

@@ -238,6 +238,7 @@ const table: Record<OperationId, Row> = {
   listMedia: { sessions: admin, roles, answer: 200 },
   reserveMedia: { sessions: admin, roles: content, answer: 201 },
   getMedia: { sessions: admin, roles, answer: 'not_found' },
+  listMediaUsage: { sessions: admin, roles, answer: 'not_found' },
   removeMedia: { sessions: admin, roles: content, answer: 'not_found' },
   completeMedia: { sessions: ['student', 'admin'], roles: content, answer: 'not_found' },
   reserveAgentImage: { sessions: student, answer: 201 },

@@ -306,6 +306,42 @@ describe('media', () => {
     });
   });
 
+  describe('GET /v1/clubs/{clubId}/media/{mediaId}/usage', () => {
+    const usage = (id: string, query = '', of = club) =>
+      call('GET', `${libraryPath(of, id, 'usage')}${query}`, { token: of.owner.token });
+
+    it('200: lists the agents that answer from the file by name, in pages', async () => {
+      const { id } = await uploadFile(uploader, notes);
+      expect((await usage(id)).body).to.deep.equal({ data: [], total: 0 });
+      const agents = [await buildAgent(club.id), await buildAgent(club.id), await buildAgent(club.id)];
+      for (const [index, agent] of agents.entries()) {
+        await (
+          await testDatabase()
+        ).query(`UPDATE agents SET name = $2 WHERE id = $1`, [agent.id, `Agent ${3 - index}`]);
+        if (index < 2) await buildMaterial(agent.id, { mediaId: id });
+      }
+      const [first, second] = [agents[1]?.id, agents[0]?.id];
+      expect((await usage(id)).body).to.deep.equal({
+        data: [
+          { kind: 'agent', id: first, name: 'Agent 2' },
+          { kind: 'agent', id: second, name: 'Agent 3' },
+        ],
+        total: 2,
+      });
+      const { data, total } = (await usage(id, '?page=2&page_size=1')).body;
+      expect([data.map((place: { id: string }) => place.id), total]).to.deep.equal([[second], 2]);
+    });
+
+    it('404: an unknown, a removed and a foreign file, and an image of a student', async () => {
+      const gone = await uploadFile(uploader, notes);
+      await remove(gone.id);
+      const foreign = await uploadFile({ club: await buildClub() }, notes);
+      const student = await buildStudent(club.id);
+      const image = await uploadFile({ club, student }, { fileName: 'a.png', mime: 'image/png', bytes: png(2, 2) });
+      await eachCase([newId(), gone.id, foreign.id, image.id], async (id) => expectError(await usage(id), 'not_found'));
+    });
+  });
+
   describe('DELETE /v1/clubs/{clubId}/media/{mediaId}', () => {
     it('204: erases the file from library and bucket, and its name from every table', async () => {
       const fileName = `secret ${newId()}.md`;

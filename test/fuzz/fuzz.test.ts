@@ -21,7 +21,8 @@ describe('contract fuzzing', function () {
     const told = tally.failures.map(({ kind, what, sent }) => `${kind}\n${what}\n${sent ?? ''}`);
     expect(told, linesOf(tally, 1).join('\n')).to.deep.equal([]);
     expect(linesOf(tally, 1).at(-1)).to.match(/^requests 400, operations (\d+) of \1, failures 0$/);
-    expect(neverSucceeded(tally).length, 'operations that never succeeded').to.be.at.most(25);
+    // Two calls of each reach what two calls can reach.
+    expect(neverSucceeded(tally).length, 'operations that never succeeded').to.be.below(tally.byOperation.size / 7);
   });
 
   describe('keeps what was found once', () => {

@@ -119,8 +119,13 @@ async function workFails(world: World): Promise<Broken | undefined> {
   }
 }
 
-/** Operations whose refusals are recorded, as their descriptions say. */
-const leavesRowsWhenRefused: ReadonlySet<OperationId> = new Set<OperationId>(['buyAddOn', 'receiveBillingNotice']);
+/** Operations whose refusals are recorded, as their descriptions say, and reads that keep what they drew (DEC-56). */
+const leavesRowsWhenRefused: ReadonlySet<OperationId> = new Set<OperationId>([
+  'buyAddOn',
+  'receiveBillingNotice',
+  'getCertificatePdf',
+  'getOwnCertificatePdf',
+]);
 
 /** An exchange, and the rules that it breaks. */
 interface Judgement {

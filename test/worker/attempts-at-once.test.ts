@@ -103,7 +103,9 @@ describe('attempts at once', () => {
     const [one, other] = await deliveriesTo(await buildSubscription('https://hung-by-hand.example/'), 2);
     const { clubId, endpoint, id } = other as TestWebhookDelivery;
     await resendDelivery(await testDeps(), clubId, endpoint.id, id, new Date());
-    const steps = [attempt(one as TestWebhookDelivery), attempt({ id })];
+    const ordinary = attempt(one as TestWebhookDelivery); // first: one by hand would take its place
+    await until('the ordinary attempt', { timeoutMs: 10_000 }, async () => posted.length === 1);
+    const steps = [ordinary, attempt({ id })];
     await until('both attempts', { timeoutMs: 10_000 }, async () => posted.length === 2);
     hang.resolve();
     expect(await Promise.all(steps)).to.deep.equal([succeeded, succeeded]);

@@ -74,7 +74,7 @@ export class Database extends Queries {
   }
 
   /**
-   * Runs `work` in one transaction. It tries up to three times, with a short pause between, if Postgres ended the transaction
+   * Runs `work` in one transaction. It tries up to five times, with a short pause between, if Postgres ended the transaction
    * for a passing conflict or the work threw StaleRead. It notifies the relay after the commit if the work asked for
    * it, and never inside: a NOTIFY inside makes commits queue behind one another (ENG-14).
    */
@@ -97,7 +97,7 @@ export class Database extends Queries {
 
 /** Postgres found two transactions in each other's way and ended ours. Nothing was written: it is safe to retry. */
 const passingConflicts = new Set(['40001', '40P01']);
-const maxTries = 3;
+const maxTries = 5;
 
 /** A row that was read without a lock has changed by the time it is locked. Nothing was written: it is safe to retry. */
 export class StaleRead extends Error {

@@ -285,7 +285,7 @@ describe('admission', function () {
       await passes(1, call('POST', paths[0] ?? ''));
     });
 
-    it('an IPv6 client by its /48 too, with ten times the limit; refusals of a /64 are not the /48’s (DEC-30)', async () => {
+    it('an IPv6 client by its /48 too, with ten times the limit; a /64’s refusals are not its (DEC-30)', async () => {
       const site = `2001:db8:${randomInt(0x10000).toString(16)}`;
       const from = (network: number) => signIn(`${site}:${network.toString(16)}::1`);
       await passes(10, from(1));

@@ -24,10 +24,10 @@ async function ended(sqlState: string, times: number): Promise<{ tries: number; 
 }
 
 describe('Database.transaction', () => {
-  it('repeats a transaction that a serialization failure or deadlock ended, three tries in all', async () => {
+  it('repeats a transaction that a serialization failure or deadlock ended, five tries in all', async () => {
     for (const sqlState of ['40001', '40P01']) {
-      expect(await ended(sqlState, 2), `${sqlState} twice`).to.deep.equal({ tries: 3, outcome: 'done' });
-      expect(await ended(sqlState, 3), `${sqlState} three times`).to.deep.equal({ tries: 3, outcome: sqlState });
+      expect(await ended(sqlState, 4), `${sqlState} four times`).to.deep.equal({ tries: 5, outcome: 'done' });
+      expect(await ended(sqlState, 5), `${sqlState} five times`).to.deep.equal({ tries: 5, outcome: sqlState });
     }
   });
 
@@ -40,7 +40,7 @@ describe('Database.transaction', () => {
     expect(performance.now() - began).to.be.at.least(2 * 4); // timers may be a millisecond early
   });
 
-  it('repeats a transaction that threw StaleRead, three tries in all', async () => {
+  it('repeats a transaction that threw StaleRead, five tries in all', async () => {
     const { db } = await testDeps();
     let tries = 0;
     const outcome: unknown = await db
@@ -50,7 +50,7 @@ describe('Database.transaction', () => {
       })
       .catch((error: unknown) => error);
     expect(outcome).to.be.an.instanceOf(StaleRead);
-    expect(tries).to.equal(3);
+    expect(tries).to.equal(5);
   });
 
   it('does not repeat a transaction that failed for another reason', async () => {

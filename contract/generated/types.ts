@@ -23101,8 +23101,26 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            400: components["responses"]["MalformedRequest"];
-            403: components["responses"]["Forbidden"];
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            /** @description The address names no organization. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
             /** @description The token is not one of ours. */
             404: {
                 headers: {
@@ -23113,7 +23131,16 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            422: components["responses"]["InvalidRequest"];
+            /** @description The token is longer than any of ours. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
             default: components["responses"]["Otherwise"];
         };
     };
@@ -23159,8 +23186,26 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            400: components["responses"]["MalformedRequest"];
-            403: components["responses"]["Forbidden"];
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            /** @description The address names no organization. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
             /** @description The token is not one of ours. */
             404: {
                 headers: {
@@ -23171,8 +23216,31 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            422: components["responses"]["InvalidRequest"];
-            429: components["responses"]["RateLimited"];
+            /** @description The token is longer than any of ours. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            /** @description A limit is reached. */
+            429: {
+                headers: {
+                    /**
+                     * @description Whole seconds to wait.
+                     * @example 42
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
             default: components["responses"]["Otherwise"];
         };
     };
@@ -23218,8 +23286,26 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            400: components["responses"]["MalformedRequest"];
-            403: components["responses"]["Forbidden"];
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            /** @description The address names no organization. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
             /** @description The token is not one of ours. */
             404: {
                 headers: {
@@ -23230,8 +23316,31 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            422: components["responses"]["InvalidRequest"];
-            429: components["responses"]["RateLimited"];
+            /** @description The token is longer than any of ours. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            /** @description A limit is reached. */
+            429: {
+                headers: {
+                    /**
+                     * @description Whole seconds to wait.
+                     * @example 42
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
             default: components["responses"]["Otherwise"];
         };
     };

@@ -68,7 +68,7 @@ async function readyImages(db: Queries, clubId: Id, { blocks = [] }: Partial<Ema
  * @returns SQL with the columns `student` (id) and `left_out`
  */
 export function audienceOf(clubId: Id, audience: Condition, now: Date): Sql {
-  return sql`SELECT student.id AS student, CASE WHEN student.verified_at IS NULL THEN 'unconfirmed' END AS left_out
+  return sql`SELECT student.id AS student, CASE WHEN student.verified_at IS NULL AND student.opened_by = 'sign_up' THEN 'unconfirmed' END AS left_out
     FROM students student
    WHERE student.club_id = ${clubId} AND student.removed_at IS NULL AND ${meets(audience, { student: sql`student.id`, now })}`;
 }

@@ -157,11 +157,13 @@ describe('campaigns', () => {
     it('200: counts whom it would reach, and who is left out under the first reason', async () => {
       const [ada, bob, cleo] = [await buildStudent(club.id), await buildStudent(club.id), await buildStudent(club.id)];
       await buildStudent(club.id, { verified: false });
+      const invited = await buildStudent(club.id, { verified: false });
+      await (await testDatabase()).query(`UPDATE students SET opened_by = 'club' WHERE id = $1`, [invited.id]);
       await send('POST', '/mail/suppressions', { email: bob.email.toUpperCase() });
       expect(ada.id).not.to.equal(cleo.id);
       const { id } = await create();
       expect((await send('GET', `/campaigns/${id}/audience`)).body.data).to.deep.equal({
-        reached: 2,
+        reached: 3,
         left_out: { unconfirmed: 1, suppressed: 1, unsubscribed: 0 },
       });
     });

@@ -125,6 +125,7 @@ const leavesRowsWhenRefused: ReadonlySet<OperationId> = new Set<OperationId>([
   'receiveBillingNotice',
   'getCertificatePdf',
   'getOwnCertificatePdf',
+  'exchangeStudentCode',
 ]);
 
 /** An exchange, and the rules that it breaks. */

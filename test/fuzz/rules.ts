@@ -1,6 +1,7 @@
 /** What must hold of every answer, whatever was asked: one function a rule, and all of them in one list. */
 import type { ContractOperation } from '../../contract/contract.ts';
 import { isObject } from '../../contract/openapi.ts';
+import { errorStatus } from '../../platform/core/error-codes.ts';
 import { operationOf } from '../toolkit/drive/every-operation.ts';
 import type { ClubName, Pool } from './requests/pool.ts';
 import { isRecord, type Json } from './requests/step.ts';
@@ -51,6 +52,7 @@ const rules: Readonly<Record<string, Rule>> = {
   'refuses what the contract does not allow': (of) => {
     const { fault } = of.step;
     if (!isAdmitted(of) || fault === undefined || fault.code === of.code || isLimited(of)) return undefined;
+    if (isPage(of) && of.status === errorStatus[fault.code]) return undefined;
     return `${fault.what}: answered ${of.status} ${of.code ?? ''}, and not ${fault.code}`;
   },
   'reads what the contract allows': (of) => {
@@ -133,6 +135,9 @@ export function codeOf(body: unknown): string | undefined {
   const error = isObject(body) && isObject(body['error']) ? body['error'] : {};
   return typeof error['code'] === 'string' ? error['code'] : undefined;
 }
+
+/** A page for people says nothing by a code. */
+const isPage = ({ answer }: Case) => answer?.headers.get('content-type')?.startsWith('text/html') === true;
 
 const messageOf = ({ answer }: Case): string => answer?.text ?? '';
 

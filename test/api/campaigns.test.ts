@@ -156,9 +156,9 @@ describe('campaigns', () => {
 
     it('200: counts whom it would reach, and who is left out under the first reason', async () => {
       const [ada, bob, cleo] = [await buildStudent(club.id), await buildStudent(club.id), await buildStudent(club.id)];
-      await buildStudent(club.id, { verified: false });
-      const invited = await buildStudent(club.id, { verified: false });
-      await (await testDatabase()).query(`UPDATE students SET opened_by = 'club' WHERE id = $1`, [invited.id]);
+      await buildStudent(club.id, { verified: false }); // whose account the club opened
+      const pending = await buildStudent(club.id, { verified: false });
+      await (await testDatabase()).query(`UPDATE students SET opened_by = 'sign_up' WHERE id = $1`, [pending.id]);
       await send('POST', '/mail/suppressions', { email: bob.email.toUpperCase() });
       expect(ada.id).not.to.equal(cleo.id);
       const { id } = await create();

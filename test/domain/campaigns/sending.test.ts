@@ -87,7 +87,8 @@ describe('a campaign, sent', () => {
 
   it('mails each confirmed student once, in the order in which they were frozen, and ends', async () => {
     const built = await students(5);
-    await buildStudent(club.id, { verified: false });
+    const pending = await buildStudent(club.id, { verified: false });
+    await deps.db.source.query(`UPDATE students SET opened_by = 'sign_up' WHERE id = $1`, [pending.id]);
     await buildStudent((await buildClub()).id);
     await schedule();
     expect(await run()).to.deep.equal({ done: true, outcome: 'sent' });

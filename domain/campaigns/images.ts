@@ -1,5 +1,6 @@
 /** Copies of the images of an e-mail that everybody may fetch: sending it is the choice to publish them (CAMP-10). */
 import { Readable } from 'node:stream';
+import { IsNull } from 'typeorm';
 import { Media } from '../../entities/media/media.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { shrinkImage } from '../../platform/infra/images/shrink.ts';
@@ -18,6 +19,9 @@ export interface ImageDeps {
   publicFilesUrl: string;
 }
 
+/** Nothing else becomes public: no student's picture, and nothing that was removed since it was chosen. */
+const libraryImage = { purpose: 'library', kind: 'image', status: 'ready', removedAt: IsNull() } as const;
+
 /**
  * Publishes copies under names that nobody can guess. Repeating it writes the same copies to the same places.
  * @param cause the campaign that is frozen, or the version that is published
@@ -31,7 +35,7 @@ export async function publishImages(
 ): Promise<string[] | undefined> {
   const urls: string[] = [];
   for (const mediaId of mediaIds) {
-    const media = await deps.db.manager.findOneBy(Media, { id: mediaId, clubId, status: 'ready' });
+    const media = await deps.db.manager.findOneBy(Media, { id: mediaId, clubId, ...libraryImage });
     if (!media?.objectKey) return undefined;
     const original = await deps.storage.read(media.objectKey, 0, Number(media.sizeBytes));
     const small = original && (await shrinkImage(original));

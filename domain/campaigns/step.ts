@@ -72,14 +72,14 @@ export async function stepCampaign(deps: SendingDeps, campaignId: Id, now: numbe
 
 /**
  * Compiles the e-mail and publishes its images, then freezes the recipients in one transaction: whoever comes later does not join.
- * A campaign that is scheduled does not change, so what was compiled before the transaction is what it sends.
+ * One that was taken back, changed and scheduled again meanwhile is left to the next step, which compiles it anew.
  */
-async function begin(deps: SendingDeps, { id, clubId, content }: Campaign, now: Date): Promise<void> {
+async function begin(deps: SendingDeps, { id, clubId, content, updatedAt }: Campaign, now: Date): Promise<void> {
   const { db } = deps;
   const compiled = await compileFor(deps, { id, clubId, content: content as EmailContent });
   await db.transaction(async (tx) => {
     const campaign = await findCampaign(tx, clubId, id, 'FOR NO KEY UPDATE');
-    if (campaign.status !== 'scheduled') return;
+    if (campaign.status !== 'scheduled' || campaign.updatedAt.getTime() !== updatedAt.getTime()) return;
     const reason = await reasonNotToBegin(tx, campaign, now);
     if (reason !== undefined || compiled === undefined)
       return void (await pause(tx, campaign, reason ?? 'problems', now));

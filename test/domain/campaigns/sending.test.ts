@@ -10,6 +10,7 @@ import {
   resumeCampaign,
   retryCampaign,
   scheduleCampaign,
+  unscheduleCampaign,
 } from '../../../domain/campaigns/states.ts';
 import { stepCampaign, type CampaignStep } from '../../../domain/campaigns/step.ts';
 import { removeStudent, updateStudent } from '../../../domain/students/students.ts';
@@ -406,6 +407,43 @@ describe('a campaign, sent', () => {
       const response = await fetch(url);
       expect(response.headers.get('content-type')).to.equal('image/jpeg');
       expect(await sharp(await response.arrayBuffer()).metadata()).to.include({ width: 20, height: 10 });
+    });
+
+    const red = () =>
+      sharp({ create: { width: 20, height: 10, channels: 3, background: 'red' } })
+        .png()
+        .toBuffer();
+
+    it('publishes nothing that was removed since it was scheduled, and pauses', async () => {
+      await students(1);
+      await image(await red());
+      await schedule();
+      await deps.db.manager.update(Media, { clubId: club.id }, { removedAt: start });
+      const published: string[] = [];
+      sending.images.publicStorage = { put: async (key) => void published.push(key) };
+      expect(await run()).to.include({ done: false, status: 'paused' });
+      expect(published).to.deep.equal([]);
+    });
+
+    it('sends what was written last where it is taken back and scheduled again while it begins', async () => {
+      await students(1);
+      await image(await red());
+      await schedule();
+      const { publicStorage } = sending.images;
+      let isChanged = false;
+      sending.images.publicStorage = {
+        put: async (...file) => {
+          await publicStorage.put(...file);
+          if (isChanged) return;
+          isChanged = true;
+          await unscheduleCampaign(deps, club.id, campaignId, later(1));
+          const content = { subject: 'Another', blocks: [{ kind: 'heading' as const, text: 'Ahoy' }] };
+          await updateCampaign(deps, club.id, campaignId, { content }, later(2));
+          await scheduleCampaign(deps, club.id, campaignId, undefined, later(3));
+        },
+      };
+      await run(later(10));
+      expect(given.map(({ subject }) => subject)).to.deep.equal(['Another']);
     });
 
     it('pauses where the image cannot be read any more, and mails nobody', async () => {

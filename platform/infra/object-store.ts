@@ -22,6 +22,9 @@ const partBytes = 5 * 1_024 * 1_024;
 /** No answer of S3 is waited for longer. */
 const answerMs = 20_000;
 
+/** Removing a file is tried so often where others remove it at the same time. */
+const removalRounds = 5;
+
 /** A request that whoever has the address may make in our place, until it expires. */
 export interface SignedRequest {
   url: string;
@@ -117,16 +120,30 @@ export function createObjectStore(storage: ObjectStoreSettings): ObjectStore {
       return getSignedUrl(client, new GetObjectCommand({ Bucket, Key, ...response }), { expiresIn });
     },
     async remove(Key) {
-      const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket, Prefix: Key }));
-      for (const { UploadId } of Uploads) {
-        await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
+      for (let round = 1; ; round++) {
+        try {
+          return await removeOnce(client, Bucket, Key);
+        } catch (error) {
+          if (round === removalRounds || !goneMeanwhile(error)) throw error;
+        }
       }
-      await client.send(new DeleteObjectCommand({ Bucket, Key }));
-      for await (const { VersionId } of versionsOf(client, Bucket, Key))
-        await client.send(new DeleteObjectCommand({ Bucket, Key, VersionId }));
     },
     close: () => client.destroy(),
   };
+}
+
+/** @throws the store's error, also where somebody else removes the same file meanwhile */
+async function removeOnce(client: S3Client, Bucket: string, Key: string): Promise<void> {
+  const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket, Prefix: Key }));
+  for (const { UploadId } of Uploads) await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
+  await client.send(new DeleteObjectCommand({ Bucket, Key }));
+  for await (const { VersionId } of versionsOf(client, Bucket, Key))
+    await client.send(new DeleteObjectCommand({ Bucket, Key, VersionId }));
+}
+
+/** Removing what is gone is a success at Amazon's S3. Others refuse it when somebody removes it between their look and their act. */
+function goneMeanwhile(error: unknown): boolean {
+  return error instanceof Error && /^NoSuch(Key|Upload|Version)$/.test(error.name);
 }
 
 /** Some stores know no versions at all. @throws any other error */

@@ -51,4 +51,19 @@ describe('the removal of a file', function () {
     expect(await versions()).to.deep.equal(['media/ab']);
     expect(await store.size('media/ab')).to.equal(7);
   });
+
+  it('succeeds for each of those who remove the same file at once', async () => {
+    const { storage } = readConfig(); // the stack's bucket keeps no versions
+    const plain = createObjectStore(storage);
+    try {
+      for (let round = 0; round < 30; round++) {
+        const key = `removal/${newId()}`;
+        await plain.put(key, 'text/plain', Readable.from([Buffer.from('one')]));
+        await Promise.all(Array.from({ length: 6 }, () => plain.remove(key)));
+        expect(await plain.size(key)).to.equal(undefined);
+      }
+    } finally {
+      plain.close();
+    }
+  });
 });

@@ -80,6 +80,17 @@ export function watching(database: Database, look: (tx: Transaction) => Promise<
   return new Database(source, database.notifier);
 }
 
+/** @returns the same database, whose transactions wait for a lock no longer than this */
+export function impatient(db: Database, lockTimeoutMs: number): Database {
+  const source = instead(db.source, 'transaction', (call, [work]) =>
+    call(async (manager: EntityManager) => {
+      await manager.query(`SET LOCAL lock_timeout = ${lockTimeoutMs}`);
+      return (work as (inner: EntityManager) => Promise<unknown>)(manager);
+    }),
+  );
+  return new Database(source, db.notifier);
+}
+
 type Call = (...parameters: unknown[]) => unknown;
 
 /** @returns the same object, one method of which is done by `how` */

@@ -4973,9 +4973,10 @@ export interface components {
          *     | `internal_error` | 500 | The service failed. The header `X-Request-Id` names the request for its operators. |
          *     | `not_configured` | 501 | This environment lacks the configuration that the operation needs. |
          *     | `not_implemented` | 501 | The operation stands in the contract and is not built yet. |
-         *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. | A later version may add values: accept those that you do not know.
+         *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
+         *     | `busy` | 503 | Other requests, most likely of the same club, hold what this one needs; nothing was changed. The header `Retry-After` says how many seconds to wait. | A later version may add values: accept those that you do not know.
          */
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "campaign_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "too_many_images" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable" | string;
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "campaign_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "too_many_images" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable" | "busy" | string;
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -11709,9 +11710,14 @@ export interface components {
         } & WithRequired<components["schemas"]["WebhookEnvelope"], "type" | "data">;
     };
     responses: {
-        /** @description Any other failure, in the same envelope. */
+        /** @description Any other failure, in the same envelope; `503 busy` where other requests hold what this one needs. */
         Otherwise: {
             headers: {
+                /**
+                 * @description Whole seconds to wait (with `busy`).
+                 * @example 5
+                 */
+                "Retry-After"?: number;
                 [name: string]: unknown;
             };
             content: {
@@ -12091,9 +12097,14 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidRequest"];
             429: components["responses"]["RateLimited"];
-            /** @description The rate counter is down. */
+            /** @description The rate counter is down; or other requests hold what this one needs. */
             503: {
                 headers: {
+                    /**
+                     * @description Whole seconds to wait (with `busy`).
+                     * @example 5
+                     */
+                    "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12168,9 +12179,14 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidRequest"];
             429: components["responses"]["RateLimited"];
-            /** @description The rate counter is down. */
+            /** @description The rate counter is down; or other requests hold what this one needs. */
             503: {
                 headers: {
+                    /**
+                     * @description Whole seconds to wait (with `busy`).
+                     * @example 5
+                     */
+                    "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12245,9 +12261,14 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidRequest"];
             429: components["responses"]["RateLimited"];
-            /** @description The rate counter is down. */
+            /** @description The rate counter is down; or other requests hold what this one needs. */
             503: {
                 headers: {
+                    /**
+                     * @description Whole seconds to wait (with `busy`).
+                     * @example 5
+                     */
+                    "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12291,9 +12312,14 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidRequest"];
             429: components["responses"]["RateLimited"];
-            /** @description The rate counter is down. */
+            /** @description The rate counter is down; or other requests hold what this one needs. */
             503: {
                 headers: {
+                    /**
+                     * @description Whole seconds to wait (with `busy`).
+                     * @example 5
+                     */
+                    "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12337,9 +12363,14 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidRequest"];
             429: components["responses"]["RateLimited"];
-            /** @description The rate counter is down. */
+            /** @description The rate counter is down; or other requests hold what this one needs. */
             503: {
                 headers: {
+                    /**
+                     * @description Whole seconds to wait (with `busy`).
+                     * @example 5
+                     */
+                    "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12414,9 +12445,14 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidRequest"];
             429: components["responses"]["RateLimited"];
-            /** @description The rate counter is down. */
+            /** @description The rate counter is down; or other requests hold what this one needs. */
             503: {
                 headers: {
+                    /**
+                     * @description Whole seconds to wait (with `busy`).
+                     * @example 5
+                     */
+                    "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12461,9 +12497,14 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidRequest"];
             429: components["responses"]["RateLimited"];
-            /** @description The rate counter is down. */
+            /** @description The rate counter is down; or other requests hold what this one needs. */
             503: {
                 headers: {
+                    /**
+                     * @description Whole seconds to wait (with `busy`).
+                     * @example 5
+                     */
+                    "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12538,9 +12579,14 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidRequest"];
             429: components["responses"]["RateLimited"];
-            /** @description The rate counter is down. */
+            /** @description The rate counter is down; or other requests hold what this one needs. */
             503: {
                 headers: {
+                    /**
+                     * @description Whole seconds to wait (with `busy`).
+                     * @example 5
+                     */
+                    "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12603,9 +12649,14 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidRequest"];
             429: components["responses"]["RateLimited"];
-            /** @description The rate counter is down. */
+            /** @description The rate counter is down; or other requests hold what this one needs. */
             503: {
                 headers: {
+                    /**
+                     * @description Whole seconds to wait (with `busy`).
+                     * @example 5
+                     */
+                    "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content: {

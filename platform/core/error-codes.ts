@@ -62,6 +62,7 @@ export const errorStatus = {
   not_configured: 501,
   not_implemented: 501,
   rate_limit_unavailable: 503,
+  busy: 503,
 } as const;
 
 export type ErrorCode = keyof typeof errorStatus;

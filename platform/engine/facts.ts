@@ -93,7 +93,7 @@ export async function claimFacts(db: DataSource | Queries, room: Room): Promise<
 }
 
 /** Tries of a claim whose every candidate was taken meanwhile: by relays that are quicker, or by a long transaction. */
-const maxTries = 3;
+const maxTries = 6;
 
 export async function claimInTurns<Row>(
   lease: Statement<Claimed<Row>>,

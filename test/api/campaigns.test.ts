@@ -110,7 +110,7 @@ describe('campaigns', () => {
     });
   });
 
-  it('409 campaign_limit_reached: a club has 5,000 campaigns at most, and a deleted draft makes room (CAMP-12)', async () => {
+  it('409 campaign_limit_reached: at most 5,000 campaigns a club; a deleted draft makes room (CAMP-12)', async () => {
     const { id } = await create();
     const source = await testDatabase();
     await source.query(

@@ -14,7 +14,7 @@ import { dispatch, type AnyOperation } from './middleware/dispatch.ts';
 import { errorEnvelope } from './middleware/errors.ts';
 import { chargeRateLimit } from './middleware/rate-limit.ts';
 import { requestLog } from './middleware/request-log.ts';
-import { findCaller, requireCaller, requireClub, requireRole } from './middleware/session.ts';
+import { countAsClub, findCaller, requireCaller, requireClub, requireRole } from './middleware/session.ts';
 import { answerUnmatched, methodsOfOthers } from './middleware/unmatched.ts';
 import { operations } from './operations/index.ts';
 import { operatorRoutes } from './operator-routes.ts';
@@ -33,6 +33,7 @@ export function createApp(deps: ApiDeps): Koa<RequestState> {
     const chain = [
       nameRoute(operation),
       ...pageOf(operation),
+      ...(operation.pathParameters.includes('clubId') ? [countAsClub] : []),
       findCaller(deps, operation),
       ...(operation.method === 'get' ? [] : [chargeRateLimit(deps)]), // reads are not limited
       requireCaller,

@@ -26,7 +26,7 @@ const rules: readonly { readonly codes: readonly ErrorCode[]; readonly holds: (t
     { codes: ['body_too_large', 'unsupported_media_type'], holds: ({ hasBody }) => hasBody },
     { codes: ['invalid_request'], holds: ({ hasBody, hasJudgedParameters }) => hasBody || hasJudgedParameters },
     { codes: ['rate_limited'], holds: ({ method }) => method !== 'get' },
-    { codes: ['internal_error'], holds: () => true },
+    { codes: ['internal_error', 'busy'], holds: () => true },
   ];
 
 /** @returns the codes in the order of their statuses */

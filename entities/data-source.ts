@@ -1,6 +1,7 @@
 /** The connection to Postgres: every entity, every migration, one pool. */
 import type { EventEmitter } from 'node:events';
 import { Socket } from 'node:net';
+import pg from 'pg';
 import { DataSource } from 'typeorm';
 import type { Secret } from '../platform/core/secret.ts';
 import { Cohort } from './access/cohort.ts';
@@ -106,6 +107,8 @@ import { RemovedSources1795356003000 } from './migrations/1795356003000-removed-
 import { FailingSteps1795353600000 } from './migrations/1795353600000-failing-steps.ts';
 import { MediaInspection1795354367000 } from './migrations/1795354367000-media-inspection.ts';
 import { CertificateFiles1795360200000 } from './migrations/1795360200000-certificate-files.ts';
+import { StudentEmailKeys1795362600000 } from './migrations/1795362600000-student-email-keys.ts';
+import { ImportTurns1795362500000 } from './migrations/1795362500000-import-turns.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -133,9 +136,13 @@ export function socketThatNoticesSilence(limitMs = silenceMs): Socket {
   return socket.setTimeout(limitMs, () => socket.destroy(new Error('Postgres has fallen silent')));
 }
 
+/** Shorter than every lease: who waits for a lock is told before somebody else takes the row up (ENG-2). */
+const lockTimeoutMs = 5_000;
+
 const limitsOfTime = {
   stream: () => socketThatNoticesSilence(),
   statement_timeout: 30_000, // no statement of ours is meant to take seconds; one that does must not hold locks for ever
+  lock_timeout: lockTimeoutMs,
   idle_in_transaction_session_timeout: 60_000, // a process that hangs inside a transaction gives its locks back
 };
 
@@ -260,6 +267,8 @@ const migrations = [
   OpeningPlans1795360102000,
   MailDays1795360103000,
   CertificateFiles1795360200000,
+  StudentEmailKeys1795362600000,
+  ImportTurns1795362500000,
 ];
 
 export interface DatabaseSettings {
@@ -270,24 +279,32 @@ export interface DatabaseSettings {
 
 /**
  * @param options.patient without limits of time, for migrations: an index over millions of rows takes minutes, in silence
+ * @param options.reserved connections of the pool that only records take (ENG-18)
+ * @param options.Pool of connections, in place of the driver's own
  * @returns a data source that is not yet connected: call `initialize()`
  */
 export function createDataSource(
   database: DatabaseSettings,
   applicationName: string,
-  { patient = false }: { patient?: boolean } = {},
+  {
+    patient = false,
+    reserved = 0,
+    Pool = pg.Pool,
+  }: { patient?: boolean; reserved?: number; Pool?: typeof pg.Pool } = {},
 ): DataSource {
   return new DataSource({
     type: 'postgres',
     url: database.url.reveal(),
     applicationName,
     poolSize: database.poolSize,
+    driver: Object.create(pg, { Pool: { value: Pool } }) as typeof pg,
     connectTimeoutMS: 5_000, // a database that does not answer in 5 s is down: fail, and let readiness say so
     extra: {
       // Ended by the server before anybody has it in hand, a connection tells nobody, and that would end the process: its
       // next query fails all the same.
       onConnect: (connection: EventEmitter) => void connection.on('error', () => undefined),
       keepAlive: true,
+      reserved,
       ...(!patient && limitsOfTime),
     },
     entities,

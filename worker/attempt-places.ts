@@ -38,6 +38,7 @@ export function createAttemptPlaces(
   const ofEndpoints = createPlaces(ofAnEndpoint, Math.random);
   const ofHosts = createPlaces(ofAHost, Math.random);
   const held = new Map<Id, () => void>();
+  const records = watchRecords();
   const leave = (deliveryId: Id) => {
     held.get(deliveryId)?.();
     held.delete(deliveryId);
@@ -55,6 +56,8 @@ export function createAttemptPlaces(
         const isLocal = admission.holds(deliveryId); // it has a place of its endpoint already
         if (!asked && !isLocal && ofEndpoints.isFull(endpointId)) return ofEndpoints.comeAgainAt(endpointId, now);
         if (!asked && ofHosts.isFull(host)) return ofHosts.comeAgainAt(host, now);
+        const later = asked ? undefined : records.comeAgainAt(held.size, now);
+        if (later !== undefined) return later;
         leave(deliveryId); // an attempt of it that outlived its lease
         ofHosts.enter(host);
         if (!isLocal) ofEndpoints.enter(endpointId);
@@ -64,6 +67,7 @@ export function createAttemptPlaces(
         });
         return undefined;
       },
+      recorded: records.report,
       leave(deliveryId) {
         admission.leave(deliveryId);
         leave(deliveryId);
@@ -74,6 +78,33 @@ export function createAttemptPlaces(
       ofEndpoints.report(endpointId, durationMs);
       ofHosts.report(host, durationMs);
       admission.report(endpointId, { ok: outcome === 'succeeded', tookMs: durationMs });
+    },
+  };
+}
+
+/** Connections that only records of attempts take. */
+export const connectionsForRecords = 4;
+/** What a lease leaves for the record after the longest attempt, with a margin. */
+const timeForRecordMs = 8_000;
+/** Weight of the newest record while records get quicker; a slower one counts at once. */
+const weightOfNewest = 0.2;
+
+/**
+ * Attempts under way must all be recorded before their leases end, also if all end at the same moment: what is posted and not
+ * recorded is posted again. So their number is bounded by how long a record takes (ENG-18): without a bound to speak of at
+ * some milliseconds, 32 attempts at a second.
+ */
+function watchRecords() {
+  let recordMs = 0;
+  return {
+    report(tookMs: number) {
+      recordMs = Math.max(tookMs, recordMs + (tookMs - recordMs) * weightOfNewest);
+    },
+    /** @param underWay attempts @param now Unix milliseconds @returns when to come again; undefined where there is room */
+    comeAgainAt(underWay: number, now: number): number | undefined {
+      const recorded = underWay / connectionsForRecords;
+      if (recorded * recordMs < timeForRecordMs) return undefined;
+      return Math.round(now + Math.min(longestWaitMs, recorded * recordMs * (1 + Math.random())));
     },
   };
 }

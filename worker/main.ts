@@ -28,7 +28,7 @@ import { activitiesOn } from './activities.ts';
 import { errorsAsCodes, faultsAsAnswers } from './activity-errors.ts';
 import { createAnswerDeps } from './agents.ts';
 import { failpointFrom } from './failpoints.ts';
-import { createAttemptPlaces, noLocalAttempts } from './attempt-places.ts';
+import { connectionsForRecords, createAttemptPlaces, noLocalAttempts } from './attempt-places.ts';
 import { campaignMails, mails, notices, registerBacklogGauges, rescued, sources } from './metrics.ts';
 import { startRelay } from './relay.ts';
 import { ensureSchedules, keepSchedules } from './schedules.ts';
@@ -56,7 +56,9 @@ export async function startWorker(
   env: Readonly<Record<string, string | undefined>> = {},
 ): Promise<RunningWorker> {
   const log = createLogger('worker', config.log.level);
-  const source = await openDatabase(config.database, 'club-worker');
+  const source = await openDatabase(config.database, 'club-worker', {
+    reserved: Math.min(connectionsForRecords, Math.floor(config.database.poolSize / 2)),
+  });
   const notifier = createNotifier(source, (error) =>
     log.warn({ error: describeError(error) }, 'the relay was not notified; it polls'),
   );

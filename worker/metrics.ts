@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, Gauge, Histogram, register } from 'prom-client';
 import { countOfDueRows } from '../platform/engine/due-rows.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
+import { createGaugeRead, scrapeMs } from '../platform/infra/postgres/gauge-reads.ts';
 import { sql, type Sql } from '../platform/infra/postgres/sql.ts';
 import { failingSteps } from '../platform/engine/faults.ts';
 import type { SweepWatch } from './sweep-watch.ts';
@@ -84,9 +85,6 @@ export const relayErrors = new Counter({
   labelNames: ['kind'],
 });
 
-/** How long a gauge may take to be read. */
-const collectMs = 1_000;
-
 interface Backlog {
   label: string;
   value: number;
@@ -164,6 +162,7 @@ export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ag
       select: failingSteps(sql`extract(epoch FROM clock_timestamp() - min(failing_since))::float`),
     },
   ];
+  const read = createGaugeRead(db.source);
   for (const { name, help, labelNames = [], select } of gauges) {
     const gauge = new Gauge({
       name,
@@ -172,7 +171,7 @@ export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ag
       async collect() {
         // With Postgres away the others still count: just then they are wanted.
         const statement = typeof select === 'function' ? select() : select;
-        const rows = await Promise.race([db.rows<Backlog>(statement), sleep(collectMs, [])]).catch(() => []);
+        const rows = await Promise.race([read<Backlog>(statement), sleep(scrapeMs, [])]).catch(() => []);
         const [labelName] = labelNames;
         if (labelName !== undefined) for (const { label, value } of rows) gauge.set({ [labelName]: label }, value);
         else gauge.set(rows[0]?.value ?? Number.NaN);

@@ -72,8 +72,10 @@ export const studentImport = stepWorkflow<Activities['studentImport'], 'importRo
     heartbeatTimeout: '10s', // the step beats every 2.5 s: the death of its worker is noticed so soon, not after the minute
   },
   {
-    waitingFor: ({ at, status, rowsDone, rowsTotal }) =>
-      at === undefined ? `${status}: ${rowsDone} of about ${rowsTotal ?? '?'} rows` : 'the end of the upload',
+    waitingFor({ at, status, rowsDone, rowsTotal }) {
+      if (at === undefined) return `${status}: ${rowsDone} of about ${rowsTotal ?? '?'} rows`;
+      return status === 'pending' || status === 'running' ? 'the end of the import before it' : 'the end of the upload';
+    },
   },
 );
 

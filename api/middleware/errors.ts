@@ -1,6 +1,7 @@
 /** The one place where an error becomes an answer: the envelope, and nothing of ours beside code and message. */
 import { DomainError } from '../../platform/core/errors.ts';
 import { describeError } from '../../platform/infra/describe-error.ts';
+import { isConflict } from '../../platform/infra/postgres/database.ts';
 import type { Logger } from 'pino';
 import type { ApiDeps, Context, Middleware } from './context.ts';
 
@@ -22,8 +23,15 @@ function answerWith(context: Context, { status, code, message, headers }: Domain
   if (headers.location !== undefined) context.set('Location', headers.location);
 }
 
+/** When a refused caller may come back: by then those who wait for a lock have it, or were refused (ENG-17). */
+const retryAfterSeconds = 5;
+
 /** Logged by kind and place; the caller learns the request's id, which finds the log line. */
 function unexpected(log: Logger, { state: { requestId, route } }: Context, error: unknown): DomainError {
+  if (isConflict(error)) {
+    log.warn({ request_id: requestId, route, error: describeError(error) }, 'request waited for others in vain');
+    return new DomainError('busy', 'Too many requests are under way. Please try again shortly.', { retryAfterSeconds });
+  }
   log.error({ request_id: requestId, route, error: describeError(error) }, 'request failed');
   return new DomainError('internal_error', `Something went wrong on our side. Request id: ${requestId}`);
 }

@@ -3,6 +3,7 @@ import type { ContractOperation } from '../../contract/contract.ts';
 import { clubExists } from '../../domain/clubs/organizations.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { findAdministratorSession, findStudentSession } from '../../domain/identity/sessions.ts';
+import { forClub } from '../../platform/infra/postgres/shared-pool.ts';
 import type { Caller } from '../operation.ts';
 import type { ApiDeps, Context, Middleware } from './context.ts';
 
@@ -30,6 +31,9 @@ export function findCaller({ deps }: ApiDeps, operation: ContractOperation): Mid
     return next();
   };
 }
+
+/** The connections to Postgres that the request takes count as those of the club that its path names (ENG-17). */
+export const countAsClub: Middleware = async (context, next) => forClub(clubIdOf(context), next);
 
 /** Throws what {@link findCaller} noted. */
 export const requireCaller: Middleware = async (context, next) => {

@@ -39,6 +39,8 @@ export interface SendingDeps {
 
 /** Longer than the SMTP client's limit for a message (60 s), so that a living sender never loses its lease. */
 const leaseSeconds = 90;
+/** Mailbox providers count complaints by the last part of `Feedback-ID`, which has 5 to 15 characters. */
+const longestSenderId = 15;
 /** A mail server that refuses so many in a row is not asked on. */
 const refusalsBeforePause = 20;
 
@@ -185,7 +187,7 @@ function messageTo(
       'List-Id': `<campaigns.${campaign.clubId}.${domain}>`,
       'List-Unsubscribe': `<${leave}>`,
       'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
-      'Feedback-ID': `${campaign.id}:${campaign.clubId}:campaign:club-learning`,
+      'Feedback-ID': `${campaign.id}:${campaign.clubId}:campaign:${domain.slice(-longestSenderId)}`,
       Precedence: 'bulk',
     },
   };

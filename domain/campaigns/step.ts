@@ -5,7 +5,7 @@ import { Club } from '../../entities/clubs/club.ts';
 import { MailSender } from '../../entities/mail/mail-sender.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { nextOpening } from '../../platform/core/local-time.ts';
-import type { Transaction } from '../../platform/infra/postgres/database.ts';
+import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { countListed } from '../../platform/infra/postgres/lists/counts.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../platform/core/errors.ts';
@@ -111,13 +111,18 @@ async function compileFor(
 async function reasonNotToBegin(tx: Transaction, campaign: CampaignRow, now: Date): Promise<PauseReason | undefined> {
   if (campaign.scheduledAt !== null && now.getTime() - campaign.scheduledAt.getTime() > missedStartMs)
     return 'missed_start';
+  if (!(await hasCampaigns(tx, campaign.clubId))) return 'plan';
+  return (await problemsOf(tx, campaign)).length > 0 ? 'problems' : undefined;
+}
+
+async function hasCampaigns(db: Queries, clubId: Id): Promise<boolean> {
   try {
-    await requireFeature(tx, campaign.clubId, 'campaigns');
+    await requireFeature(db, clubId, 'campaigns');
+    return true;
   } catch (error) {
-    if (error instanceof DomainError) return 'plan';
+    if (error instanceof DomainError) return false;
     throw error;
   }
-  return (await problemsOf(tx, campaign)).length > 0 ? 'problems' : undefined;
 }
 
 async function send(deps: SendingDeps, campaign: Campaign, now: Date): Promise<CampaignStep> {
@@ -126,6 +131,7 @@ async function send(deps: SendingDeps, campaign: Campaign, now: Date): Promise<C
   const due = await db.one<{ due: number }>(sql`SELECT count(*)::int AS due FROM (
     SELECT FROM mails WHERE campaign_id = ${campaign.id} AND status = 'pending' AND next_attempt_at <= ${now} LIMIT ${pageSize}) AS page`);
   if (due && due.due > 0) {
+    if (!(await hasCampaigns(db, campaign.clubId))) return pauseFor(deps, campaign, 'plan', now);
     const opens = await windowOpens(deps, campaign, now);
     if (opens > now) return rest(deps, campaign, 'window', opens);
     const { granted, nextInMs } = await takeAllowance(db, campaign.clubId, due.due, now);
@@ -135,6 +141,15 @@ async function send(deps: SendingDeps, campaign: Campaign, now: Date): Promise<C
     return rest(deps, campaign, 'page', now);
   }
   return finishOrWait(deps, campaign, now);
+}
+
+/** Pauses a campaign under way, unless somebody has ended it meanwhile. */
+async function pauseFor(deps: SendingDeps, campaign: Campaign, reason: PauseReason, now: Date): Promise<CampaignStep> {
+  await deps.db.transaction(async (tx) => {
+    const current = await findCampaign(tx, campaign.clubId, campaign.id, 'FOR NO KEY UPDATE');
+    if (current.status === 'sending') await pause(tx, current, reason, now);
+  });
+  return rest(deps, campaign, 'page', now);
 }
 
 async function windowOpens({ db }: SendingDeps, { clubId, windowFrom, windowTo }: Campaign, now: Date): Promise<Date> {

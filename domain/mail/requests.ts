@@ -8,8 +8,8 @@ import { newId, type Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
-import { issueToken } from './one-time-tokens.ts';
-import type { Priority } from '../../entities/facts/values.ts';
+import { issueToken, issueTokens } from './one-time-tokens.ts';
+import { bulk, type Priority } from '../../entities/facts/values.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
 import { mailTemplates } from './templates.ts';
 
@@ -62,6 +62,36 @@ export async function requestMail(tx: Transaction, vault: Vault, request: MailRe
 }
 
 /**
+ * Invites many students of a club, as `requestMail` does one: as bulk, and in a number of statements that does not grow with
+ * theirs, because the caller holds what others of the club wait for.
+ * @param students with their addresses, folded; none twice
+ */
+export async function requestInvitations(
+  tx: Transaction,
+  vault: Vault,
+  clubId: Id,
+  students: readonly { studentId: Id; email: string }[],
+  now: Date,
+): Promise<void> {
+  const template = 'student_invitation';
+  const addressed = students.map((student) => ({ ...student, key: addressKeyOf(vault, student.email) }));
+  const keys = addressed.map(({ key }) => key);
+  const sated = await addressesWithEnough(tx, keys, template, now);
+  const invited = addressed.filter(({ key }) => !sated.has(key.toString('hex')));
+  if (invited.length === 0) return;
+  const studentIds = invited.map(({ studentId }) => studentId);
+  const tokenIds = await issueTokens(tx, vault, mailTemplates[template].purpose, studentIds, now);
+  const ids = invited.map(() => newId());
+  await tx.run(sql`INSERT INTO transactional_mails
+       (id, club_id, template, student_id, token_id, address_key, status, next_attempt_at, created_at, priority)
+     SELECT id, ${clubId}, ${template}, student_id, token_id, address_key, 'pending', ${now}, ${now}, ${bulk}
+       FROM unnest(${ids}::uuid[], ${studentIds}::uuid[], ${tokenIds}::uuid[], ${invited.map(({ key }) => key)}::bytea[])
+         AS asked (id, student_id, token_id, address_key)`);
+  const mails = ids.map((id) => ({ id, clubId, priority: bulk }) as const);
+  await wake(tx, 'transactionalMail', mails, now);
+}
+
+/**
  * For an address that has no account: the statements that a mail would take, and no mail. What the caller waits for
  * must not tell one from the other either.
  */
@@ -107,13 +137,20 @@ export async function forgetAddressesOf(
 }
 
 async function hadEnough(db: Queries, addressKey: Buffer, template: MailTemplate, now: Date): Promise<boolean> {
-  const recent = await db.one<{
-    count: number;
-    newest: Date | null;
-  }>(sql`SELECT count(*)::int AS count, max(created_at) AS newest
-       FROM transactional_mails WHERE address_key = ${addressKey} AND template = ${template} AND created_at > ${new Date(now.getTime() - hourMs)}`);
-  if (!recent?.newest || recent.count < mailsPerHour) return false;
-  return now.getTime() - recent.newest.getTime() < oneMoreEveryMs;
+  return (await addressesWithEnough(db, [addressKey], template, now)).size > 0;
+}
+
+/** @returns those of the addresses that get no more mails of the template for now: their keys, in hexadecimal */
+async function addressesWithEnough(
+  db: Queries,
+  addressKeys: readonly Buffer[],
+  template: MailTemplate,
+  now: Date,
+): Promise<ReadonlySet<string>> {
+  const rows = await db.rows<{ key: Buffer }>(sql`SELECT address_key AS key FROM transactional_mails
+      WHERE address_key = ANY (${addressKeys}) AND template = ${template} AND created_at > ${new Date(now.getTime() - hourMs)}
+      GROUP BY address_key HAVING count(*) >= ${mailsPerHour} AND max(created_at) > ${new Date(now.getTime() - oneMoreEveryMs)}`);
+  return new Set(rows.map(({ key }) => key.toString('hex')));
 }
 
 function recipientColumn(recipient: Recipient): ['student_id' | 'administrator_id' | 'invitation_id', Id] {

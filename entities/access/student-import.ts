@@ -10,6 +10,7 @@ import { oneOf } from '../one-of.ts';
 @Check('student_imports_ended', `(completed_at IS NOT NULL) = (${oneOf('status', endedImportStatuses)})`)
 @Check('student_imports_error', `(error IS NOT NULL) = (status = 'failed')`)
 @Index('student_imports_club', ['clubId', 'createdAt', 'id'])
+@Index('student_imports_turn', ['clubId', 'createdAt', 'id'], { where: `status IN ('pending', 'running')` })
 @Index('student_imports_looks_at', ['looksAt'], { where: 'looks_at IS NOT NULL' })
 export class StudentImport {
   @PrimaryColumn({ type: 'uuid' })

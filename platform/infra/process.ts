@@ -4,6 +4,7 @@ import type { DataSource } from 'typeorm';
 import { createDataSource, type DatabaseSettings } from '../../entities/data-source.ts';
 import { StartProblem } from '../core/start-problem.ts';
 import { describeError } from './describe-error.ts';
+import { SharedPool } from './postgres/shared-pool.ts';
 
 /** @param name of the process, on every line */
 export function createLogger(name: string, level: string): Logger {
@@ -22,10 +23,15 @@ export function createLogger(name: string, level: string): Logger {
 /**
  * Connects to Postgres.
  * @param name of the process, as Postgres lists it
+ * @param options.reserved connections that only records take (ENG-18)
  * @throws StartProblem when it cannot be reached, or its schema is behind the code
  */
-export async function openDatabase(database: DatabaseSettings, name: string): Promise<DataSource> {
-  const source = createDataSource(database, name);
+export async function openDatabase(
+  database: DatabaseSettings,
+  name: string,
+  options: { reserved?: number } = {},
+): Promise<DataSource> {
+  const source = createDataSource(database, name, { ...options, Pool: SharedPool });
   try {
     await source.initialize();
   } catch (error) {

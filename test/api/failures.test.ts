@@ -4,8 +4,10 @@ import { expect } from 'chai';
 import type { ApiDeps } from '../../api/middleware/context.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
-import { buildClub, password } from '../toolkit/builders/clubs.ts';
-import { call, callAt, expectError } from '../toolkit/drive/api.ts';
+import { lockStudentCount } from '../../domain/billing/allowances.ts';
+import { buildClub, password, type TestClub } from '../toolkit/builders/clubs.ts';
+import { call, callAt, expectError, type Answer } from '../toolkit/drive/api.ts';
+import { untilWaitingForLocks, withOpenTransaction } from '../toolkit/drive/races.ts';
 import { serveApp, type ServedApp } from '../toolkit/stack/app.ts';
 import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 
@@ -124,5 +126,56 @@ describe('a transaction that fails midway', () => {
       await source.query(`DROP FUNCTION ${name}`);
     }
     expect(await rowCounts()).to.deep.equal(before);
+  });
+});
+
+describe('503 busy: other requests hold what this one needs (ENG-17)', () => {
+  const create = (club: TestClub) =>
+    call('POST', `/v1/clubs/${club.id}/students`, {
+      token: club.owner.token,
+      body: { name: 'Ada', email: `${newId()}@example.com` },
+    });
+
+  it('answers another club while 25 requests of one club wait for its count of students', async () => {
+    const [club, other] = [await buildClub(), await buildClub()];
+    let creations: Promise<Answer>[] = [];
+    await withOpenTransaction(
+      (tx) => lockStudentCount(tx, club.id),
+      async () => {
+        creations = Array.from({ length: 25 }, () => create(club));
+        await untilWaitingForLocks(10);
+        const answer = await call('GET', `/v1/clubs/${other.id}/students`, { token: other.owner.token });
+        expect(answer.status).to.equal(200);
+      },
+    );
+    const statuses = (await Promise.all(creations)).map(({ status }) => status);
+    expect(statuses).to.deep.equal(Array.from({ length: 25 }, () => 201));
+  });
+
+  it('answers a request that had to wait too long for a lock, with Retry-After and without a trace', async () => {
+    const source = await testDatabase();
+    const club = await buildClub();
+    const name = `lock_mails_${newId().replaceAll('-', '')}`;
+    await source.query(`CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF NEW.club_id = '${club.id}' THEN RAISE EXCEPTION 'no lock' USING ERRCODE = '55P03'; END IF; RETURN NEW; END $$`);
+    await source.query(
+      `CREATE TRIGGER ${name} BEFORE INSERT ON transactional_mails FOR EACH ROW EXECUTE FUNCTION ${name}()`,
+    );
+    const before = await rowCounts();
+    let answer: Answer;
+    try {
+      answer = await create(club);
+    } finally {
+      await source.query(`DROP TRIGGER ${name} ON transactional_mails`);
+      await source.query(`DROP FUNCTION ${name}`);
+    }
+    expectError(answer, 'busy');
+    expect(answer.headers.get('retry-after')).to.equal('5');
+    expect(await rowCounts()).to.deep.equal(before);
+  });
+
+  it('ends the wait for a lock after 5 s, before the shortest lease is over (10 s)', async () => {
+    const [row] = await (await testDatabase()).query<{ lock_timeout: string }[]>('SHOW lock_timeout');
+    expect(row?.lock_timeout).to.equal('5s');
   });
 });

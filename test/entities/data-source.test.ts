@@ -1,7 +1,13 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import { expect } from 'chai';
+import type { DataSource } from 'typeorm';
 import { Secret } from '../../platform/core/secret.ts';
+import { readConfig } from '../../config.ts';
+import { createNotifier } from '../../platform/infra/postgres/notifications.ts';
+import { newId } from '../../platform/core/ids.ts';
+import { forClub, forRecord, SharedPool } from '../../platform/infra/postgres/shared-pool.ts';
+import { testStack } from '../toolkit/stack/stack.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 
 /** What a server says, in Postgres' words, that is killed in the moment in which it has let somebody in. */
@@ -30,6 +36,45 @@ describe('a connection to Postgres', () => {
       );
     expect(outcome).to.equal('refused');
     server.close();
+  });
+
+  describe('of a pool that is shared out', () => {
+    let source: DataSource;
+    beforeEach('two connections, one of them for records', async () => {
+      const { url } = readConfig((await testStack()).environment).database;
+      const options = { reserved: 1, Pool: SharedPool };
+      source = await createDataSource({ url, poolSize: 2 }, 'club-test', options).initialize();
+    });
+    afterEach(() => source.destroy());
+
+    it('is taken by records alone where it is reserved for them (ENG-18)', async () => {
+      const work = source.createQueryRunner();
+      await work.connect();
+      let isServed = false;
+      const more = source.query('SELECT 1').then(() => (isServed = true));
+      expect(await forRecord(() => source.query('SELECT 2 AS two'))).to.deep.equal([{ two: 2 }]);
+      expect(isServed).to.equal(false);
+      await work.release();
+      expect(await more).to.equal(true);
+    });
+
+    it('carries the NOTIFY of a request whose club has none left (ENG-17)', async () => {
+      const club = newId();
+      const work = source.createQueryRunner();
+      await forClub(club, () => work.connect());
+      const failures: unknown[] = [];
+      const notifying = Promise.withResolvers<unknown>();
+      const query = (text: string) => {
+        const sent = source.query(text);
+        notifying.resolve(sent);
+        return sent;
+      };
+      const notifier = createNotifier({ query } as DataSource, (error) => failures.push(error));
+      forClub(club, () => notifier.notify());
+      await notifying.promise;
+      expect(failures).to.deep.equal([]);
+      await work.release();
+    });
   });
 });
 

@@ -33,7 +33,7 @@ interface ClubsOfCase {
 type Rule = (of: Case) => string | undefined;
 
 /** Statuses from 500 on that the contract gives to a request that nothing is wrong with on the service's side. */
-const declaredBeyond500: readonly string[] = ['not_implemented', 'not_configured', 'rate_limit_unavailable'];
+const declaredBeyond500: readonly string[] = ['not_implemented', 'not_configured', 'rate_limit_unavailable', 'busy'];
 
 const rules: Readonly<Record<string, Rule>> = {
   'answers with no fault of the service': ({ status, code, errors, operation }) => {

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { newId } from '../../platform/core/ids.ts';
 import { attemptDelivery, type DeliveryDeps } from '../../domain/webhooks/deliveries/attempts.ts';
 import { resendDelivery } from '../../domain/webhooks/deliveries/manual.ts';
 import { createAttemptPlaces, createPlaces, placesOfAHost, placesOfAnEndpoint } from '../../worker/attempt-places.ts';
@@ -95,6 +96,27 @@ describe('attempts at once', () => {
     hang.resolve();
     await Promise.all(steps);
     expect(posted.filter((host) => host === 'hung-host.example')).to.have.length(2);
+  });
+
+  it('are so few, while records are slow, that all can be recorded before their leases end (ENG-18)', () => {
+    const { places } = createAttemptPlaces();
+    const now = Date.now();
+    const take = (asked = false) =>
+      places.take({ deliveryId: newId(), endpointId: newId(), host: newId(), asked }, now);
+    const takeAll = () => Array.from({ length: 600 }, () => take()).filter((later) => later === undefined).length;
+    places.recorded(3);
+    const quickly = Array.from({ length: 20 }, newId);
+    for (const deliveryId of quickly)
+      expect(places.take({ deliveryId, endpointId: newId(), host: newId(), asked: false }, now)).to.equal(undefined);
+    places.recorded(second);
+    expect(takeAll(), 'besides twenty, at a second each over four connections').to.equal(12);
+    const later = take();
+    expect((later ?? 0) - now).to.be.within(8 * second, 16 * second);
+    expect(take(true), 'asked for by hand').to.equal(undefined);
+    for (const deliveryId of quickly) places.leave(deliveryId);
+    expect(takeAll()).to.equal(19);
+    for (let records = 0; records < 40; records++) places.recorded(3);
+    expect(takeAll(), 'Postgres is quick again').to.equal(600);
   });
 
   it('that were asked for by hand are made beyond both bounds', async () => {

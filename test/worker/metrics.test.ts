@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { register, type Metric } from 'prom-client';
 import { disableEndpoint, enableEndpoint, pauseEndpoint } from '../../domain/webhooks/endpoints/endpoint-states.ts';
 import { accepted, refused, stepOf } from '../toolkit/drive/attempts.ts';
+import { withTimersStopped } from '../toolkit/fakes/timers.ts';
 import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
 // Last: mocha tries `require` first, which ends at a top-level await of the stack's; the metrics must not have been made by then.
@@ -134,5 +135,74 @@ describe('the gauges of the webhook engine', () => {
     expect(await since()).to.deep.equal({ throttled: 0, pending: 3, parked: 1 });
     await disableEndpoint(...(await endpointOf(paused)));
     expect(await since()).to.deep.equal({ throttled: 0, pending: 0, parked: 0 });
+  });
+});
+
+describe('the gauges while Postgres is slow (ENG-18)', () => {
+  /** @param query what stands for each query of a gauge @returns what /metrics says */
+  async function scrape(query: (real: Query, text: string) => Promise<unknown>): Promise<string> {
+    const known = register.getMetricsAsArray().flatMap(({ name }) => register.getSingleMetric(name) ?? []);
+    register.clear();
+    const { db } = await testDeps();
+    const { master } = db.source.driver as unknown as { master: { query: Query } };
+    const slow = { master: { query: (text: string) => query((same) => master.query(same), text) } };
+    const source = new Proxy(db.source, {
+      get: (target, key) => (key === 'driver' ? slow : bound(target, key)),
+    });
+    registerBacklogGauges(
+      new Proxy(db, {
+        get: (target, key) => (key === 'source' ? source : bound(target, key)),
+      }),
+      { ageSeconds: () => 61 },
+    );
+    try {
+      return await register.metrics();
+    } finally {
+      register.clear();
+      for (const metric of known) register.registerMetric(metric);
+    }
+  }
+  type Query = (text: string) => Promise<unknown>;
+  const bound = (target: object, key: string | symbol): unknown => {
+    const value: unknown = Reflect.get(target, key, target);
+    return typeof value === 'function' ? value.bind(target) : value;
+  };
+
+  it('are read one after the other, each for a second at most', async () => {
+    let [underWay, most] = [0, 0];
+    const texts: string[] = [];
+    const said = await scrape(async (real, text) => {
+      texts.push(text);
+      most = Math.max(most, ++underWay);
+      const rows = await real(text);
+      underWay -= 1;
+      return rows;
+    });
+    expect(most).to.equal(1);
+    expect(texts.length).to.be.at.least(10);
+    expect(texts.filter((text) => !text.startsWith('SET LOCAL statement_timeout = 1000; SELECT'))).to.deep.equal([]);
+    expect(said)
+      .to.match(/^facts_waiting \d+$/m)
+      .and.to.match(/^workflow_rows_due\{workflow="webhookDelivery"\} \d+$/m)
+      .and.to.match(/^workflow_rows_failing_age_seconds\{workflow="studentImport"\} 0$/m)
+      .and.to.match(/^sweeper_round_age_seconds 61$/m)
+      .and.not.to.match(/ nan$/im);
+    const source = await testDatabase();
+    const { master } = source.driver as unknown as { master: { query: Query } };
+    const error: unknown = await master.query(`SET LOCAL statement_timeout = 20; SELECT pg_sleep(5)`).catch((e) => e);
+    expect(error).to.have.property('code', '57014');
+    expect(await source.query('SHOW statement_timeout')).to.deep.equal([{ statement_timeout: '30s' }]);
+  });
+
+  it('are left out after 5 s, and the others told', async () => {
+    await withTimersStopped(async (advance) => {
+      const scraping = scrape(() => new Promise(() => {}));
+      await new Promise((resolve) => setImmediate(resolve));
+      await advance(5_000);
+      const said = await scraping;
+      expect(said)
+        .to.match(/^facts_waiting Nan$/m)
+        .and.to.match(/^sweeper_round_age_seconds 61$/m);
+    });
   });
 });

@@ -1,4 +1,5 @@
 /** What a batch of rows does: students, facts, access, invitations, the report and the cursor, all or nothing. */
+import { bulk } from '../../../entities/facts/values.ts';
 import { lockPlaces, requireStudents } from '../../billing/allowances.ts';
 import { StaleRead, type Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
@@ -7,13 +8,12 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
 import { recordFacts } from '../../../platform/engine/facts.ts';
 import { findOrOpenAccounts, type FoundAccount } from '../../identity/many-accounts.ts';
-import { requestMail } from '../../mail/requests.ts';
+import { requestInvitations } from '../../mail/requests.ts';
 import { readRemovedAddresses } from './removals.ts';
 import type { FileRow, Person, ReadRows } from './rows.ts';
-import { bulk } from '../../../entities/facts/values.ts';
 import type { ImportColumn, ImportError, RowCode, RowOutcome } from '../../../entities/access/values.ts';
 import { hasImportEnded, importRules } from './imports.policy.ts';
-import { endImport, lockImport, type StoredImport } from './imports.ts';
+import { endImport, lockImport, wakeNextImport, type StoredImport } from './imports.ts';
 import { grantToMany } from '../enrollments/many-grants.ts';
 
 /** Rows that follow the cursor, and where the cursor is after them. */
@@ -56,6 +56,7 @@ export async function recordBatch(
   const wanted = [...people.values()].map(({ person }) => person).filter(({ email }) => !isRemoved(email));
   const accounts = await findOrOpenAccounts(
     tx,
+    vault,
     held.clubId,
     wanted,
     (places) => placesFor(tx, held.clubId, places, now),
@@ -70,6 +71,7 @@ export async function recordBatch(
   await insertReport(tx, held.id, report);
   await advance(tx, held, batch, report, now);
   if (batch.failsWith !== undefined) await endImport(tx, held, { status: 'failed', error: batch.failsWith }, now);
+  else if (batch.cursor === held.fileBytes) await wakeNextImport(tx, held, now);
 }
 
 /** Takes as many of these places for students as the club's plan has. @returns how many */
@@ -153,18 +155,11 @@ async function tellAndGrant(
   await grantToMany(tx, { clubId, studentIds, deliveryIds, source: 'import' }, now);
   if (!invite) return;
   const emails = new Map([...people.values()].map(({ row, person }) => [row, person.email]));
-  for (const { row, isNew, studentId } of report) {
+  const invited = report.flatMap(({ row, isNew, studentId }) => {
     const email = emails.get(row);
-    if (isNew !== true || studentId === undefined || email === undefined) continue;
-    const invitation = {
-      template: 'student_invitation',
-      clubId,
-      recipient: { studentId },
-      email,
-      priority: bulk,
-    } as const;
-    await requestMail(tx, vault, invitation, now);
-  }
+    return isNew === true && studentId !== undefined && email !== undefined ? [{ studentId, email }] : [];
+  });
+  await requestInvitations(tx, vault, clubId, invited, now);
 }
 
 async function insertReport(tx: Transaction, importId: Id, report: readonly ReportRow[]): Promise<void> {

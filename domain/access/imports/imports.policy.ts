@@ -25,6 +25,8 @@ export const importRules = {
   uploadMs: 15 * 60_000,
   /** No step of a living workflow is this far from the next. */
   silenceMs: 10 * 60_000,
+  /** How often an import looks whether it is its turn, besides when it is woken. */
+  turnMs: 30_000,
   /** Of the columns that are passed over, so many are named, each by so many characters. */
   ignoredColumns: 50,
   ignoredColumnCharacters: 80,

@@ -154,6 +154,24 @@ export async function endImport(
     { status: end.status, error: 'error' in end ? end.error : null, completedAt: now, looksAt: now },
   );
   await wake(tx, 'studentImport', [{ id, clubId }], now);
+  await wakeNextImport(tx, { id, clubId }, now);
+}
+
+/** One import of a club runs at a time, in the order in which they were asked for: the running one holds what sign-ups wait for. */
+const inTurn = sql`status IN ('pending', 'running')`;
+
+/** @returns whether no import of the club that was asked for earlier still has rows to do */
+export async function isItsTurn(db: Queries, { id, clubId, createdAt }: StoredImport): Promise<boolean> {
+  const earlier = await db.one(sql`SELECT FROM student_imports
+      WHERE club_id = ${clubId} AND ${inTurn} AND (created_at, id) < (${createdAt}, ${id}) LIMIT 1`);
+  return earlier === undefined;
+}
+
+/** In the transaction that ends an import: the club's next one need not find out by itself. */
+export async function wakeNextImport(tx: Transaction, ended: { id: Id; clubId: Id }, now: Date): Promise<void> {
+  const next = await tx.one<{ id: Id; clubId: Id }>(sql`SELECT id, club_id AS "clubId" FROM student_imports
+      WHERE club_id = ${ended.clubId} AND ${inTurn} AND id <> ${ended.id} ORDER BY created_at, id LIMIT 1`);
+  if (next) await wake(tx, 'studentImport', [next], now);
 }
 
 function presentImport(stored: StoredImport): RecordOf<'StudentImport'> {

@@ -10,7 +10,7 @@ import { forgetAddresses } from './removals.ts';
 import { isQuoted, readRows, type Piece } from './rows.ts';
 import type { ImportError, ImportStatus } from '../../../entities/access/values.ts';
 import { hasImportEnded, importRules, rowsABatch } from './imports.policy.ts';
-import { endImport, fileKeyOf, lockImport, loadImport, type StoredImport } from './imports.ts';
+import { endImport, fileKeyOf, isItsTurn, lockImport, loadImport, type StoredImport } from './imports.ts';
 
 export interface ImportDeps extends VaultDeps {
   storage: ObjectStore;
@@ -32,6 +32,7 @@ export async function stepImport(deps: ImportDeps, importId: Id, now: number): P
   if (!stored) return { done: true, outcome: 'canceled' }; // its club is gone
   if (hasImportEnded(stored.status)) return cleanUp(deps, stored, now);
   if (stored.status === 'uploading') return awaitFile(deps, stored, now);
+  if (!(await isItsTurn(deps.db, stored))) return awaitTurn(deps, stored, now);
   const error = await importBatch(deps, stored, new Date(now));
   if (error !== undefined) await fail(deps, stored, error, now);
   return readState(deps, importId);
@@ -43,6 +44,13 @@ async function awaitFile(deps: ImportDeps, stored: StoredImport, now: number): P
   if (now < uploadEnds(stored)) return goingOn(stored, uploadEnds(stored));
   await fail(deps, stored, 'upload_interrupted', now);
   return readState(deps, stored.id);
+}
+
+/** The end of the import before it wakes this one; it looks by itself all the same, for one that was accepted at that moment. */
+async function awaitTurn({ db }: ImportDeps, stored: StoredImport, now: number): Promise<ImportStep> {
+  const at = now + importRules.turnMs;
+  await db.manager.update(StudentImport, { id: stored.id }, { looksAt: new Date(at) });
+  return goingOn(stored, at);
 }
 
 /** Removes the file. One that may still be on its way is removed again when it cannot be any more. */

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { AttemptOutcome, AttemptTrigger } from '../../../entities/webhooks/values.ts';
+import { forRecord } from '../../../platform/infra/postgres/shared-pool.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { readState, type DeliveryStep } from './parking.ts';
 import type { AttemptAnswer } from './post.ts';
@@ -30,6 +31,8 @@ export interface AttemptPlaces {
    * @returns undefined; or, where a place is missing, when to come again, in Unix milliseconds
    */
   take(attempt: { deliveryId: Id; endpointId: Id; host: string; asked: boolean }, now: number): number | undefined;
+  /** How long it took to record an attempt, in milliseconds: while that is long, fewer are made at once (ENG-18). */
+  recorded(tookMs: number): void;
   /** The step of the delivery has ended, whether or not it took places. */
   leave(deliveryId: Id): void;
 }
@@ -93,7 +96,10 @@ async function makeAttempt(deps: DeliveryDeps, id: Id, claim: Claim, now: number
     const succeeded = await recordSuccess(db, id, claim, answer, recordedAt);
     return succeeded ? { done: true, outcome: 'succeeded' } : undefined;
   };
-  const step = await untilRecorded(record, () => elapsed() < leaseSeconds * 1_000 - recordMarginMs);
+  const answeredMs = elapsed();
+  const leaseLasts = () => elapsed() < leaseSeconds * 1_000 - recordMarginMs;
+  const step = await untilRecorded(() => forRecord(record), leaseLasts);
+  deps.places.recorded(elapsed() - answeredMs);
   return step ?? stepAfter(deps, id, claim, now + elapsed());
 }
 

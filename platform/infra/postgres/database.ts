@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DataSource, EntityManager } from 'typeorm';
 import { sqlStateOf } from './errors.ts';
+import { PoolShareTaken } from './shared-pool.ts';
 import type { Sql } from './sql.ts';
 
 /** Runs statements: on any connection of the pool, or in a transaction on its own. Reads ask for no more than this. */
@@ -121,9 +122,9 @@ function isPassing(error: unknown): boolean {
   return error instanceof StaleRead || passingConflicts.has(sqlStateOf(error) ?? '');
 }
 
-/** @returns whether another transaction stood in the way, so that nothing is wrong with this one */
+/** @returns whether others stood in the way of a transaction, so that nothing is wrong with it, and nothing was written */
 export function isConflict(error: unknown): boolean {
-  return isPassing(error) || sqlStateOf(error) === lockTimeout;
+  return isPassing(error) || error instanceof PoolShareTaken || sqlStateOf(error) === lockTimeout;
 }
 
 /** A lock was not had in time. */

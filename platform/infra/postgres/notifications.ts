@@ -6,6 +6,7 @@ import pg from 'pg';
 import type { DataSource } from 'typeorm';
 import { socketThatNoticesSilence } from '../../../entities/data-source.ts';
 import type { Notifier } from './database.ts';
+import { forAllClubs } from './shared-pool.ts';
 
 /** The channel that relays listen on. */
 export const relayChannel = 'relay';
@@ -35,7 +36,7 @@ export function createNotifier(source: DataSource, onError: (error: unknown) => 
   return {
     notify() {
       if (sending) again = true;
-      else void send();
+      else void forAllClubs(send);
     },
   };
 }

@@ -39,13 +39,15 @@ export async function step(importId: Id, deps?: ImportDeps): Promise<ImportStep>
   return stepImport(deps ?? (await importDeps()), importId, clock.now().getTime());
 }
 
-/** Steps until there is nothing left to do, or to wait for. */
+/** Steps until there is nothing left to do, or to wait for but the turn of another import. */
 export async function runImport(importId: Id, deps?: ImportDeps): Promise<ImportStep> {
   for (;;) {
     const next = await step(importId, deps);
-    if (next.done || next.at !== undefined) return next;
+    if (next.done || (next.at !== undefined && !waitsForTurn(next.status))) return next;
   }
 }
+
+const waitsForTurn = (status: string) => status === 'pending' || status === 'running';
 
 /** Uploads a file and works through it. @returns the import's record at its end */
 export async function importFile(club: TestClub, file: string | Uint8Array, query = ''): Promise<ImportRecord> {

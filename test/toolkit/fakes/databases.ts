@@ -80,6 +80,32 @@ export function watching(database: Database, look: (tx: Transaction) => Promise<
   return new Database(source, database.notifier);
 }
 
+/** @returns the same database, whose transactions wait for a lock no longer than this */
+export function impatient(db: Database, lockTimeoutMs: number): Database {
+  const source = instead(db.source, 'transaction', (call, [work]) =>
+    call(async (manager: EntityManager) => {
+      await manager.query(`SET LOCAL lock_timeout = ${lockTimeoutMs}`);
+      return (work as (inner: EntityManager) => Promise<unknown>)(manager);
+    }),
+  );
+  return new Database(source, db.notifier);
+}
+
+/** @returns the same database, which counts the statements of its transactions */
+export function countingStatements(db: Database): Database & { statements: () => number } {
+  let count = 0;
+  const source = instead(db.source, 'transaction', (call, [work]) =>
+    call((manager: EntityManager) => {
+      const counted = instead(manager, 'query', (query, parameters) => {
+        count++;
+        return query(...parameters);
+      });
+      return (work as (inner: EntityManager) => Promise<unknown>)(counted);
+    }),
+  );
+  return Object.assign(new Database(source, db.notifier), { statements: () => count });
+}
+
 type Call = (...parameters: unknown[]) => unknown;
 
 /** @returns the same object, one method of which is done by `how` */

@@ -20,6 +20,7 @@ import {
   upload,
 } from '../../../toolkit/drive/imports.ts';
 import { columnsHolding, factsOf, depsOn, testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
+import { countingStatements } from '../../../toolkit/fakes/databases.ts';
 import { expect } from 'chai';
 import fc from 'fast-check';
 
@@ -133,6 +134,60 @@ describe('student imports', () => {
       const { students, facts, distinctFacts } = await outcome();
       expect([students.length, facts, distinctFacts]).to.deep.equal([900, 1_800, 1_800]);
       expect(students.filter(({ deliveries }) => deliveries.join() !== deliveryId)).to.deep.equal([]);
+    });
+
+    it('lets the imports of a club take turns, and wakes the next one when one has ended', async () => {
+      const source = await testDatabase();
+      const [first, second, third] = [
+        await begin(header + people(600)),
+        await begin(header + people(1, 700)),
+        await begin(header + people(1, 800)),
+      ];
+      const woken = async () =>
+        (await source.query<{ id: string }[]>(`DELETE FROM wakes RETURNING subject_id AS id`)).flat();
+      const isWoken = async (id: string) => JSON.stringify(await woken()).includes(id);
+      await woken();
+      await step(first);
+      const asked = clock.now().getTime();
+      const { at, ...waits } = { at: undefined, ...(await step(second)) };
+      expect(waits).to.deep.equal({ done: false, status: 'pending', rowsDone: 0, rowsTotal: 1 });
+      expect(at).to.be.within(asked + importRules.turnMs, clock.now().getTime() + importRules.turnMs);
+      expect(await readImport(club, second)).to.include({ status: 'pending', rows_done: 0 });
+      const rescuer = (await testDeps()).db;
+      await rescueOverdue(rescuer, new Date(clock.now().getTime() + importRules.turnMs));
+      expect(await isWoken(second), 'it is not late while it waits').to.equal(false);
+      await step(first);
+      expect(await readImport(club, first)).to.include({ status: 'completed', created: 600 });
+      expect(await isWoken(second)).to.equal(true);
+      await call('POST', `/v1/clubs/${club.id}/student-imports/${second}/cancel`, { token: club.owner.token });
+      expect(await readImport(club, second)).to.include({ status: 'canceled' });
+      expect(await isWoken(third), 'canceled ones too').to.equal(true);
+      await runImport(third);
+      expect(await readImport(club, third)).to.include({ status: 'completed', created: 1 });
+    });
+
+    it('invites 400 students in as many statements as one', async () => {
+      const invite = async (file: string) => {
+        const importId = await begin(header + file, 'invite=true');
+        const { db } = await testDeps();
+        const counting = countingStatements(db);
+        await step(importId, await importDeps(() => ({ db: counting })));
+        return counting.statements();
+      };
+      const ofOne = await invite(people(1, 1_000));
+      expect(ofOne).to.be.within(5, 30);
+      expect(await invite(people(400))).to.equal(ofOne);
+      const [row] = await (
+        await testDatabase()
+      ).query<object[]>(
+        `SELECT count(*)::int AS mails, count(DISTINCT token_id)::int AS tokens, count(DISTINCT mail.student_id)::int AS students,
+                min(mail.priority) AS priority, count(wakes)::int AS wakes
+           FROM transactional_mails mail JOIN one_time_tokens token ON token.id = mail.token_id AND token.student_id = mail.student_id
+           LEFT JOIN wakes ON wakes.subject_id = mail.id
+          WHERE mail.club_id = $1 AND template = 'student_invitation' AND status = 'pending'`,
+        [club.id],
+      );
+      expect(row).to.deep.equal({ mails: 401, tokens: 401, students: 401, priority: 2, wakes: 401 });
     });
 
     it('opens one account an address when sign-ups and an import meet', async () => {

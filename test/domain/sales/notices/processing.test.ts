@@ -9,6 +9,11 @@ import { factTypes } from '../../../toolkit/assert/facts.ts';
 import { noticeRow, salesStateOf } from '../../../toolkit/assert/sales.ts';
 import { buildStudents, buildPlan } from '../../../toolkit/builders/billing.ts';
 import { buildSalesConnection, buildProduct, buildShop, purchaseNotice } from '../../../toolkit/builders/sales.ts';
+import { SalesNotice } from '../../../../entities/sales/sales-notice.ts';
+import { lockStudentCount } from '../../../../domain/billing/allowances.ts';
+import { isConflict } from '../../../../platform/infra/postgres/database.ts';
+import { withOpenTransaction } from '../../../toolkit/drive/races.ts';
+import { impatient } from '../../../toolkit/fakes/databases.ts';
 import { rowCounts, testDeps } from '../../../toolkit/stack/database.ts';
 import { alter } from '../../../toolkit/drive/alter.ts';
 import { noticeDeps, stepNotice, takeNotice } from '../../../toolkit/drive/sales.ts';
@@ -187,6 +192,28 @@ describe('concurrent notices', () => {
     ];
     await Promise.all(ids.map((id) => stepNotice(id)));
     expect((await factTypes(shop.club.id)).filter((type) => type === 'student.created')).to.have.length(1);
+  });
+});
+
+describe('a notice of somebody new, while an import holds the club’s count of students', () => {
+  it('gives up before its lease ends, gives the lease back, and is processed as soon as the count is free', async () => {
+    const shop = await buildShop();
+    const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
+    const { db } = await testDeps();
+    const deps = await noticeDeps({ db: impatient(db, 50) });
+    await withOpenTransaction(
+      (tx) => lockStudentCount(tx, shop.club.id),
+      async () => {
+        for (const tries of [1, 2]) {
+          const error: unknown = await processNotice(deps, id, Date.now()).catch((thrown: unknown) => thrown);
+          expect(isConflict(error)).to.equal(true);
+          expect(await noticeRow(id)).to.include({ status: 'pending', attemptCount: tries });
+          const { leaseUntil } = await db.manager.findOneByOrFail(SalesNotice, { id });
+          expect(leaseUntil).to.equal(null);
+        }
+      },
+    );
+    expect(await stepNotice(id)).to.deep.equal({ done: true, outcome: 'processed' });
   });
 });
 

@@ -1,0 +1,140 @@
+/**
+ * The connections of a process to Postgres, shared out by purpose: what one club waits for must not keep others waiting
+ * (ENG-17), and what was done outside must be recorded while everything else waits (ENG-18).
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import pg, { type PoolClient, type PoolConfig } from 'pg';
+import type { Id } from '../../core/ids.ts';
+
+/** Whose connections are taken: those of a club's requests, of records, or of nobody in particular. */
+const purpose = new AsyncLocalStorage<{ clubId: Id } | 'record' | undefined>();
+
+/** Runs work for a club: the connections that it takes count as the club's, however deep. @returns what the work returns */
+export function forClub<T>(clubId: Id, work: () => T): T {
+  return purpose.run({ clubId }, work);
+}
+
+/** Runs work that records what was done outside: it may take the connections that are reserved for it. @returns what the work returns */
+export function forRecord<T>(work: () => T): T {
+  return purpose.run('record', work);
+}
+
+/** Runs work that a club's request began and that serves all clubs: it does not count as the club's. @returns what the work returns */
+export function forAllClubs<T>(work: () => T): T {
+  return purpose.run(undefined, work);
+}
+
+/** Others hold the connections that a statement may take. Nothing was sent: it is safe to retry. */
+export class PoolShareTaken extends Error {
+  override name = 'PoolShareTaken';
+  code = 'pool_share_taken';
+}
+
+/** Of the connections of a process, a club holds at most this share. */
+const share = 1 / 2;
+/** How long a statement waits for a place of its share: shorter than a lock may take to be had, so that the queue drains. */
+const patienceMs = 3_000;
+
+interface Shares {
+  /** @param go called once: without an argument when there is a place, or with the refusal */
+  enter(holder: string, go: (refusal?: PoolShareTaken) => void): void;
+  leave(holder: string): void;
+}
+
+/** @param limit places of each holder; who finds none waits in line */
+export function createShares(limit: number): Shares {
+  const held = new Map<string, number>();
+  const lines = new Map<string, Set<() => void>>();
+  return {
+    enter(holder, go) {
+      const count = held.get(holder) ?? 0;
+      if (count < limit) {
+        held.set(holder, count + 1);
+        return go();
+      }
+      const line = lines.get(holder) ?? new Set();
+      lines.set(holder, line);
+      const stop = () => {
+        clearTimeout(patience);
+        line.delete(next);
+        if (line.size === 0) lines.delete(holder);
+      };
+      const next = () => {
+        stop();
+        go();
+      };
+      const patience = setTimeout(() => {
+        stop();
+        go(new PoolShareTaken('Others hold the connections of this share'));
+      }, patienceMs);
+      line.add(next);
+    },
+    leave(holder) {
+      const [next] = lines.get(holder) ?? [];
+      if (next) return next(); // the place goes from hand to hand
+      const count = (held.get(holder) ?? 1) - 1;
+      if (count > 0) held.set(holder, count);
+      else held.delete(holder);
+    },
+  };
+}
+
+type Connected = (
+  error: Error | undefined,
+  client: PoolClient | undefined,
+  release: (destroy?: Error | boolean) => void,
+) => void;
+
+interface SharedPoolConfig extends PoolConfig {
+  /** Of `max`, connections that only records take. */
+  reserved?: number;
+}
+
+/** Everybody but records together, where connections are reserved for records. */
+const others = 'others';
+
+export class SharedPool extends pg.Pool {
+  readonly #clubs: Shares;
+  readonly #others: Shares | undefined;
+
+  constructor({ reserved = 0, ...config }: SharedPoolConfig) {
+    super(config);
+    const max = config.max ?? 1;
+    this.#clubs = createShares(Math.max(1, Math.floor(max * share)));
+    this.#others = reserved > 0 ? createShares(Math.max(1, max - reserved)) : undefined;
+  }
+
+  override connect(): Promise<PoolClient>;
+  override connect(callback: Connected): void;
+  override connect(callback?: Connected): Promise<PoolClient> | void {
+    if (callback !== undefined) return this.#connect(callback);
+    return new Promise((resolve, reject) => {
+      this.#connect((error, client) => (client ? resolve(client) : reject(error ?? new Error('No connection'))));
+    });
+  }
+
+  #connect(callback: Connected): void {
+    const whose = purpose.getStore();
+    if (whose === 'record') return super.connect(callback);
+    if (whose !== undefined) return this.#connectWithin(this.#clubs, whose.clubId, callback);
+    if (this.#others) return this.#connectWithin(this.#others, others, callback);
+    super.connect(callback);
+  }
+
+  #connectWithin(shares: Shares, holder: string, callback: Connected): void {
+    shares.enter(holder, (refusal) => {
+      if (refusal) return callback(refusal, undefined, () => {});
+      super.connect((error, client, release) => {
+        if (!client) {
+          shares.leave(holder);
+          return callback(error, client, release);
+        }
+        client.release = (destroy) => {
+          release(destroy);
+          shares.leave(holder);
+        };
+        callback(undefined, client, client.release);
+      });
+    });
+  }
+}

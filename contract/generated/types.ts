@@ -5107,7 +5107,7 @@ export interface components {
         /**
          * @description The single-use token of an e-mail.
          * @example {
-         *       "token": "7mQ0x2Zr5uJt8bVnKcYd1sWgLhEp4aFi"
+         *       "token": "7mQ0x2Zr5uJt8bVnKcYd1sWgLhEp4aFi9oXq3kTzBvM"
          *     }
          */
         TokenSpending: {
@@ -5131,7 +5131,7 @@ export interface components {
         /**
          * @description The token of the reset mail and the password that is valid from now on.
          * @example {
-         *       "token": "7mQ0x2Zr5uJt8bVnKcYd1sWgLhEp4aFi",
+         *       "token": "7mQ0x2Zr5uJt8bVnKcYd1sWgLhEp4aFi9oXq3kTzBvM",
          *       "password": "a quite different phrase"
          *     }
          */
@@ -5350,7 +5350,7 @@ export interface components {
         /**
          * @description `name` and `password` are required when the invited person has no account yet, and ignored otherwise.
          * @example {
-         *       "token": "7mQ0x2Zr5uJt8bVnKcYd1sWgLhEp4aFi",
+         *       "token": "7mQ0x2Zr5uJt8bVnKcYd1sWgLhEp4aFi9oXq3kTzBvM",
          *       "name": "Edsger Example",
          *       "password": "correct horse battery"
          *     }

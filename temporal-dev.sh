@@ -4,4 +4,4 @@
 set -eu
 cd "$(dirname "$0")"
 node dev/bootstrap.mjs
-exec node_modules/.bin/node --import tsx dev/serve.ts
+exec node_modules/.bin/node --import ./platform/load.mjs dev/serve.ts

@@ -1,7 +1,11 @@
 /** docs/reference/configuration.md: the variables that config.ts reads, with the comments that stand there. */
 import ts from 'typescript';
 import { pricedModels } from '../domain/agents/prompt/prices.policy.ts';
+import { planNames } from '../entities/billing/values.ts';
 import { taskQueues } from '../platform/engine/workflow-types.ts';
+
+/** Lists that config.ts names instead of writing them out. */
+const namedLists: Readonly<Record<string, readonly string[]>> = { planNames, pricedModels };
 
 interface Variable {
   name: string;
@@ -71,10 +75,7 @@ function descriptionOf(method: string, rest: readonly ts.Expression[]): Pick<Var
     case 'integer':
       return { kind: `whole number, ${third} to ${fourth}`, fallback: second };
     case 'oneOf':
-      return {
-        kind: rest[0] && ts.isArrayLiteralExpression(rest[0]) ? `one of ${codes(rest[0])}` : codeList(pricedModels),
-        fallback: third,
-      };
+      return { kind: choiceOf(rest[0]), fallback: third };
     case 'list':
       return { kind: `list with commas; each ${rest[1] ? meaningOf(rest[1]) : ''}`, fallback: '' };
     case 'url':
@@ -98,6 +99,14 @@ function plain(node: ts.Expression): string | undefined {
 }
 
 const meaningOf = (node: ts.Expression) => (ts.isTemplateExpression(node) ? codeList(taskQueues) : plain(node));
+
+/** @throws Error for a list that this page does not know */
+function choiceOf(values: ts.Expression | undefined): string {
+  if (values && ts.isArrayLiteralExpression(values)) return `one of ${codes(values)}`;
+  const named = namedLists[values?.getText() ?? ''];
+  if (!named) throw new Error(`config.ts: the page does not know the list ${values?.getText()}.`);
+  return codeList(named);
+}
 
 const codeList = (names: readonly string[]) => `one of ${names.map((name) => `\`${name}\``).join(' ')}`;
 

@@ -11,6 +11,7 @@ import { purgeStudentFromCampaigns } from './campaigns/recipients.ts';
 import { hideEnrollmentsOf } from './access/enrollments/enrollments.ts';
 import { forgetAddressesLate, forgetFilesThatName, noteAddressLeft } from './access/imports/removals.ts';
 import { purgeStudentFromAgents } from './agents/conversations/erasure.ts';
+import { fillEmailKeys } from './identity/email-keys.ts';
 import { endSessionsOf } from './identity/sessions.ts';
 import { rollUpWords } from './knowledge/words.ts';
 import { moveCertificatesTo } from './learning/certificates/certificates.ts';
@@ -47,7 +48,7 @@ export type ChangeEmail = (
 export interface RetentionJob {
   /** @returns how many rows of each kind it touched, and whether there may be more to do at once */
   run: (
-    deps: { db: Database; storage: ObjectStore },
+    deps: { db: Database; vault: Vault; storage: ObjectStore },
     now: Date,
   ) => Promise<{ rows: Readonly<Record<string, number>>; more: boolean }>;
   /** It waits for another service, so it runs after the jobs that do not. */
@@ -109,7 +110,14 @@ export const contexts = {
   identity: {
     eraseStudent: (tx, { studentId }) => endSessionsOf(tx, 'student', studentId),
     changeEmail: (tx, _vault, { studentId }) => endSessionsOf(tx, 'student', studentId),
-    retention: [],
+    retention: [
+      {
+        async run(deps) {
+          const { filled, more } = await fillEmailKeys(deps);
+          return { rows: { emailKeysFilled: filled }, more };
+        },
+      },
+    ],
     factConsumers: [],
   },
   access: {

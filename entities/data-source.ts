@@ -107,6 +107,7 @@ import { RemovedSources1795356003000 } from './migrations/1795356003000-removed-
 import { FailingSteps1795353600000 } from './migrations/1795353600000-failing-steps.ts';
 import { MediaInspection1795354367000 } from './migrations/1795354367000-media-inspection.ts';
 import { CertificateFiles1795360200000 } from './migrations/1795360200000-certificate-files.ts';
+import { StudentEmailKeys1795362600000 } from './migrations/1795362600000-student-email-keys.ts';
 import { ImportTurns1795362500000 } from './migrations/1795362500000-import-turns.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
@@ -266,6 +267,7 @@ const migrations = [
   OpeningPlans1795360102000,
   MailDays1795360103000,
   CertificateFiles1795360200000,
+  StudentEmailKeys1795362600000,
   ImportTurns1795362500000,
 ];
 

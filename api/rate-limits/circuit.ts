@@ -10,9 +10,13 @@ export type Circuit = <T>(work: () => Promise<T>) => Promise<T>;
  * @param clock milliseconds; should it go backwards, the store is tried again
  * @param onFailure told of each failure of the store itself: at most one a second once it is down, besides calls that were under way
  * @returns runs work on the store; rejects with {@link CountersUnavailable} when it fails, takes longer than
- *   {@link storeDeadlineMs}, or is not tried because the store has just failed
+ *   `deadlineMs`, or is not tried because the store has just failed
  */
-export function createCircuit(clock: () => number, onFailure: (error: unknown) => void): Circuit {
+export function createCircuit(
+  clock: () => number,
+  onFailure: (error: unknown) => void,
+  deadlineMs: number = storeDeadlineMs,
+): Circuit {
   let failedAt: number | undefined;
 
   return async (work) => {
@@ -22,7 +26,7 @@ export function createCircuit(clock: () => number, onFailure: (error: unknown) =
       failedAt = clock(); // this call tries; those that come while it waits do not
     }
     try {
-      const result = await withinDeadline(work());
+      const result = await within(deadlineMs, work());
       failedAt = undefined;
       return result;
     } catch (error) {
@@ -34,10 +38,10 @@ export function createCircuit(clock: () => number, onFailure: (error: unknown) =
 }
 
 /** Rejects after the deadline; the work itself is ended by the store's own time limits. */
-async function withinDeadline<T>(work: Promise<T>): Promise<T> {
+async function within<T>(deadlineMs: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`No answer within ${storeDeadlineMs} ms.`)), storeDeadlineMs);
+    timer = setTimeout(() => reject(new Error(`No answer within ${deadlineMs} ms.`)), deadlineMs);
   });
   try {
     return await Promise.race([work, deadline]);

@@ -3,7 +3,7 @@ import { createHmac, hkdfSync } from 'node:crypto';
 import type { Secret } from '../../platform/core/secret.ts';
 import { createCircuit } from './circuit.ts';
 import { createLocalCounters } from './local-counters.ts';
-import type { CounterStore } from './counter-store.ts';
+import { storeDeadlineMs, type CounterStore } from './counter-store.ts';
 import { openPostgresCounters } from './postgres-counters.ts';
 import { openRedisCounters } from './redis-counters.ts';
 import type { Budget } from './rules.policy.ts';
@@ -41,6 +41,8 @@ export interface LimiterOptions {
   readonly clock: () => number;
   /** Told when the store fails, at most about once a second: ordinary writes then pass unlimited, which an operator should see. */
   readonly onFailure: (error: unknown) => void;
+  /** How long a call waits for its counter; {@link storeDeadlineMs} if absent. Tests of exact counts wait longer than a busy machine needs. */
+  readonly deadlineMs?: number;
 }
 
 /** A counter lives from its first charge, which may be a window early, to its window's end; and one window to spare for slow calls. */
@@ -49,10 +51,18 @@ const windowsKept = 3;
 const spentRemembered = 10_000;
 
 /** Opens the counters on connections of their own; they may be down, and may come back. */
-export function createLimiter({ url, masterKey, clock, onFailure }: LimiterOptions): Limiter {
-  const store: CounterStore = url.reveal().startsWith('redis') ? openRedisCounters(url) : openPostgresCounters(url);
+export function createLimiter({
+  url,
+  masterKey,
+  clock,
+  onFailure,
+  deadlineMs = storeDeadlineMs,
+}: LimiterOptions): Limiter {
+  const store: CounterStore = url.reveal().startsWith('redis')
+    ? openRedisCounters(url, deadlineMs)
+    : openPostgresCounters(url, deadlineMs);
   const hashKey = Buffer.from(hkdfSync('sha256', masterKey.reveal(), '', 'rate limit subjects', 32));
-  const reach = createCircuit(clock, onFailure);
+  const reach = createCircuit(clock, onFailure, deadlineMs);
   /** Counter → the window in which it, and the one after it, were found spent: a flood then costs the store nothing. */
   const spent = new Map<string, number>();
 

@@ -2,7 +2,7 @@
 import { Pool } from 'pg';
 import { RateLimiterPostgres } from 'rate-limiter-flexible';
 import type { Secret } from '../../platform/core/secret.ts';
-import { storeDeadlineMs, type CounterStore } from './counter-store.ts';
+import type { CounterStore } from './counter-store.ts';
 
 const table = 'rate_limit_counters';
 /** A count is one short upsert, so a few connections carry thousands a second. */
@@ -18,15 +18,15 @@ export interface PostgresCounters extends CounterStore {
 }
 
 /** @param url of a database whose migrations have run: they create the table */
-export function openPostgresCounters(url: Secret): PostgresCounters {
+export function openPostgresCounters(url: Secret, deadlineMs: number): PostgresCounters {
   const pool = new Pool({
     connectionString: url.reveal(),
     application_name: 'rate limits',
     max: connections,
     keepAlive: true,
-    connectionTimeoutMillis: storeDeadlineMs,
-    query_timeout: storeDeadlineMs,
-    statement_timeout: storeDeadlineMs,
+    connectionTimeoutMillis: deadlineMs,
+    query_timeout: deadlineMs,
+    statement_timeout: deadlineMs,
   });
   pool.on('error', () => undefined); // an idle connection was cut: the pool has dropped it, the next count opens another
   const counters = new RateLimiterPostgres({

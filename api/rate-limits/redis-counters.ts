@@ -2,17 +2,17 @@
 import { Redis } from 'ioredis';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import type { Secret } from '../../platform/core/secret.ts';
-import { storeDeadlineMs, type CounterStore } from './counter-store.ts';
+import type { CounterStore } from './counter-store.ts';
 
 const reconnectAfterMs = 500;
 
 /** @param url `redis://` or `rediss://` */
-export function openRedisCounters(url: Secret): CounterStore {
+export function openRedisCounters(url: Secret, deadlineMs: number): CounterStore {
   const redis = new Redis(url.reveal(), {
     lazyConnect: true,
-    connectTimeout: storeDeadlineMs,
-    commandTimeout: storeDeadlineMs,
-    socketTimeout: storeDeadlineMs * 2, // a connection that has gone silent is replaced, not waited for
+    connectTimeout: deadlineMs,
+    commandTimeout: deadlineMs,
+    socketTimeout: deadlineMs * 2, // a connection that has gone silent is replaced, not waited for
     enableOfflineQueue: false, // a count that cannot be made now is of no use later
     autoResendUnfulfilledCommands: false, // it may have been counted already
     maxRetriesPerRequest: 0,

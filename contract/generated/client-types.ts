@@ -2917,6 +2917,7 @@ export interface paths {
          *     | code | status | meaning |
          *     |---|---|---|
          *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         *     | `campaign_limit_reached` | 409 | The club has as many campaigns as a club may have. |
          */
         post: operations["createCampaign"];
         delete?: never;
@@ -2999,6 +3000,7 @@ export interface paths {
          *     |---|---|---|
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
          *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         *     | `campaign_limit_reached` | 409 | The club has as many campaigns as a club may have. |
          */
         post: operations["duplicateCampaign"];
         delete?: never;
@@ -4950,6 +4952,7 @@ export interface components {
          *     | `campaign_not_draft` | 409 | The campaign is scheduled, under way or over; only a draft can be changed. |
          *     | `campaign_has_problems` | 409 | The e-mail of the campaign has problems; they are listed under `problems`. |
          *     | `campaign_state` | 409 | The status of the campaign does not allow this. |
+         *     | `campaign_limit_reached` | 409 | The club has as many campaigns as a club may have. |
          *     | `course_full` | 409 | The course has as many modules or lessons as a course may have. |
          *     | `points_taken` | 409 | Another level of the club begins at these points. |
          *     | `add_on_exists` | 409 | The `id` of the add-on was used already, for another purchase. |
@@ -4973,7 +4976,7 @@ export interface components {
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          *     | `busy` | 503 | Other requests, most likely of the same club, hold what this one needs; nothing was changed. The header `Retry-After` says how many seconds to wait. | A later version may add values: accept those that you do not know.
          */
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "too_many_images" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable" | "busy" | string;
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "campaign_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "too_many_images" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable" | "busy" | string;
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -5104,7 +5107,7 @@ export interface components {
         /**
          * @description The single-use token of an e-mail.
          * @example {
-         *       "token": "7mQ0x2Zr5uJt8bVnKcYd1sWgLhEp4aFi"
+         *       "token": "7mQ0x2Zr5uJt8bVnKcYd1sWgLhEp4aFi9oXq3kTzBvM"
          *     }
          */
         TokenSpending: {
@@ -5128,7 +5131,7 @@ export interface components {
         /**
          * @description The token of the reset mail and the password that is valid from now on.
          * @example {
-         *       "token": "7mQ0x2Zr5uJt8bVnKcYd1sWgLhEp4aFi",
+         *       "token": "7mQ0x2Zr5uJt8bVnKcYd1sWgLhEp4aFi9oXq3kTzBvM",
          *       "password": "a quite different phrase"
          *     }
          */
@@ -5347,7 +5350,7 @@ export interface components {
         /**
          * @description `name` and `password` are required when the invited person has no account yet, and ignored otherwise.
          * @example {
-         *       "token": "7mQ0x2Zr5uJt8bVnKcYd1sWgLhEp4aFi",
+         *       "token": "7mQ0x2Zr5uJt8bVnKcYd1sWgLhEp4aFi9oXq3kTzBvM",
          *       "name": "Edsger Example",
          *       "password": "correct horse battery"
          *     }
@@ -21554,6 +21557,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidRequest"];
@@ -21913,6 +21925,15 @@ export interface operations {
             };
             /** @description There is no such resource in this club. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

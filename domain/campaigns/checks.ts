@@ -5,18 +5,17 @@ import { MailSender } from '../../entities/mail/mail-sender.ts';
 import { Media } from '../../entities/media/media.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
-import { noClub, type Id } from '../../platform/core/ids.ts';
+import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
-import type { VaultDeps } from '../deps.ts';
-import { addressKeyOf } from '../../platform/infra/address-keys.ts';
-import { MailSuppression } from '../../entities/mail/mail-suppression.ts';
+import type { DatabaseDeps } from '../deps.ts';
 import { meets, type Condition } from '../conditions/conditions.ts';
 import { conditionProblems, knownIdsIn } from '../conditions/problems.ts';
 import { compileEmail } from '../mail/content/compile.ts';
 import type { EmailContent } from '../mail/content/email-content.ts';
 import { contentProblems, type ContentProblem } from '../mail/content/problems.ts';
 import { renderEmail } from '../mail/content/render.ts';
+import { libraryImage } from './images.ts';
 import { findCampaign, type CampaignRow } from './records.ts';
 
 type Problem = RecordOf<'CampaignProblem'>;
@@ -73,44 +72,36 @@ export function audienceOf(clubId: Id, audience: Condition, now: Date): Sql {
    WHERE student.club_id = ${clubId} AND student.removed_at IS NULL AND ${meets(audience, { student: sql`student.id`, now })}`;
 }
 
-/**
- * Counts whom the campaign would reach if it began now. Suppressions are kept by keys of addresses, which Postgres cannot make:
- * where the club has any, the addresses of the audience are read.
- * @throws DomainError not_found
- */
+/** Counts whom the campaign would reach if it began now, in one statement. @throws DomainError not_found */
 export async function countAudience(
-  { db, vault }: VaultDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   campaignId: Id,
   now: Date,
 ): Promise<RecordOf<'CampaignAudience'>> {
   const { audience } = await findCampaign(db, clubId, campaignId);
-  const counts = { reached: 0, left_out: { unconfirmed: 0, suppressed: 0, unsubscribed: 0 } };
   const known = await knownIdsIn(db, clubId, [audience]);
-  if (conditionProblems(audience, { path: '$.audience', known, mayBeEmpty: true }).length > 0) return counts;
-  const suppressed = new Map(
-    (await db.manager.findBy(MailSuppression, { clubId })).map((one) => [one.addressKey.toString('hex'), one]),
-  );
-  for (let after = noClub; ;) {
-    const page = await db.rows<{ student: Id; leftOut: 'unconfirmed' | null; email: string }>(sql`
-      SELECT audience.student, audience.left_out AS "leftOut", student.email
-        FROM (${audienceOf(clubId, audience, now)}) AS audience JOIN students student ON student.id = audience.student
-       WHERE audience.student > ${after} ORDER BY audience.student LIMIT ${countedAtOnce}`);
-    for (const { leftOut, email } of page) {
-      const suppression =
-        suppressed.size === 0 ? undefined : suppressed.get(addressKeyOf(vault, email).toString('hex'));
-      if (leftOut !== null) counts.left_out[leftOut] += 1;
-      else if (suppression !== undefined && suppression.reason !== null) counts.left_out.suppressed += 1;
-      else if (suppression?.leftCampaignsAt) counts.left_out.unsubscribed += 1;
-      else counts.reached += 1;
-    }
-    const last = page.at(-1);
-    if (page.length < countedAtOnce || !last) return counts;
-    after = last.student;
-  }
+  if (conditionProblems(audience, { path: '$.audience', known, mayBeEmpty: true }).length > 0)
+    return { reached: 0, left_out: { unconfirmed: 0, suppressed: 0, unsubscribed: 0 } };
+  const rows = await db.rows<{ because: keyof RecordOf<'CampaignAudience'>['left_out'] | null; students: number }>(sql`
+    SELECT coalesce(audience.left_out, CASE WHEN suppression.reason IS NOT NULL THEN 'suppressed'
+                                            WHEN suppression.left_campaigns_at IS NOT NULL THEN 'unsubscribed' END) AS because,
+           count(*)::int AS students
+      FROM (${audienceOf(clubId, audience, now)}) AS audience
+      JOIN students student ON student.id = audience.student
+      LEFT JOIN mail_suppressions suppression ON suppression.club_id = ${clubId} AND suppression.address_key = student.email_key
+     GROUP BY because`);
+  const countOf = (reason: (typeof rows)[number]['because']) =>
+    rows.find(({ because }) => because === reason)?.students ?? 0;
+  return {
+    reached: countOf(null),
+    left_out: {
+      unconfirmed: countOf('unconfirmed'),
+      suppressed: countOf('suppressed'),
+      unsubscribed: countOf('unsubscribed'),
+    },
+  };
 }
-
-const countedAtOnce = 5_000;
 
 /**
  * @param studentId whose copy it is; absent for somebody of whom nothing is known
@@ -123,15 +114,14 @@ export async function previewCampaign(
   studentId: Id | undefined,
 ): Promise<RecordOf<'CampaignPreview'>> {
   const campaign = await findCampaign(db, clubId, campaignId);
-  if ((await emailProblems(db, campaign)).length > 0)
-    throw new DomainError('campaign_has_problems', 'The e-mail has problems; they are listed under `problems`.');
+  if ((await emailProblems(db, campaign)).length > 0) throw hasProblems();
   const club = await db.manager.findOneByOrFail(Club, { id: clubId });
   const sender = await db.manager.findOneBy(MailSender, { clubId });
   const compiled = await compileEmail(campaign.content as EmailContent, {
     clubName: sender?.fromName ?? club.name,
     postalAddress: sender?.postalAddress ?? '',
   });
-  const images = await Promise.all(compiled.images.map((mediaId) => imageAddress({ db, storage }, mediaId)));
+  const images = await Promise.all(compiled.images.map((mediaId) => imageAddress({ db, storage }, clubId, mediaId)));
   const copy = renderEmail(compiled, {
     values: { club_name: club.name, ...(studentId === undefined ? {} : await valuesOf(db, clubId, studentId)) },
     linkUrl: (link) => compiled.links[link] ?? '',
@@ -141,14 +131,19 @@ export async function previewCampaign(
   return { ...copy, html_bytes: Buffer.byteLength(copy.html) };
 }
 
-/** The image as it is in the library, for as long as somebody looks at a preview. */
+/** The image as it is in the library, for as long as somebody looks at a preview. @throws DomainError campaign_has_problems, where it was removed meanwhile */
 async function imageAddress(
   { db, storage }: { db: Queries; storage: Pick<ObjectStore, 'signGet'> },
+  clubId: Id,
   mediaId: Id,
 ): Promise<string> {
-  const { objectKey, mime } = await db.manager.findOneByOrFail(Media, { id: mediaId });
-  return storage.signGet(objectKey ?? '', { disposition: 'inline', contentType: mime ?? '' }, previewSeconds);
+  const media = await db.manager.findOneBy(Media, { id: mediaId, clubId, ...libraryImage });
+  if (!media?.objectKey) throw hasProblems();
+  return storage.signGet(media.objectKey, { disposition: 'inline', contentType: media.mime ?? '' }, previewSeconds);
 }
+
+const hasProblems = () =>
+  new DomainError('campaign_has_problems', 'The e-mail has problems; they are listed under `problems`.');
 
 const previewSeconds = 900;
 

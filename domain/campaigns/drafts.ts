@@ -45,7 +45,7 @@ export async function listCampaigns(
   return { rows: rows.map(presentCampaign), total };
 }
 
-/** @throws DomainError feature_not_in_plan */
+/** @throws DomainError feature_not_in_plan, campaign_limit_reached */
 export async function createCampaign(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -58,7 +58,17 @@ export async function createCampaign(
   });
 }
 
+/** Campaigns of a club, sent ones among them: far beyond what a club sends, and few enough to list and to keep (CAMP-12). */
+const campaignsPerClub = 5_000;
+
 async function insertDraft(tx: Transaction, clubId: Id, input: CampaignInput, now: Date): Promise<Record> {
+  // The lock makes the count hold until the commit: two last campaigns at once cannot both pass.
+  await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
+  if ((await tx.manager.countBy(Campaign, { clubId })) >= campaignsPerClub)
+    throw new DomainError(
+      'campaign_limit_reached',
+      `A club has at most ${campaignsPerClub} campaigns. Delete drafts that are not needed any more.`,
+    );
   const id = newId();
   await tx.manager.insert(Campaign, {
     id,
@@ -109,7 +119,7 @@ export async function deleteCampaign({ db }: DatabaseDeps, clubId: Id, campaignI
   });
 }
 
-/** A new draft with the same e-mail, audience and window. @throws DomainError not_found, feature_not_in_plan */
+/** A new draft with the same e-mail, audience and window. @throws DomainError not_found, feature_not_in_plan, campaign_limit_reached */
 export async function duplicateCampaign({ db }: DatabaseDeps, clubId: Id, campaignId: Id, now: Date): Promise<Record> {
   return db.transaction(async (tx) => {
     const { name, content, audience, send_window: window } = await readCampaign(tx, clubId, campaignId);

@@ -20,7 +20,7 @@ export interface ImageDeps {
 }
 
 /** Nothing else becomes public: no student's picture, and nothing that was removed since it was chosen. */
-const libraryImage = { purpose: 'library', kind: 'image', status: 'ready', removedAt: IsNull() } as const;
+export const libraryImage = { purpose: 'library', kind: 'image', status: 'ready', removedAt: IsNull() } as const;
 
 /**
  * Publishes copies under names that nobody can guess. Repeating it writes the same copies to the same places.

@@ -5,6 +5,7 @@ import { StaleRead, type Transaction } from '../../platform/infra/postgres/datab
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
+import { addressKeyOf } from '../../platform/infra/address-keys.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
 import { recordFact } from '../../platform/engine/facts.ts';
@@ -56,7 +57,7 @@ export async function findOrOpenAccount(
   const { account, places } = await lockAccount(tx, which, { orNewIn: clubId });
   if (account && !account.isPending) return { studentId: account.id, created: false, takenOver: false };
 
-  const studentId = account?.id ?? (await insertStudent(tx, { clubId, name, email, openedBy }, now));
+  const studentId = account?.id ?? (await insertStudent(tx, vault, { clubId, name, email, openedBy }, now));
   if (places) await takePlaces(tx, clubId, places, now);
   if (account) await takeOver(tx, [studentId], openedBy, now);
   else await recordFact(tx, { clubId, type: 'student.created', studentId, occurredAt: now });
@@ -67,12 +68,13 @@ export async function findOrOpenAccount(
 /** @throws StaleRead: somebody signed up with the address, or was given it by a correction, since the look */
 async function insertStudent(
   tx: Transaction,
+  vault: Vault,
   { clubId, name, email, openedBy }: Omit<NewAccount, 'invited'> & { clubId: Id },
   now: Date,
 ): Promise<Id> {
   const created = await tx.one<{ id: Id }>(sql`
-    INSERT INTO students (id, club_id, name, email, opened_by, created_at)
-    VALUES (${newId()}, ${clubId}, ${tidyName(name)}, ${email}, ${openedBy}, ${now})
+    INSERT INTO students (id, club_id, name, email, email_key, opened_by, created_at)
+    VALUES (${newId()}, ${clubId}, ${tidyName(name)}, ${email}, ${addressKeyOf(vault, email)}, ${openedBy}, ${now})
     ON CONFLICT (club_id, email) DO NOTHING RETURNING id`);
   if (!created) throw new StaleRead();
   return created.id;

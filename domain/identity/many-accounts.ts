@@ -2,7 +2,9 @@
 import { lockStudentCount } from '../billing/allowances.ts';
 import { StaleRead, type Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
+import { addressKeyOf } from '../../platform/infra/address-keys.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
+import type { Vault } from '../../platform/infra/vault.ts';
 import { pendingSignUp, takeOver } from './pending-sign-ups.ts';
 
 /** Somebody of a list; the address is folded, the name tidy. */
@@ -29,6 +31,7 @@ export interface FoundAccount {
  */
 export async function findOrOpenAccounts(
   tx: Transaction,
+  vault: Vault,
   clubId: Id,
   people: readonly ListedPerson[],
   room: (wanted: number) => Promise<number>,
@@ -55,7 +58,7 @@ export async function findOrOpenAccounts(
   for (const { id, email } of pending) accounts.set(email, { studentId: id, created: false, takenOver: true });
   const opened = admitted.filter(({ email }) => !there.has(email));
   if (opened.length > 0)
-    for (const { id, email } of await insert(tx, clubId, opened, now))
+    for (const { id, email } of await insert(tx, vault, clubId, opened, now))
       accounts.set(email, { studentId: id, created: true, takenOver: false });
   // Somebody signed up with one of the addresses, or was given it by a correction, since they were locked.
   if (opened.some(({ email }) => !accounts.has(email))) throw new StaleRead();
@@ -85,15 +88,19 @@ async function lockByAddress(
 /** In the order of the addresses, so that two lists with the same people wait for one another and not in a circle. */
 async function insert(
   tx: Transaction,
+  vault: Vault,
   clubId: Id,
   people: readonly ListedPerson[],
   now: Date,
 ): Promise<{ id: Id; email: string }[]> {
   const rows = people
-    .map(({ email, name }) => ({ id: newId(), email, name }))
+    .map(({ email, name }) => ({ id: newId(), email, name, key: addressKeyOf(vault, email) }))
     .toSorted((a, b) => (a.email < b.email ? -1 : 1));
-  return tx.rows<{ id: Id; email: string }>(sql`INSERT INTO students (id, club_id, name, email, opened_by, created_at)
-     SELECT person.id, ${clubId}, person.name, person.email, 'club', ${now}
-       FROM unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ name }) => name)}::text[], ${rows.map(({ email }) => email)}::text[]) WITH ORDINALITY AS person (id, name, email, place) ORDER BY place
+  return tx.rows<{
+    id: Id;
+    email: string;
+  }>(sql`INSERT INTO students (id, club_id, name, email, email_key, opened_by, created_at)
+     SELECT person.id, ${clubId}, person.name, person.email, person.key, 'club', ${now}
+       FROM unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ name }) => name)}::text[], ${rows.map(({ email }) => email)}::text[], ${rows.map(({ key }) => key)}::bytea[]) WITH ORDINALITY AS person (id, name, email, key, place) ORDER BY place
      ON CONFLICT (club_id, email) DO NOTHING RETURNING id, email`);
 }

@@ -4,7 +4,7 @@ import { MailSender } from '../../entities/mail/mail-sender.ts';
 import type { Tracking } from '../../entities/mail/values.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { tidyName } from '../../platform/core/text.policy.ts';
+import { plainName } from '../../platform/core/names.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../deps.ts';
@@ -31,7 +31,10 @@ interface SenderInput {
   mails_per_minute?: number;
 }
 
-/** Replaces it as a whole. What is on its way keeps the address that it was compiled with. */
+/**
+ * Replaces it as a whole. What is on its way keeps the address that it was compiled with.
+ * @throws DomainError invalid_request, for a name with a web address (DEC-64)
+ */
 export async function setSender(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -43,7 +46,7 @@ export async function setSender(
   // A new bucket is full; one that is there keeps what is in it.
   await db.run(sql`INSERT INTO mail_senders
       (club_id, from_name, reply_to, postal_address, tracking, mails_per_minute, allowance, allowance_at, updated_at)
-    VALUES (${clubId}, ${tidyName(fromName)}, ${replyTo}, ${postalAddress}, ${tracking}, ${rate}, ${rate}, ${now}, ${now})
+    VALUES (${clubId}, ${plainName(fromName, 'from_name')}, ${replyTo}, ${postalAddress}, ${tracking}, ${rate}, ${rate}, ${now}, ${now})
     ON CONFLICT (club_id) DO UPDATE SET from_name = excluded.from_name, reply_to = excluded.reply_to, postal_address = excluded.postal_address,
       tracking = excluded.tracking, mails_per_minute = excluded.mails_per_minute, updated_at = excluded.updated_at`);
   return findSender(db, clubId);

@@ -97,7 +97,6 @@ function walkJpeg(bytes: Buffer): Measured {
     // A thumbnail has its frame inside a segment, which is passed over as a whole.
     if (isFrame(mark)) size ??= { height: bytes.readUInt16BE(at + 5), width: bytes.readUInt16BE(at + 7) };
     const next = at + 2 + bytes.readUInt16BE(at + 2);
-    if (next > bytes.length) throw new BrokenImage();
     hasScan ||= mark === startOfScan;
     at = mark === startOfScan ? endOfScan(bytes, next) : next;
   }

@@ -1,5 +1,5 @@
 /** Looking into a file in a thread of its own, within bounds: what somebody uploads neither blocks nor ends the process. */
-import { runInThread } from '../../platform/infra/bounded-thread.ts';
+import { runInThread, type ThreadBounds } from '../../platform/infra/bounded-thread.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import type { Finding } from './file-content.ts';
 import type { InspectionMessage } from './inspection-thread.ts';
@@ -29,6 +29,7 @@ export async function inPlace<T>(work: () => Promise<T>): Promise<T | undefined>
 
 /**
  * @param sizeBytes what the store says
+ * @param bounds others, for tests
  * @returns undefined where the file is gone meanwhile
  * @throws whatever the store throws; TimeoutError where it is too slow for the claim to last
  */
@@ -36,12 +37,13 @@ export async function inspect(
   storage: Pick<ObjectStore, 'read'>,
   { objectKey, purpose, mime }: Pick<StoredMedia, 'objectKey' | 'purpose' | 'mime'>,
   sizeBytes: number,
+  bounds: ThreadBounds = inspectionRules,
 ): Promise<Finding | undefined> {
   if (objectKey === null) return undefined;
   const announced = mime ?? '';
   const ended = await runInThread<{ finding?: Finding }>(new URL('./inspection-thread.ts', import.meta.url), {
     data: { sizeBytes, purpose, announced },
-    bounds: inspectionRules,
+    bounds,
     signal: AbortSignal.timeout(inspectionRules.wholeMs),
     onMessage(told) {
       const message = told as InspectionMessage;

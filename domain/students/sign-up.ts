@@ -4,6 +4,7 @@ import { claimLink, requireClaimableLink } from '../access/links/claims.ts';
 import { requireRoom } from '../billing/allowances.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
+import { addressKeyOf } from '../../platform/infra/address-keys.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { plainName } from '../../platform/core/names.ts';
 import type { VaultDeps } from '../deps.ts';
@@ -45,8 +46,8 @@ export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, 
     await requireFewPending(tx, clubId, now);
     const created = await tx.one<{
       id: Id;
-    }>(sql`INSERT INTO students (id, club_id, name, email, password_hash, opened_by, created_at)
-       VALUES (${newId()}, ${clubId}, ${name}, ${email}, ${passwordHash}, 'sign_up', ${now})
+    }>(sql`INSERT INTO students (id, club_id, name, email, email_key, password_hash, opened_by, created_at)
+       VALUES (${newId()}, ${clubId}, ${name}, ${email}, ${addressKeyOf(deps.vault, email)}, ${passwordHash}, 'sign_up', ${now})
        ON CONFLICT (club_id, email) DO NOTHING RETURNING id`);
     if (created) {
       await recordFact(tx, { clubId, type: 'student.created', studentId: created.id, occurredAt: now });

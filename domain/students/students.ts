@@ -94,7 +94,11 @@ export async function updateStudent(
     if (moved && !moves) throw new StaleRead();
     const unconfirmed = { verifiedAt: null, passwordHash: null, openedBy: 'club' } as const;
     await tx.manager
-      .update(Student, { id: studentId }, { name, email, ...(moved && unconfirmed) })
+      .update(
+        Student,
+        { id: studentId },
+        { name, email, ...(moved && { ...unconfirmed, emailKey: addressKeyOf(vault, email) }) },
+      )
       .catch((error: unknown) => {
         throw violates(error, 'students_club_email') ? emailTaken() : error;
       });
@@ -137,7 +141,15 @@ async function erase(
   await tx.manager.update(
     Student,
     { id: studentId },
-    { name: 'Removed student', email: null, passwordHash: null, avatarUrl: null, verifiedAt: null, removedAt: now },
+    {
+      name: 'Removed student',
+      email: null,
+      emailKey: null,
+      passwordHash: null,
+      avatarUrl: null,
+      verifiedAt: null,
+      removedAt: now,
+    },
   );
   const removed = { ...student, addressKey: addressKeyOf(vault, email) };
   for (const { eraseStudent } of contextsInLockOrder) await eraseStudent?.(tx, removed, now);

@@ -17,9 +17,11 @@ import { accountOpeners, type AccountOpener } from './values.ts';
 @Index('students_pending_sign_ups', ['createdAt'], {
   where: `removed_at IS NULL AND verified_at IS NULL AND opened_by = 'sign_up'`,
 })
+@Index('students_without_key', ['id'], { where: 'email_key IS NULL AND email IS NOT NULL' })
 @Index('students_search', { synchronize: false })
 @Check('students_opened_by', oneOf('opened_by', accountOpeners))
 @Check('students_removed_is_anonymous', `(removed_at IS NULL) = (email IS NOT NULL)`)
+@Check('students_removed_has_no_key', 'email IS NOT NULL OR email_key IS NULL')
 export class Student {
   @PrimaryColumn({ type: 'uuid' })
   id: string;
@@ -33,6 +35,13 @@ export class Student {
   /** Case-folded, unique in the club; null once the student is removed. */
   @Column({ type: 'text', nullable: true })
   email: string | null;
+
+  /**
+   * Keyed hash of the e-mail, so that Postgres can compare it with suppressions; null once the student is removed, and for a while
+   * where the e-mail was written without it (a trigger takes the old one away, upkeep fills it in).
+   */
+  @Column({ type: 'bytea', nullable: true })
+  emailKey: Buffer | null;
 
   /** argon2id, in PHC form; null until an e-mail with a password is confirmed (the password waits on its one-time token). */
   @Column({ type: 'text', nullable: true })

@@ -1,11 +1,12 @@
 import { expect } from 'chai';
+import { fillEmailKeys } from '../../domain/identity/email-keys.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildPlan } from '../toolkit/builders/billing.ts';
 import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
 import { expectError } from '../toolkit/drive/api.ts';
 import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
-import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
+import { rowCounts, testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
 const content = {
   subject: 'Hi {{student_first_name|you}}',
@@ -109,6 +110,29 @@ describe('campaigns', () => {
     });
   });
 
+  it('409 campaign_limit_reached: at most 5,000 campaigns a club; a deleted draft makes room (CAMP-12)', async () => {
+    const { id } = await create();
+    const source = await testDatabase();
+    await source.query(
+      `INSERT INTO campaigns (id, club_id, name, status, content, audience, created_at, updated_at)
+       SELECT gen_random_uuid(), $1, 'Old', 'sent', '{}', '{}', now(), now() FROM generate_series(1, 4999)`,
+      [club.id],
+    );
+    expectError(await send('POST', '/campaigns', { name: 'x' }), 'campaign_limit_reached');
+    expectError(await send('POST', `/campaigns/${id}/duplicate`), 'campaign_limit_reached');
+    await send('DELETE', `/campaigns/${id}`);
+    expect((await send('POST', '/campaigns', { name: 'x' })).status).to.equal(201);
+    const [{ count }] = await source.query(`SELECT count(*)::int FROM campaigns WHERE club_id = $1`, [club.id]);
+    expect(count).to.equal(5_000);
+  });
+
+  it('422: a sender has no web address in its name, because mails carry it (DEC-64)', async () => {
+    const before = await rowCounts();
+    for (const name of ['www.prize.example', 'Knots https://prize.example', 'prize.top'])
+      expectError(await send('PUT', '/mail/sender', { from_name: name, postal_address: 'Quay 1' }), 'invalid_request');
+    expect(await rowCounts()).to.deep.equal(before);
+  });
+
   describe('what a draft lacks', () => {
     const problems = async (id: Id) =>
       (await send('GET', `/campaigns/${id}/problems`)).body.data.problems.map(
@@ -166,6 +190,27 @@ describe('campaigns', () => {
         reached: 3,
         left_out: { unconfirmed: 1, suppressed: 1, unsubscribed: 0 },
       });
+    });
+
+    it('200: holds the audience against suppressions by the addresses that students have now', async () => {
+      const { db, vault } = await testDeps();
+      const source = await testDatabase();
+      const suppress = (email: string) => send('POST', '/mail/suppressions', { email });
+      const left = async () => (await send('GET', `/campaigns/${id}/audience`)).body.data;
+      const { id } = await create();
+      for (const email of ['Bob@example.com', 'new@example.com', 'raw@example.com']) await suppress(email);
+      const made = await send('POST', '/students', { name: 'Bob', email: 'bob@EXAMPLE.com' });
+      const moved = await buildStudent(club.id, { email: 'old@example.com' });
+      const raw = await buildStudent(club.id);
+      expect(await left()).to.deep.equal({ reached: 2, left_out: { unconfirmed: 0, suppressed: 1, unsubscribed: 0 } });
+      await send('PATCH', `/students/${moved.id}`, { email: 'new@example.com' });
+      await send('PATCH', `/students/${made.body.data.id}`, { email: 'bobby@example.com' });
+      expect(await left()).to.deep.equal({ reached: 2, left_out: { unconfirmed: 0, suppressed: 1, unsubscribed: 0 } });
+      // As a process of an older release would: the key of the old address must not stay.
+      await source.query(`UPDATE students SET email = 'raw@example.com' WHERE id = $1`, [raw.id]);
+      expect((await left()).reached).to.equal(2);
+      await fillEmailKeys({ db, vault });
+      expect(await left()).to.deep.equal({ reached: 1, left_out: { unconfirmed: 0, suppressed: 2, unsubscribed: 0 } });
     });
 
     it('200: shows the copy of one student, and of nobody in particular', async () => {

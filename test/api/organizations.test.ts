@@ -4,7 +4,12 @@ import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildAdministrator, buildClub, buildMember, buildStudent } from '../toolkit/builders/clubs.ts';
 import { call, callAt, expectError, testConfig } from '../toolkit/drive/api.ts';
 import { startApi } from '../../api/server.ts';
-import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
+import { mailedToken } from '../toolkit/builders/sessions.ts';
+import { untilWaitingForLocks, withOpenTransaction } from '../toolkit/drive/races.ts';
+import { databaseOf } from '../toolkit/fakes/databases.ts';
+import { openOrganization } from '../../domain/clubs/organizations.ts';
+import { signUpAdministrator } from '../../domain/clubs/sign-up.ts';
+import { rowCounts, testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
 const profileOf = async (token: string) => (await call('GET', '/v1/me', { token })).body.data;
 
@@ -120,6 +125,36 @@ describe('a new club', () => {
       await api.stop();
     }
   });
+
+  it('of two requests at once for the last club one opens it, and the other is refused (DEC-20)', async () => {
+    const { id } = await buildAdministrator();
+    const { db } = await testDeps();
+    const newClubs = { plan: 'trial', perAdministrator: 1 } as const;
+    const open = (on = db) => openOrganization({ db: on, newClubs }, id, 'Harbour', new Date());
+    let second: Promise<unknown> = Promise.resolve();
+    await withOpenTransaction(
+      (tx) => open(databaseOf(tx)),
+      async () => {
+        second = open().catch((error: unknown) => error);
+        await untilWaitingForLocks(1);
+      },
+    );
+    expect(await second).to.include({ code: 'organization_limit_reached' });
+  });
+
+  it('of an administrator who signs up opens on the configured plan', async () => {
+    const deps = await testDeps();
+    const email = `${newId()}@example.com`;
+    const newClubs = { plan: 'starter', perAdministrator: 1 } as const;
+    const input = { name: 'Ada', email, password: 'correct horse battery', organization: { name: 'Harbour' } };
+    await signUpAdministrator({ ...deps, newClubs }, input, new Date());
+    const plans = await deps.db.source.query<object[]>(
+      `SELECT club.opening_plan FROM clubs club JOIN memberships membership ON membership.club_id = club.id
+         JOIN administrators administrator ON administrator.id = membership.administrator_id WHERE administrator.email = $1`,
+      [email],
+    );
+    expect(plans).to.deep.equal([{ opening_plan: 'starter' }]);
+  });
 });
 
 describe('422: a web address in a name that goes into mails (DEC-64)', () => {
@@ -131,6 +166,8 @@ describe('422: a web address in a name that goes into mails (DEC-64)', () => {
     const email = `${newId()}@example.com`;
     const password = 'correct horse battery';
     const students = `/v1/clubs/${club.id}/students`;
+    const invited = await call('POST', `/v1/clubs/${club.id}/members`, { token, body: { email, role: 'editor' } });
+    const invitation = await mailedToken('administrator_invitation', invited.body.data.invitation_id);
     const before = await rowCounts();
     const answers = [
       await call('POST', '/v1/organizations', { token, body: { name } }),
@@ -140,6 +177,7 @@ describe('422: a web address in a name that goes into mails (DEC-64)', () => {
       await call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, { body: { name, email, password } }),
       await call('POST', '/v1/auth/admin/sign-up', { body: { name, email, password, organization: { name: 'X' } } }),
       await call('POST', '/v1/auth/admin/sign-up', { body: { name: 'Ada', email, password, organization: { name } } }),
+      await call('POST', '/v1/auth/admin/invitations/accept', { body: { token: invitation, name, password } }),
     ];
     for (const [index, answer] of answers.entries()) {
       expectError(answer, 'invalid_request');

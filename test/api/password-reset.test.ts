@@ -4,7 +4,8 @@ import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub, password } from '../toolkit/builders/clubs.ts';
 import { mailedToken, openFurtherSession } from '../toolkit/builders/sessions.ts';
 import { administratorAccounts, studentAccounts, type AccountKind } from '../toolkit/drive/accounts.ts';
-import { clock, expectError, visible } from '../toolkit/drive/api.ts';
+import { callAt, clock, expectError, visible } from '../toolkit/drive/api.ts';
+import { serveApp } from '../toolkit/stack/app.ts';
 import { mailsTo, rowCounts } from '../toolkit/stack/database.ts';
 
 const hour = 3_600_000;
@@ -151,3 +152,27 @@ for (const [path, make] of Object.entries(kinds)) {
     });
   });
 }
+
+describe('an answer that names an address', () => {
+  it('leaves at a tick of ANSWER_TICK_MS, for a known and an unknown address alike (DEC-63)', async () => {
+    const tick = 250;
+    const { id: clubId } = await buildClub();
+    const known = await studentAccounts(clubId).build();
+    const app = await serveApp({ env: { ANSWER_TICK_MS: String(tick) } });
+    try {
+      await Promise.all(
+        [known.email, someone()].map(async (email) => {
+          const sentAt = performance.now();
+          const { status } = await callAt(app.base, 'POST', '/v1/auth/password-reset', {
+            body: { club_id: clubId, email },
+          });
+          expect(status).to.equal(202);
+          // A timer may end a millisecond early by another clock.
+          expect(performance.now() - sentAt).to.be.at.least(tick - 1);
+        }),
+      );
+    } finally {
+      await app.close();
+    }
+  });
+});

@@ -1,7 +1,7 @@
 /** Sign-ups that nobody has confirmed: what meets them takes them over, and time removes them (DEC-62). */
 import { expect } from 'chai';
+import { retentionActivities } from '../../activities/retention.ts';
 import { signUpStudent } from '../../domain/students/sign-up.ts';
-import { removeOldSignUps } from '../../domain/students/students.ts';
 import { findOrOpenAccount } from '../../domain/identity/accounts.ts';
 import { verifyStudentEmail } from '../../domain/identity/student-accounts.ts';
 import { pendingSignUpRules } from '../../domain/identity/pending-sign-ups.policy.ts';
@@ -19,6 +19,7 @@ import { untilWaitingForLocks, withOpenTransaction } from '../toolkit/drive/race
 import { databaseOf } from '../toolkit/fakes/databases.ts';
 import { sell } from '../toolkit/drive/sales.ts';
 import { factsOf, mailsTo, rowCounts, testDeps } from '../toolkit/stack/database.ts';
+import { testObjectStore } from '../toolkit/stack/storage.ts';
 
 const day = 86_400_000;
 const stranger = 'the phrase of a stranger';
@@ -175,8 +176,8 @@ describe('a pending sign-up', () => {
   describe('is removed', () => {
     const { removedAfterMs } = pendingSignUpRules;
     const removeAll = async (at: Date) => {
-      const deps = await testDeps();
-      while ((await removeOldSignUps(deps, at)).more);
+      const { retain } = retentionActivities({ ...(await testDeps()), storage: await testObjectStore() });
+      while ((await retain(at.getTime())).more);
     };
     const removed = async (ids: readonly Id[]) =>
       Promise.all(ids.map(async (id) => (await rowOf(id)).removedAt !== null));
@@ -193,6 +194,7 @@ describe('a pending sign-up', () => {
       await students.verify(confirmed.link);
       await ways['a purchase']?.(club, taken);
       const { createdAt } = await rowOf(left.id);
+      expect(removedAfterMs).to.equal(7 * day);
       const ids = [left.id, confirmed.id, taken.id, invited.id];
       await removeAll(new Date(createdAt.getTime() + removedAfterMs));
       expect(await removed(ids)).to.deep.equal([false, false, false, false]);

@@ -3,6 +3,8 @@ import { startApi, type RunningApi } from '../../api/server.ts';
 import { contractOperations } from '../../contract/contract.ts';
 import { ruleFor } from '../../api/rate-limits/rules.policy.ts';
 import { buildClub, buildMember, buildStudent } from '../toolkit/builders/clubs.ts';
+import { png } from '../toolkit/builders/pictures.ts';
+import { put } from '../toolkit/drive/media.ts';
 import { callAt, someAddress, testConfig, type Answer, type Call } from '../toolkit/drive/api.ts';
 import { freePort, startRedis } from '../toolkit/stack/counter-stores.ts';
 import { expect } from 'chai';
@@ -219,6 +221,25 @@ describe('rate limits', function () {
     expect(outcomes.filter((outcome) => outcome === '429 rate_limited')).to.have.length(95);
     expect(await times(60, post(endpointsOf(club.id), { token: club.owner.token }))).to.deep.equal({
       '400 malformed_request': 60,
+    });
+  });
+
+  it('a student’s completed image counts for the club, and waits while the club has spent its 60 (DEC-53)', async () => {
+    const club = await buildClub();
+    const { token } = await buildStudent(club.id);
+    const image = png();
+    const body = { file_name: 'knot.png', mime: 'image/png', size_bytes: image.length };
+    const reserved = await send(post(`/v1/clubs/${club.id}/classroom/agent-images`, { token, body }));
+    expect(await put(reserved.body.upload, image)).to.equal(200);
+    const complete = (id: string) => post(`/v1/clubs/${club.id}/media/${id}/complete`, { token });
+    await times(60, post(endpointsOf(club.id), { token: club.owner.token }));
+    await expectLimited(complete(reserved.body.data.id), minute);
+    expect(await times(1, complete(randomUUID()))).to.deep.equal({ '404 not_found': 1 });
+    now = noon + 60_000;
+    expect((await send(complete(reserved.body.data.id))).body.data).to.include({ status: 'ready' });
+    expect(await times(60, post(endpointsOf(club.id), { token: club.owner.token }))).to.deep.equal({
+      '400 malformed_request': 58,
+      '429 rate_limited': 2, // the image, and the call that was refused in the window before
     });
   });
 

@@ -2,6 +2,11 @@
 import { expect } from 'chai';
 import { compileValidators, contractOperations } from '../../contract/contract.ts';
 import { contractDocument } from '../../contract/document.ts';
+import { createVault } from '../../platform/infra/vault.ts';
+import { Secret } from '../../platform/core/secret.ts';
+import { newId } from '../../platform/core/ids.ts';
+import { tokenText } from '../../domain/mail/one-time-tokens.ts';
+import { wayOutToken } from '../../domain/mail/way-out.ts';
 import { dereference, isObject, methods, type JsonObject, type ResponseObject } from '../../contract/openapi.ts';
 
 const { paths, webhooks, components } = contractDocument;
@@ -136,11 +141,26 @@ describe('the published contract', () => {
     }
   });
 
-  it('shows tokens as they are', () => {
-    const tokens = JSON.stringify(contractDocument).match(/"(?:token|secret)": ?"[^"]*"/g) ?? [];
-    const shown = tokens.map((text) => /: ?"(.*)"$/.exec(text)?.[1] ?? '');
-    for (const token of shown.filter((text) => text.startsWith('cls_'))) expect(token).to.match(/^cls_[\w-]{43}$/);
-    expect(shown.some((text) => text.startsWith('cls_'))).to.equal(true);
-    expect(shown.filter((text) => /^(st|adm|student|admin)_/.test(text))).to.deep.equal([]);
+  it('shows tokens and secrets as they are', () => {
+    const forms: Record<string, RegExp> = {
+      'of a session': /^cls_[\w-]{43}$/,
+      'of a mail, and of a sales connection': /^[\w-]{43}$/,
+      'of the way out of a campaign': /^A[AQ][\w-]{42}$/,
+      'of a webhook endpoint': /^whsec_[\w+/]{43}=$/,
+      'that an administrator has chosen': /^a-key-of-your-own$/,
+    };
+    const text = JSON.stringify(contractDocument);
+    const shown = [...text.matchAll(/"(?:token|secret)":"([^"]*)"/g)].map(([, token = '']) => token);
+    const met = shown.map((token) => Object.keys(forms).find((name) => forms[name]?.test(token)) ?? token);
+    expect([...new Set(met)]).to.have.members(Object.keys(forms));
+    const codes = [...text.matchAll(/"code_id":"[^"]*","code":"([^"]*)"/g)].map(([, code]) => code);
+    expect(codes).to.have.length.above(0);
+    for (const code of codes) expect(code).to.match(/^\d{6}$/);
+  });
+
+  it('shows tokens of the lengths that are made', () => {
+    const vault = createVault(new Secret(Buffer.alloc(32, 7)));
+    expect(tokenText(vault, 'student_verify_email', newId())).to.match(/^[\w-]{43}$/);
+    expect(wayOutToken(vault, { kind: 'automations', studentId: newId() })).to.match(/^A[AQ][\w-]{42}$/);
   });
 });

@@ -34,6 +34,23 @@ describe('docs/reference/configuration.md', () => {
       .that.does.not.contain('is missing');
   });
 
+  it('names the values of each choice, as the configuration does when it refuses another', () => {
+    const choices = variablesOf(text).filter(({ kind }) => kind.startsWith('one of '));
+    expect(choices.map(({ name }) => name)).to.include.members(['LOG_LEVEL', 'NEW_CLUB_PLAN', 'AGENT_DEFAULT_MODEL']);
+    const env = Object.fromEntries(choices.map(({ name }) => [name, 'another']));
+    for (const { name, kind } of choices)
+      expect(() => readConfig(env))
+        .to.throw()
+        .with.property('message')
+        .that.includes(`${name} must be ${kind.replaceAll('`', '').replace(/(?<=of .*) /g, ', ')}`);
+  });
+
+  it('is refused for a choice from a list that it does not know', () => {
+    expect(() => configurationPage(`const config = { /** X. */ plan: read.oneOf('X', others, 'a') };`)).to.throw(
+      'does not know the list others',
+    );
+  });
+
   it('is refused for a variable without a comment', () => {
     expect(() => configurationPage(`const config = { port: read.integer('NEW_PORT', 1, 0, 9) };`)).to.throw(
       'NEW_PORT has no comment',

@@ -25,6 +25,9 @@ export async function mochaGlobalTeardown(): Promise<void> {
   await server?.stop();
 }
 
+/** No test ends for want of time before this; files and tests may ask for more. */
+const leastTimeLimitMs = 60_000;
+
 let begun = { at: 0, cpu: process.cpuUsage() };
 
 /** In every process; where files run in several processes, `beforeAll` and `afterAll` are those of each file. */
@@ -39,6 +42,11 @@ export const mochaHooks = {
     const base = process.env['TEST_RUN_URL'];
     const file = path.relative(projectDirectory, fileOf(rootOf(this)));
     if (base && !file.startsWith('..') && !isUnitTest(file)) await (await fetch(`${base}/ready`)).text();
+  },
+  beforeEach: function giveTime(this: Context): void {
+    // Time limits end what hangs. A test that goes on after its limit spoils those behind it, so a busy machine gets time.
+    const test = this.currentTest;
+    if (test && test.timeout() > 0) test.timeout(Math.max(test.timeout(), leastTimeLimitMs));
   },
   afterEach: async function endTest(): Promise<void> {
     await testEnded();
@@ -58,7 +66,7 @@ export const mochaHooks = {
   },
 };
 
-const own = new Set<unknown>([mochaHooks.beforeAll, mochaHooks.afterEach, mochaHooks.afterAll]);
+const own = new Set<unknown>([mochaHooks.beforeAll, mochaHooks.beforeEach, mochaHooks.afterEach, mochaHooks.afterAll]);
 
 /** Hooks of the root suite that are not ours. */
 function strayHooks(root: Suite): string[] {

@@ -50,6 +50,11 @@ describe('the gauges of the webhook engine', () => {
   const endpointOf = async ({ clubId, endpoint }: Subscription) =>
     [await testDeps(), clubId, endpoint.id, new Date()] as const;
 
+  it('tell how long ago the sweeper has last looked at everything, by the watch over it (ENG-5)', async () => {
+    const gauge = await register.getSingleMetric('sweeper_round_age_seconds')?.get();
+    expect(gauge?.values.map(({ value }) => value)).to.deep.equal([61]);
+  });
+
   it('tell how many facts and wakes fail, and since when', async () => {
     const source = await testDatabase();
     const failing = async () => {

@@ -1,10 +1,12 @@
 import { mock } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
+import { rescueOverdue } from '../../platform/engine/sweeper.ts';
 import { startWorker, type RunningWorker } from '../../worker/main.ts';
 import { testConfig } from '../toolkit/drive/api.ts';
 import { until } from '../toolkit/drive/until.ts';
 import { startPostgresLine, type PostgresLine } from '../toolkit/fakes/postgres-line.ts';
+import { testDeps } from '../toolkit/stack/database.ts';
 import { quietRuntime } from '../toolkit/stack/time-skipping.ts';
 import { workflowBundleFile } from '../toolkit/stack/stack.ts';
 import { endLeftRuns } from '../toolkit/stack/worker.ts';
@@ -17,6 +19,7 @@ describe('a worker’s GET /readyz', function () {
     await endLeftRuns();
     quietRuntime();
     line = await startPostgresLine();
+    await rescueOverdue((await testDeps()).db, new Date()); // so that the worker knows of a round from its start
     worker = await startWorker(
       await testConfig({
         DATABASE_URL: line.url,
@@ -62,5 +65,17 @@ describe('a worker’s GET /readyz', function () {
     const late = await get('/readyz');
     clock.mock.restore();
     expect([late.status, (await get('/readyz')).status]).to.deep.equal([503, 200]);
+  });
+
+  it('/metrics tells the age of the sweeper’s last round (ENG-5)', async () => {
+    const age = async () => Number(/^sweeper_round_age_seconds (\S+)$/m.exec((await get('/metrics')).text)?.[1]);
+    await until('the first answer', { timeoutMs: 5_000 }, async () => Number.isFinite(await age()));
+    const now = Date.now();
+    const clock = mock.method(Date, 'now', () => now + 3_600_000);
+    try {
+      expect(await age()).to.be.within(3_500, 3_700);
+    } finally {
+      clock.mock.restore();
+    }
   });
 });

@@ -56,6 +56,7 @@ export async function recordBatch(
   const wanted = [...people.values()].map(({ person }) => person).filter(({ email }) => !isRemoved(email));
   const accounts = await findOrOpenAccounts(
     tx,
+    vault,
     held.clubId,
     wanted,
     (places) => placesFor(tx, held.clubId, places, now),

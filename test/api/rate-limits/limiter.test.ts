@@ -277,7 +277,7 @@ describe('expired counters in Postgres', function () {
        UNION ALL VALUES ($1 || ':live', 1, $3::bigint)`,
       [counter, Date.now() - 1, Date.now() + minute],
     );
-    const counters = openPostgresCounters(store.url);
+    const counters = openPostgresCounters(store.url, storeDeadlineMs);
     expect(await counters.clearExpired()).to.be.at.least(2_500);
     expect(await keysOf(store, counter)).to.deep.equal([`${counter}:live`]);
     await counters.close();

@@ -99,7 +99,8 @@ describe('lock order (ENG-6)', () => {
     const ways: Record<string, (clubId: string) => (tx: Transaction) => Promise<unknown>> = {
       'one account': (clubId) => async (tx) =>
         findOrOpenAccount(tx, (await testDeps()).vault, clubId, { ...person, invited: false }, new Date()),
-      'many accounts': (clubId) => (tx) => findOrOpenAccounts(tx, clubId, [person], async () => 1, new Date()),
+      'many accounts': (clubId) => async (tx) =>
+        findOrOpenAccounts(tx, (await testDeps()).vault, clubId, [person], async () => 1, new Date()),
     };
     for (const [what, way] of Object.entries(ways)) {
       it(`retries when the student is removed meanwhile (${what})`, async () => {

@@ -22,7 +22,12 @@ import { testDeps } from '../../toolkit/stack/database.ts';
 import { testObjectStore } from '../../toolkit/stack/storage.ts';
 import { buildCampaign } from '../../toolkit/builders/campaigns.ts';
 import { sendingDeps } from '../../toolkit/drive/campaigns.ts';
+import { previewCampaign } from '../../../domain/campaigns/checks.ts';
 import { updateCampaign } from '../../../domain/campaigns/drafts.ts';
+import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import type { Sql } from '../../../platform/infra/postgres/sql.ts';
+import type { DomainError } from '../../../platform/core/errors.ts';
+import { buildPlan } from '../../toolkit/builders/billing.ts';
 import { Media } from '../../../entities/media/media.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { Readable } from 'node:stream';
@@ -129,6 +134,8 @@ describe('a campaign, sent', () => {
       new RegExp(`^<https://api\\.example/v1/clubs/${club.id}/classroom/mail/unsubscribe/[\\w-]+>$`),
     );
     expect(message?.html).to.contain(message?.headers['List-Unsubscribe']?.slice(1, -1));
+    // Mailbox providers count complaints by the last part, which has 15 characters at most.
+    expect(message?.headers['Feedback-ID']).to.equal(`${campaignId}:${club.id}:campaign:latform.example`);
   });
 
   it('waits for its time, and freezes nobody before it', async () => {
@@ -308,6 +315,25 @@ describe('a campaign, sent', () => {
     expect(await readCampaign(deps.db, club.id, campaignId)).to.include({ pause_reason: 'provider' });
   });
 
+  it('pauses where the plan loses campaigns while it is sent, and goes on with a plan that has them', async () => {
+    await students(3);
+    answer = async () => {
+      await buildPlan(club.id, 'starter');
+      return { kind: 'accepted', reply: '250 ok' };
+    };
+    sending.smtp.connections = 1;
+    await setSender(deps, club.id, { from_name: 'Knots', postal_address: 'Quay 1', mails_per_minute: 6 }, start);
+    await schedule();
+    await run();
+    expect(await run(later(minute))).to.include({ done: false, status: 'paused', waitingFor: 'resume' });
+    expect(await readCampaign(deps.db, club.id, campaignId)).to.include({ status: 'paused', pause_reason: 'plan' });
+    expect(given).to.have.length(1);
+    await buildPlan(club.id, 'business');
+    answer = () => ({ kind: 'accepted', reply: '250 ok' });
+    await resumeCampaign(deps, club.id, campaignId, later(minute));
+    expect(await run(later(2 * minute))).to.include({ status: 'sending', settled: 2 });
+  });
+
   it('keeps within the rate of its sender', async () => {
     await students(5);
     await setSender(deps, club.id, { from_name: 'Knots', postal_address: 'Quay 1', mails_per_minute: 6 }, start);
@@ -413,6 +439,21 @@ describe('a campaign, sent', () => {
       sharp({ create: { width: 20, height: 10, channels: 3, background: 'red' } })
         .png()
         .toBuffer();
+
+    it('has no preview where an image is removed after the check and before it is read', async () => {
+      await image(await red());
+      const removed = { clubId: club.id };
+      const db: Queries = Object.assign(Object.create(deps.db) as Queries, {
+        async rows(query: Sql) {
+          const found = await deps.db.rows<{ id: Id }>(query);
+          if (found[0]?.id !== campaignId) await deps.db.manager.update(Media, removed, { removedAt: start });
+          return found;
+        },
+      });
+      const storage = await testObjectStore();
+      const seen = previewCampaign({ db, storage }, club.id, campaignId, undefined);
+      expect(await seen.catch(({ code }: DomainError) => code)).to.equal('campaign_has_problems');
+    });
 
     it('publishes nothing that was removed since it was scheduled, and pauses', async () => {
       await students(1);

@@ -169,16 +169,31 @@ describe('a source that leaves the index', () => {
   });
 
   it('goes in batches, and a worker that dies between two of them leaves the rest to the next', async () => {
-    const { source, takeAway } = await indexed();
+    const { source, clubId, agentId, takeAway } = await indexed();
+    const answerId = await buildCharge({ clubId, agentId, studentId: (await buildStudent(clubId)).id }, 1n, new Date());
+    const cited = { citedText: 'one', sourceId: source.id };
+    await endAnswer(answerId, { citations: [cited, cited, cited] });
     await takeAway();
+    const left: [passages: number, links: number][] = [];
+    const counts = async (place: string) => {
+      if (place !== 'source_batch_removed') return;
+      const linked = (await citationRows(answerId)).filter(({ sourceId }) => sourceId !== null);
+      left.push([(await passagesOf(source)).length, linked.length]);
+    };
     const dies = async (place: string) => {
       if (place === 'source_batch_removed') throw new Error('the worker dies here');
     };
     expect(await stepSource(source, { removalBatch: 2, failpoint: dies })).to.include({ done: false, attempt: 2 });
     expect(await passagesOf(source)).to.have.length(3);
     const later = Date.now() + 3_600_000;
-    expect(await stepSource(source, { removalBatch: 2 }, { now: later })).to.include({ outcome: 'gone' });
-    expect(await passagesOf(source)).to.deep.equal([]);
+    const next = await stepSource(source, { removalBatch: 2, failpoint: counts }, { now: later });
+    expect(next).to.include({ outcome: 'gone' });
+    expect(left).to.deep.equal([
+      [1, 3],
+      [0, 3],
+      [0, 1],
+      [0, 0],
+    ]);
   });
 
   it('is removed however often that failed', async () => {

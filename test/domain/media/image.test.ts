@@ -48,6 +48,7 @@ describe('an image that lies', () => {
       ['image/gif', gif(3, 3), 10, 0xff], // a colour table
       ['image/webp', webp(3, 3), 7, 0x7f],
       ['image/webp', webp(3, 3), 19, 0x7f],
+      ['image/webp', webp(3, 3), 37, 0x7f], // the picture's chunk, which is the last
     ];
     for (const [type, bytes, at, value] of lying) {
       expect(measureImage(type, bytes), type).to.deep.equal({ width: 3, height: 3, isAnimated: false });
@@ -71,10 +72,15 @@ describe('an image that lies', () => {
       ['image/png', png(3, 3), pngChunk('tEXt', Buffer.alloc(0)), 33],
       ['image/jpeg', jpeg(3, 3), Buffer.from([0xff, 0xe1, 0, 2]), 2],
       ['image/gif', gif(3, 3), Buffer.from([0x21, 0xfe, 0]), 19],
+      ['image/webp', webp(3, 3), Buffer.from('EXIF\0\0\0\0', 'latin1'), 30],
     ];
     for (const [type, bytes, part, at] of many) {
-      const withParts = (count: number) =>
-        Buffer.concat([bytes.subarray(0, at), ...Array.from({ length: count }, () => part), bytes.subarray(at)]);
+      const withParts = (count: number) => {
+        const parts = Array.from({ length: count }, () => part);
+        const whole = Buffer.concat([bytes.subarray(0, at), ...parts, bytes.subarray(at)]);
+        if (type === 'image/webp') whole.writeUInt32LE(whole.length - 8, 4); // the container states its length
+        return whole;
+      };
       expect(measureImage(type, withParts(90_000)), type).to.deep.equal({ width: 3, height: 3, isAnimated: false });
       expect(measureImage(type, withParts(100_000)), type).to.equal(undefined);
     }

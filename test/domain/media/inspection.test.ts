@@ -241,6 +241,22 @@ describe('the inspection of a file', () => {
     expect(turns).to.be.at.least(2);
   });
 
+  it('ends at its bounds: an image is broken then, and a document of no allowed content', async () => {
+    const bounds = { ...inspectionRules, workMs: 0 };
+    const ended = async (mime: string, bytes: Buffer) => {
+      const finding = await inspect(
+        storeOf(bytes),
+        { objectKey: 'key', purpose: 'library', mime },
+        bytes.length,
+        bounds,
+      );
+      return finding && outcome(finding);
+    };
+    expect(await ended('image/png', png(40, 30))).to.deep.equal({ error: 'image_broken' });
+    expect(await ended(docxType, await docx('Knots'))).to.deep.equal({ error: 'content_not_allowed' });
+    expect(inspectionRules).to.include({ workMs: 5_000, maxHeapMb: 64, maxBuffersMb: 64 });
+  });
+
   it('fails, and not the file, when the store fails at any of its reads', async () => {
     const bytes = await docx('Knots');
     const whole = storeOf(bytes);

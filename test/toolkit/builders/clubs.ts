@@ -5,7 +5,8 @@ import { createOrganization } from '../../../domain/clubs/organizations.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { hashPassword } from '../../../domain/identity/passwords.ts';
 import { openSession } from '../../../domain/identity/sessions.ts';
-import { testDatabase } from '../stack/database.ts';
+import { addressKeyOf } from '../../../platform/infra/address-keys.ts';
+import { testDatabase, testDeps } from '../stack/database.ts';
 
 /** Every account that a builder makes has it; hashed once, because hashing is slow on purpose. */
 export const password = 'correct horse battery';
@@ -77,9 +78,20 @@ export async function buildStudent(
   const source = await testDatabase();
   const id = newId();
   const email = given || `student-${id}@example.com`;
+  const { vault } = await testDeps();
   await source.query(
-    `INSERT INTO students (id, club_id, name, email, password_hash, verified_at, created_at, opened_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    [id, clubId, name, email, await passwordHash, verified ? new Date() : null, createdAt, openedBy],
+    `INSERT INTO students (id, club_id, name, email, email_key, password_hash, verified_at, created_at, opened_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    [
+      id,
+      clubId,
+      name,
+      email,
+      addressKeyOf(vault, email),
+      await passwordHash,
+      verified ? new Date() : null,
+      createdAt,
+      openedBy,
+    ],
   );
   const { token } = await source.transaction((tx) => openSession(new Transaction(tx), 'student', id, new Date()));
   return { id, email, token };

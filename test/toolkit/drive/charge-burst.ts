@@ -4,7 +4,13 @@ import { createLimiter } from '../../../api/rate-limits/limiter.ts';
 
 const masterKey = new Secret(Buffer.alloc(32, 7));
 const [url = '', counter = '', limit, calls] = process.argv.slice(2);
-const limiter = createLimiter({ url: new Secret(url), masterKey, clock: Date.now, onFailure: () => undefined });
+const limiter = createLimiter({
+  url: new Secret(url),
+  masterKey,
+  clock: Date.now,
+  onFailure: () => undefined,
+  deadlineMs: 10_000,
+});
 await limiter.ready();
 const budget = { counter, limit: Number(limit), windowSeconds: 60, scope: 'ip' } as const;
 const verdicts = await Promise.all(

@@ -1,0 +1,59 @@
+/** docs/how-to: what an operator must set up and can look for is named, all of it. */
+import { expect } from 'chai';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { ConfigError, readConfig } from '../../config.ts';
+import { projectDirectory } from '../../dev/project.ts';
+import { searchAttributes, taskQueues, workflowTypes } from '../../platform/engine/workflow-types.ts';
+
+const read = (file: string) => readFileSync(path.join(projectDirectory, file), 'utf8');
+const [deploy, operate, findRun] = ['deploy', 'operate', 'find-a-run'].map((page) =>
+  read(`docs/how-to/${page}.md`),
+) as [string, string, string];
+
+/** Of each command of S3's client: what the key must be permitted. */
+const permissions: Readonly<Record<string, readonly string[]>> = {
+  GetObjectCommand: ['s3:GetObject', 's3:ListBucket'],
+  HeadObjectCommand: ['s3:GetObject', 's3:ListBucket'],
+  PutObjectCommand: ['s3:PutObject'],
+  DeleteObjectCommand: ['s3:DeleteObject', 's3:DeleteObjectVersion'],
+  ListObjectVersionsCommand: ['s3:ListBucketVersions'],
+  ListMultipartUploadsCommand: ['s3:ListBucketMultipartUploads'],
+  AbortMultipartUploadCommand: ['s3:AbortMultipartUpload'],
+};
+
+describe('the pages for operators', () => {
+  it('deploy: creates every search attribute, and sets every variable that must be set', () => {
+    expect(/^ {4}for name in (.+); do$/m.exec(deploy)?.[1]?.split(' ')).to.deep.equal([...searchAttributes]);
+    let problems: readonly string[] = [];
+    try {
+      readConfig({});
+    } catch (error) {
+      problems = error instanceof ConfigError ? error.problems : [];
+    }
+    const missing = problems.flatMap((problem) => /^(\w+) is missing$/.exec(problem)?.[1] ?? []);
+    const named = /These must be set: (.+)\.$/m.exec(deploy)?.[1] ?? '';
+    expect([...named.matchAll(/`(\w+)`/g)].map(([, name]) => name)).to.have.members(missing);
+  });
+
+  it('deploy: gives the key of the buckets a permission for every command that the service sends', () => {
+    const sent = new Set(read('platform/infra/object-store.ts').match(/\b[A-Z]\w+Command\b/g));
+    expect(Object.keys(permissions)).to.have.members([...sent]);
+    const row = /^\| private \|.+$/m.exec(deploy)?.[0] ?? '';
+    expect([...row.matchAll(/`(s3:\w+)`/g)].map(([, name]) => name)).to.have.members([
+      ...new Set(Object.values(permissions).flat()),
+    ]);
+  });
+
+  it('operate: names every search attribute and every task queue', () => {
+    const attributes = /search attributes of type Keyword \((.+?)\)/.exec(operate)?.[1] ?? '';
+    expect(attributes.match(/\w+/g)).to.deep.equal([...searchAttributes]);
+    const queues = /names the queues of a worker, separated by commas: (.+?)\./.exec(operate)?.[1] ?? '';
+    expect(queues.match(/[\w-]+/g)).to.deep.equal([...taskQueues]);
+  });
+
+  it('find a run: says what a run of every workflow waits for', () => {
+    const ids = [...findRun.matchAll(/^\| `([\w-]+)\/…` \|/gm)].map(([, id]) => id);
+    expect(ids).to.have.members(Object.values(workflowTypes).map(({ id }) => id));
+  });
+});

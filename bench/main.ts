@@ -1,9 +1,10 @@
 /**
- * `npm run bench -- webhooks [measurement] | agents | api | import [measurement] | media | reads | retrieval [measurement] | sales [measurement] | timing | urgency`: each figure beside its
- * ceiling or its own baseline, in one run, a line a figure.
+ * `npm run bench -- <suite> [measurement…]`, such as `webhooks latency`: each figure beside its ceiling or its own baseline, in one
+ * run, a line a figure. Without a suite it names them all.
  */
 import { agentMeasurements, benchAgents } from './agents.ts';
 import { benchApi } from './api.ts';
+import { benchCampaigns, campaignMeasurements } from './campaigns.ts';
 import { benchImport, importMeasurements } from './import.ts';
 import { benchMedia, mediaMeasurements } from './media.ts';
 import { benchReads, readMeasurements } from './reads.ts';
@@ -21,6 +22,7 @@ interface Suite {
 const suites: Readonly<Record<string, Suite>> = {
   webhooks: { measurements: webhookMeasurements, run: benchWebhooks },
   api: { measurements: ['session'], run: benchApi },
+  campaigns: { measurements: campaignMeasurements, run: benchCampaigns },
   import: { measurements: importMeasurements, run: benchImport },
   media: { measurements: mediaMeasurements, run: benchMedia },
   reads: { measurements: readMeasurements, run: benchReads },

@@ -36,8 +36,8 @@ export type CampaignStep =
 
 /** Mails that one activity takes on at most. A slow server ends it earlier. */
 const pageSize = 1_000;
-/** A mail server that is not reached is asked again after so long. */
-const serverRestMs = 60_000;
+/** A mail server that is not reached is asked again after so long: longer than it takes to start one again. */
+const serverRestMs = 15_000;
 /** A start that was missed by more is left to people: the news may be old by then. */
 const missedStartMs = 24 * 3_600_000;
 /** A paused campaign is woken by who resumes it; its run looks again now and then all the same. */

@@ -1,9 +1,10 @@
 /**
- * `npm run bench -- webhooks [measurement] | agents | api | import | reads | retrieval [measurement] | sales | timing | urgency`: each figure beside its
+ * `npm run bench -- webhooks [measurement] | agents | api | campaigns [measurement] | import | reads | retrieval [measurement] | sales | timing | urgency`: each figure beside its
  * ceiling or its own baseline, in one run, a line a figure.
  */
 import { agentMeasurements, benchAgents } from './agents.ts';
 import { benchApi } from './api.ts';
+import { benchCampaigns, campaignMeasurements } from './campaigns.ts';
 import { benchImport } from './import.ts';
 import { benchReads, readMeasurements } from './reads.ts';
 import { benchRetrieval, retrievalMeasurements } from './retrieval/suite.ts';
@@ -20,6 +21,7 @@ interface Suite {
 const suites: Readonly<Record<string, Suite>> = {
   webhooks: { measurements: webhookMeasurements, run: benchWebhooks },
   api: { measurements: ['session'], run: benchApi },
+  campaigns: { measurements: campaignMeasurements, run: benchCampaigns },
   import: { measurements: ['rows'], run: benchImport },
   reads: { measurements: readMeasurements, run: benchReads },
   retrieval: { measurements: retrievalMeasurements, run: benchRetrieval },

@@ -31,6 +31,8 @@ const campaignWaits = {
   window: 'its send window',
   rate: 'the rate of its sender',
   retries: 'the next attempt',
+  server: 'the mail server, which is not reached',
+  under_way: 'mails that are under way',
   page: 'the next page',
 } as const;
 
@@ -38,7 +40,7 @@ const campaignWaits = {
 export const campaignRun = stepWorkflow<Activities['campaignRun'], 'sendCampaign'>(
   'sendCampaign',
   {
-    startToCloseTimeout: '5m', // a page of 200 takes a minute or two at a slow server; one mail takes a minute at most
+    startToCloseTimeout: '5m', // a page claims for 10 s; its last mails take a minute, and their records 2 min while Postgres is away
     heartbeatTimeout: '10s', // the step beats every 2.5 s: the death of its worker is noticed so soon
   },
   {

@@ -2,6 +2,7 @@
  * One page of a campaign's mails: each is claimed in a commit of its own, immediately before it is handed over, and recorded after.
  * None is sent twice by itself (CAMP-6, CAMP-9).
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Campaign } from '../../entities/campaigns/campaign.ts';
 import { MailSender } from '../../entities/mail/mail-sender.ts';
 import type { Mail } from '../../entities/mail/mail.ts';
@@ -9,13 +10,15 @@ import { Club } from '../../entities/clubs/club.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { addressKeyOf } from '../../platform/infra/address-keys.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
+import { sqlStateOf } from '../../platform/infra/postgres/errors.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { HandedMessage, HandOver, SmtpHandOver } from '../../platform/infra/smtp-hand-over.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import { meets, type Condition } from '../conditions/conditions.ts';
-import type { CompiledEmail } from '../mail/content/compile.ts';
+import { provenAt, settledAs } from '../mail/evidence.ts';
 import { renderEmail } from '../mail/content/render.ts';
 import { outcomeOf, type Outcome } from '../mail/recipients.policy.ts';
+import { trackedAddresses, type LinkedEmail } from '../mail/tracking/addresses.ts';
 import { wayOutToken } from '../mail/way-out.ts';
 import type { ImageDeps } from './images.ts';
 import { findCampaign } from './records.ts';
@@ -43,6 +46,12 @@ const leaseSeconds = 90;
 const longestSenderId = 15;
 /** A mail server that refuses so many in a row is not asked on. */
 const refusalsBeforePause = 20;
+/** A mail server that so many in a row do not reach rests a while: an outage must not use up the attempts of all. */
+const unreachedBeforeRest = 20;
+/** A page claims no mail after so long: a stop of the worker, and Temporal's limit, wait for its last mails alone. */
+const pageLimitMs = 10_000;
+/** How long the record of a mail is tried while Postgres is away: nobody else knows what became of it. */
+const recordLimitMs = 120_000;
 
 interface Claimed extends Pick<Mail, 'id' | 'studentId' | 'fence' | 'attemptCount'> {
   name: string;
@@ -58,17 +67,24 @@ interface Candidate {
 /** Everything of the campaign and its club that each of its mails needs. */
 interface Scene {
   campaign: Campaign;
-  compiled: CompiledEmail;
+  compiled: LinkedEmail;
   clubName: string;
   sender: MailSender;
+  /** Refusals in a row so far. */
+  refusals: number;
 }
 
-/**
- * Sends up to `most` mails that are due, on all connections at once.
- * @returns how many were handed over
- */
-export async function sendPage(deps: SendingDeps, campaign: Campaign, most: number, now: Date): Promise<number> {
+/** What a page came to. */
+interface SentPage {
+  handedOver: number;
+  /** The mail server was not reached, again and again. */
+  isUnreached: boolean;
+}
+
+/** Sends up to `most` mails that are due, on all connections at once, for some seconds. */
+export async function sendPage(deps: SendingDeps, campaign: Campaign, most: number, now: Date): Promise<SentPage> {
   const { db } = deps;
+  const endsAt = performance.now() + pageLimitMs;
   await leaveOutIneligible(deps, campaign, most, now);
   const waiting = await db.rows<Candidate>(sql`SELECT mail.id, student.email
     FROM mails mail JOIN students student ON student.id = mail.student_id
@@ -76,11 +92,13 @@ export async function sendPage(deps: SendingDeps, campaign: Campaign, most: numb
    ORDER BY mail.next_attempt_at, mail.seq LIMIT ${most}`);
   const scene: Scene = {
     campaign,
-    compiled: campaign.compiled as CompiledEmail,
+    compiled: campaign.compiled as LinkedEmail,
     clubName: (await db.manager.findOneByOrFail(Club, { id: campaign.clubId })).name,
     sender: await db.manager.findOneByOrFail(MailSender, { clubId: campaign.clubId }),
+    refusals: campaign.refusals,
   };
   let handedOver = 0;
+  let unreached = 0;
   let goesOn = true;
   const sendOne = async (candidate: Candidate) => {
     const claimed = await claim(deps, candidate, now);
@@ -88,19 +106,60 @@ export async function sendPage(deps: SendingDeps, campaign: Campaign, most: numb
     if (typeof claimed !== 'object') return;
     handedOver += 1;
     await deps.failpoint('mail_claimed');
-    const answer = await deps.smtp.handOver(messageTo(deps, scene, claimed));
+    const { answer, fault } = await handOver(deps, scene, claimed);
     await deps.failpoint('mail_handed_over');
-    if (!(await record(deps, scene, claimed, answer, now))) goesOn = false;
+    unreached = answer.kind === 'not_sent' ? unreached + 1 : 0;
+    if (!(await recordInTime(() => record(deps, scene, claimed, answer, now)))) goesOn = false;
+    if (unreached >= unreachedBeforeRest) goesOn = false;
+    if (fault !== undefined) throw fault;
     await deps.failpoint('mail_recorded');
   };
+  const mayGoOn = () => goesOn && performance.now() < endsAt;
   const oneAfterAnother = async () => {
-    for (let next = waiting.shift(); next && goesOn; next = waiting.shift()) {
-      const candidate = next;
-      await deps.smtp.onConnection(() => sendOne(candidate));
+    try {
+      for (let next = waiting.shift(); next && mayGoOn(); next = waiting.shift()) {
+        const candidate = next;
+        await deps.smtp.onConnection(async () => mayGoOn() && sendOne(candidate));
+      }
+    } catch (error) {
+      goesOn = false;
+      throw error;
     }
   };
-  await Promise.all(Array.from({ length: Math.min(deps.smtp.connections, waiting.length) }, oneAfterAnother));
-  return handedOver;
+  const lanes = Array.from({ length: Math.min(deps.smtp.connections, waiting.length) }, oneAfterAnother);
+  // All of them end before the step does: the next one must not find this one still at work.
+  const ends = await Promise.allSettled(lanes);
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  return { handedOver, isUnreached: unreached >= unreachedBeforeRest };
+}
+
+/** @returns a fault of ours beside the answer that nothing was sent: the mail is given back first */
+async function handOver(
+  deps: SendingDeps,
+  scene: Scene,
+  claimed: Claimed,
+): Promise<{ answer: HandOver; fault?: unknown }> {
+  try {
+    return { answer: await deps.smtp.handOver(messageTo(deps, scene, claimed)) };
+  } catch (fault) {
+    return { answer: { kind: 'not_sent', reply: 'not_composed' }, fault };
+  }
+}
+
+/** States of statements that fail however often they are tried: data, constraints, syntax. */
+const isOurFault = /^(22|23|42)/;
+
+/** Tries on while Postgres is away. Repeating a record that was committed changes nothing: its mail is not `sending` any more. */
+async function recordInTime<T>(work: () => Promise<T>): Promise<T> {
+  const until = performance.now() + recordLimitMs;
+  for (let waitMs = 100; ; waitMs = Math.min(2 * waitMs, 2_000)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (isOurFault.test(sqlStateOf(error) ?? '') || performance.now() > until) throw error;
+      await sleep(waitMs);
+    }
+  }
 }
 
 /** Holds the page against the audience again: who is not in it any more is skipped. Nobody joins. */
@@ -143,7 +202,8 @@ async function claim(
     claimed AS (
       UPDATE mails SET status = CASE WHEN wanted.skip_reason IS NULL THEN 'sending' ELSE 'skipped' END, skip_reason = wanted.skip_reason,
              fence = fence + 1, attempt_count = attempt_count + 1, address_key = CASE WHEN wanted.skip_reason IS NULL THEN ${key}::bytea ELSE address_key END,
-             student_email = coalesce(wanted.email, student_email), lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
+             student_email = coalesce(wanted.email, student_email),
+             lease_until = CASE WHEN wanted.skip_reason IS NULL THEN clock_timestamp() + make_interval(secs => ${leaseSeconds}) END
         FROM wanted WHERE mails.id = wanted.id AND wanted.goes_on
    RETURNING mails.id, mails.fence, mails.attempt_count, mails.status)
     SELECT wanted.id, wanted.student_id AS "studentId", claimed.fence, claimed.attempt_count AS "attemptCount", claimed.status, wanted.name, wanted.email, wanted.confirmed,
@@ -173,7 +233,7 @@ function messageTo(
           student_email: to.email,
         }),
       },
-      linkUrl: (link) => compiled.links[link] ?? '',
+      ...trackedAddresses({ vault, publicUrl }, compiled, to.id, sender.tracking),
       imageUrl: (image) => compiled.images[image] ?? '',
       unsubscribeUrl: leave,
     }),
@@ -196,50 +256,45 @@ function messageTo(
 /** Writes what became of a mail; a removed student's address stays out of it. @returns whether the campaign goes on */
 async function record(
   { db, onOutcome }: SendingDeps,
-  { campaign }: Scene,
+  scene: Scene,
   { id, fence, attemptCount }: Claimed,
   answer: HandOver,
   now: Date,
 ): Promise<boolean> {
+  const { campaign } = scene;
   const outcome = outcomeOf(answer, attemptCount);
-  const mine = sql`id = ${id} AND fence = ${fence} AND status = 'sending'`;
+  const mine = sql`id = ${id} AND fence = ${fence}`;
   // A removed student's row has no address any more, and must not get one back by a server's words.
-  const error = (text: string) =>
-    sql`lease_until = NULL, last_error = CASE WHEN student_email = '' THEN NULL ELSE ${text}::text END`;
+  const error = (text: string) => sql`CASE WHEN student_email <> '' THEN ${text}::text END`;
+  // An acceptance is believed after the lease was over, too: the mail was given up, or is to go out again.
   if (outcome.status === 'sent')
-    await db.run(
-      sql`UPDATE mails SET status = 'sent', sent_at = ${now}, lease_until = NULL, last_error = NULL WHERE ${mine}`,
-    );
+    await db.run(sql`UPDATE mails SET status = 'sent', sent_at = least(${now}, ${provenAt}), lease_until = NULL, last_error = NULL
+      WHERE ${mine} AND status IN ('sending', 'pending', 'failed')`);
   else if (outcome.status === 'failed')
-    await db.run(sql`UPDATE mails SET status = 'failed', ${error(outcome.lastError)} WHERE ${mine}`);
+    await db.run(sql`UPDATE mails SET lease_until = NULL, ${settledAs('failed', error(outcome.lastError))}
+      WHERE ${mine} AND status = 'sending'`);
   else {
     const again = new Date(now.getTime() + outcome.waitMs);
     await db.transaction(async (tx) => {
       // Locked: a cancellation skips what is pending, and would miss a mail that comes back while it is under way.
       const current = await findCampaign(tx, campaign.clubId, campaign.id, 'FOR SHARE');
-      const skipped =
-        current.status === 'canceled' ? sql`status = 'skipped', skip_reason = 'canceled'` : sql`status = 'pending'`;
-      await tx.run(
-        sql`UPDATE mails SET ${skipped}, next_attempt_at = ${again}, ${error(outcome.lastError)} WHERE ${mine}`,
-      );
+      const status = current.status === 'canceled' ? 'skipped' : 'pending';
+      await tx.run(sql`UPDATE mails SET lease_until = NULL, next_attempt_at = ${again}, ${settledAs(status, error(outcome.lastError))}
+        WHERE ${mine} AND status = 'sending'`);
     });
   }
   onOutcome(outcome.status);
-  if (answer.kind === 'accepted') return countRefusals({ db }, campaign, 0, now);
-  return answer.kind === 'refused' ? countRefusals({ db }, campaign, 1, now) : true;
+  if (answer.kind === 'accepted') return scene.refusals === 0 || countRefusals(db, scene, 0, now);
+  return answer.kind === 'refused' ? countRefusals(db, scene, 1, now) : true;
 }
 
-/** Counts refusals in a row; too many pause the campaign. A run of successes writes nothing. */
-async function countRefusals(
-  { db }: Pick<SendingDeps, 'db'>,
-  campaign: Campaign,
-  more: 0 | 1,
-  now: Date,
-): Promise<boolean> {
+/** Counts refusals in a row; too many pause the campaign. A run of successes writes nothing. @returns whether the campaign goes on */
+async function countRefusals(db: Database, scene: Scene, more: 0 | 1, now: Date): Promise<boolean> {
+  const { campaign } = scene;
   const counted = await db.one<{ refusals: number }>(sql`UPDATE campaigns
-      SET refusals = CASE WHEN ${more}::int = 0 THEN 0 ELSE refusals + 1 END
-    WHERE id = ${campaign.id} AND (${more}::int = 1 OR refusals > 0) RETURNING refusals`);
-  if (!counted || counted.refusals < refusalsBeforePause) return true;
+      SET refusals = CASE WHEN ${more}::int = 0 THEN 0 ELSE refusals + 1 END WHERE id = ${campaign.id} RETURNING refusals`);
+  scene.refusals = counted?.refusals ?? 0;
+  if (scene.refusals < refusalsBeforePause) return true;
   await db.transaction(async (tx) => {
     const current = await findCampaign(tx, campaign.clubId, campaign.id, 'FOR NO KEY UPDATE');
     if (current.status === 'sending') await pause(tx, current, 'provider', now);

@@ -74,16 +74,17 @@ export async function pauseCampaign(deps: DatabaseDeps, clubId: Id, campaignId: 
 
 /** Stops a campaign: no recipient is claimed after the commit. */
 export function pause(tx: Transaction, campaign: CampaignRow, pauseReason: PauseReason, now: Date): Promise<Record> {
-  return move(tx, campaign, { status: 'paused', pauseReason, looksAt: null }, now);
+  return move(tx, campaign, { status: 'paused', pauseReason, looksAt: now }, now);
 }
 
-/** Goes on where it was paused: before its recipients were frozen, by beginning at once. @throws DomainError not_found, campaign_state, feature_not_in_plan */
+/** Goes on where it was paused: before its recipients were frozen, by beginning at its time, or at once if that is past. @throws DomainError not_found, campaign_state, feature_not_in_plan */
 export async function resumeCampaign(deps: DatabaseDeps, clubId: Id, campaignId: Id, now: Date): Promise<Record> {
   return change(deps, clubId, campaignId, ['paused'], async (tx, campaign) => {
     await requireFeature(tx, clubId, 'campaigns');
     const resumed = { pauseReason: null, refusals: 0, looksAt: now };
     if (campaign.frozenAt !== null) return move(tx, campaign, { ...resumed, status: 'sending' }, now);
-    return move(tx, campaign, { ...resumed, status: 'scheduled', scheduledAt: now }, now);
+    const start = campaign.scheduledAt !== null && campaign.scheduledAt > now ? campaign.scheduledAt : now;
+    return move(tx, campaign, { ...resumed, status: 'scheduled', scheduledAt: start, looksAt: start }, now);
   });
 }
 
@@ -92,7 +93,7 @@ export async function cancelCampaign(deps: DatabaseDeps, clubId: Id, campaignId:
   return change(deps, clubId, campaignId, ['scheduled', 'sending', 'paused'], async (tx, campaign) => {
     await tx.run(sql`UPDATE mails SET status = 'skipped', skip_reason = 'canceled'
       WHERE campaign_id = ${campaignId} AND status = 'pending'`);
-    return move(tx, campaign, { status: 'canceled', pauseReason: null, looksAt: null, endedAt: now }, now);
+    return move(tx, campaign, { status: 'canceled', pauseReason: null, looksAt: now, endedAt: now }, now);
   });
 }
 

@@ -13,12 +13,17 @@ import { requireFeature } from '../billing/allowances.ts';
 import { returnAllowance, takeAllowance } from '../mail/allowance.ts';
 import { compileEmail, type CompiledEmail } from '../mail/content/compile.ts';
 import type { EmailContent } from '../mail/content/email-content.ts';
+import { settledAs } from '../mail/evidence.ts';
 import { outcomeUnknown } from '../mail/recipients.policy.ts';
+import { insertLinks, type LinkedEmail } from '../mail/tracking/addresses.ts';
 import { audienceOf, problemsOf } from './checks.ts';
 import { publishImages } from './images.ts';
 import { findCampaign, type CampaignRow } from './records.ts';
 import { sendPage, type SendingDeps } from './sending.ts';
 import { pause } from './states.ts';
+
+/** What a campaign waits for. `page`: nothing, there is more to send. */
+type Awaited = 'start' | 'resume' | 'window' | 'rate' | 'retries' | 'server' | 'under_way' | 'page';
 
 export type CampaignStep =
   | { done: true; outcome: 'sent' | 'canceled' | 'draft' }
@@ -26,13 +31,15 @@ export type CampaignStep =
       done: false;
       at?: number;
       status: CampaignStatus;
-      waitingFor: 'start' | 'resume' | 'window' | 'rate' | 'retries' | 'page';
+      waitingFor: Awaited;
       settled: number;
       recipients: number;
     };
 
-/** Mails that one activity takes on at most: it ends soon enough for a pause, a deploy and the operator who looks. */
-const pageSize = 200;
+/** Mails that one activity takes on at most. A slow server ends it earlier. */
+const pageSize = 1_000;
+/** A mail server that is not reached is asked again after so long: longer than it takes to start one again. */
+const serverRestMs = 15_000;
 /** A start that was missed by more is left to people: the news may be old by then. */
 const missedStartMs = 24 * 3_600_000;
 /** A paused campaign is woken by who resumes it; its run looks again now and then all the same. */
@@ -44,7 +51,7 @@ export async function stepCampaign(deps: SendingDeps, campaignId: Id, now: numbe
   const at = new Date(now);
   const campaign = await db.manager.findOneBy(Campaign, { id: campaignId });
   if (!campaign) return { done: true, outcome: 'draft' }; // deleted as a draft
-  const waiting = (waitingFor: Extract<CampaignStep, { done: false }>['waitingFor'], until?: number): CampaignStep => ({
+  const waiting = (waitingFor: Awaited, until?: number): CampaignStep => ({
     done: false,
     ...(until !== undefined && { at: until }),
     status: campaign.status,
@@ -55,10 +62,16 @@ export async function stepCampaign(deps: SendingDeps, campaignId: Id, now: numbe
   switch (campaign.status) {
     case 'draft':
     case 'sent':
-    case 'canceled':
       return { done: true, outcome: campaign.status };
-    case 'paused':
-      return waiting('resume', now + pausedLooksMs);
+    case 'canceled':
+    case 'paused': {
+      // What was claimed before is settled all the same: by whoever claimed it, or as unknown.
+      const leased = await untilSettled(deps, campaignId);
+      if (leased !== undefined) return rest(deps, campaign, 'under_way', leased);
+      if (campaign.status === 'paused') return rest(deps, campaign, 'resume', new Date(now + pausedLooksMs));
+      await db.run(sql`UPDATE campaigns SET looks_at = NULL WHERE id = ${campaignId} AND status = 'canceled'`);
+      return { done: true, outcome: 'canceled' };
+    }
     case 'scheduled': {
       const start = campaign.scheduledAt?.getTime() ?? now;
       if (now < start) return waiting('start', start);
@@ -83,6 +96,7 @@ async function begin(deps: SendingDeps, { id, clubId, content, updatedAt }: Camp
     const reason = await reasonNotToBegin(tx, campaign, now);
     if (reason !== undefined || compiled === undefined)
       return void (await pause(tx, campaign, reason ?? 'problems', now));
+    const linked: LinkedEmail = { ...compiled, linkIds: await insertLinks(tx, clubId, id, compiled.links) };
     await tx.run(sql`
       WITH frozen AS (
         INSERT INTO mails (id, club_id, campaign_id, student_id, student_name, student_email, next_attempt_at, created_at)
@@ -90,7 +104,7 @@ async function begin(deps: SendingDeps, { id, clubId, content, updatedAt }: Camp
           FROM (${audienceOf(clubId, campaign.audience, now)}) AS audience JOIN students student ON student.id = audience.student
          WHERE audience.left_out IS NULL ORDER BY student.created_at, student.id
         RETURNING 1)
-      UPDATE campaigns SET status = 'sending', compiled = ${JSON.stringify(compiled)}, frozen_at = ${now}, looks_at = ${now},
+      UPDATE campaigns SET status = 'sending', compiled = ${JSON.stringify(linked)}, frozen_at = ${now}, looks_at = ${now},
              recipients = (SELECT count(*) FROM frozen), updated_at = ${now}
        WHERE id = ${id}`);
   });
@@ -127,20 +141,22 @@ async function hasCampaigns(db: Queries, clubId: Id): Promise<boolean> {
 
 async function send(deps: SendingDeps, campaign: Campaign, now: Date): Promise<CampaignStep> {
   const { db } = deps;
-  await giveUpAbandoned(deps, campaign.id);
+  const leased = await untilSettled(deps, campaign.id);
   const due = await db.one<{ due: number }>(sql`SELECT count(*)::int AS due FROM (
     SELECT FROM mails WHERE campaign_id = ${campaign.id} AND status = 'pending' AND next_attempt_at <= ${now} LIMIT ${pageSize}) AS page`);
   if (due && due.due > 0) {
     if (!(await hasCampaigns(db, campaign.clubId))) return pauseFor(deps, campaign, 'plan', now);
     const opens = await windowOpens(deps, campaign, now);
-    if (opens > now) return rest(deps, campaign, 'window', opens);
+    if (opens > now) return rest(deps, campaign, 'window', opens, leased);
     const { granted, nextInMs } = await takeAllowance(db, campaign.clubId, due.due, now);
-    if (granted === 0) return rest(deps, campaign, 'rate', new Date(now.getTime() + Math.max(1_000, nextInMs)));
-    const taken = await sendPage(deps, campaign, granted, now);
-    await returnAllowance(db, campaign.clubId, granted - taken);
-    return rest(deps, campaign, 'page', now);
+    if (granted === 0) return rest(deps, campaign, 'rate', new Date(now.getTime() + Math.max(1_000, nextInMs)), leased);
+    const { handedOver, isUnreached } = await sendPage(deps, campaign, granted, now);
+    await returnAllowance(db, campaign.clubId, granted - handedOver);
+    return isUnreached
+      ? rest(deps, campaign, 'server', new Date(now.getTime() + serverRestMs))
+      : rest(deps, campaign, 'page', now);
   }
-  return finishOrWait(deps, campaign, now);
+  return finishOrWait(deps, campaign, leased, now);
 }
 
 /** Pauses a campaign under way, unless somebody has ended it meanwhile. */
@@ -158,35 +174,52 @@ async function windowOpens({ db }: SendingDeps, { clubId, windowFrom, windowTo }
   return nextOpening({ from: windowFrom, to: windowTo }, timeZone, now);
 }
 
-/** A mail whose lease is over was claimed by a worker that is gone: it may have arrived. */
-async function giveUpAbandoned({ db }: SendingDeps, campaignId: Id): Promise<void> {
-  await db.run(sql`UPDATE mails SET status = 'failed', last_error = ${outcomeUnknown}, lease_until = NULL
+/**
+ * Gives up mails whose lease is over: a worker that is gone claimed them, and they may have arrived, and have where something proves it.
+ * @returns when the next lease is over; undefined where nothing is under way
+ */
+async function untilSettled({ db }: SendingDeps, campaignId: Id): Promise<Date | undefined> {
+  await db.run(sql`UPDATE mails SET lease_until = NULL, ${settledAs('failed', sql`${outcomeUnknown}::text`)}
     WHERE campaign_id = ${campaignId} AND status = 'sending' AND lease_until < clock_timestamp()`);
+  const left = await db.one<{ leased: Date | null }>(
+    sql`SELECT min(lease_until) AS leased FROM mails WHERE campaign_id = ${campaignId} AND status = 'sending'`,
+  );
+  return left?.leased ?? undefined;
 }
 
 /** Nothing is due: ends the campaign, or waits for the next attempt or for a lease that is still held. */
-async function finishOrWait(deps: SendingDeps, campaign: Campaign, now: Date): Promise<CampaignStep> {
+async function finishOrWait(
+  deps: SendingDeps,
+  campaign: Campaign,
+  leased: Date | undefined,
+  now: Date,
+): Promise<CampaignStep> {
   const { db } = deps;
-  const left = await db.one<{ next: Date | null; leased: Date | null }>(sql`SELECT
-      (SELECT min(next_attempt_at) FROM mails WHERE campaign_id = ${campaign.id} AND status = 'pending') AS next,
-      (SELECT min(lease_until) FROM mails WHERE campaign_id = ${campaign.id} AND status = 'sending') AS leased`);
-  if (left?.next) return rest(deps, campaign, 'retries', left.next);
-  if (left?.leased) return rest(deps, campaign, 'retries', new Date(Math.max(left.leased.getTime(), now.getTime())));
+  const left = await db.one<{ next: Date | null }>(
+    sql`SELECT min(next_attempt_at) AS next FROM mails WHERE campaign_id = ${campaign.id} AND status = 'pending'`,
+  );
+  if (left?.next) return rest(deps, campaign, 'retries', left.next, leased);
+  if (leased) return rest(deps, campaign, 'under_way', leased);
   const ended = await db.run(sql`UPDATE campaigns SET status = 'sent', ended_at = ${now}, looks_at = NULL
     WHERE id = ${campaign.id} AND status = 'sending'
       AND NOT EXISTS (SELECT FROM mails WHERE campaign_id = ${campaign.id} AND status IN ('pending', 'sending'))`);
   return ended === 1 ? { done: true, outcome: 'sent' } : rest(deps, campaign, 'page', now);
 }
 
-/** Says when there is more to do, in the row too: if the run is lost, the sweeper finds it by that. */
+/**
+ * Says when there is more to do, in the row too: if the run is lost, the sweeper finds it by that.
+ * @param leased when the next lease is over: its mail is not left open for longer
+ */
 async function rest(
   { db }: SendingDeps,
   { id, clubId, recipients }: Campaign,
-  waitingFor: 'window' | 'rate' | 'retries' | 'page',
-  at: Date,
+  waitingFor: Exclude<Awaited, 'start'>,
+  until: Date,
+  leased: Date = until,
 ): Promise<CampaignStep> {
+  const at = leased < until ? leased : until;
   const row = await db.one<{ status: CampaignStatus }>(sql`UPDATE campaigns
-    SET looks_at = CASE WHEN status = 'sending' THEN ${at}::timestamptz END WHERE id = ${id} RETURNING status`);
+    SET looks_at = ${at} WHERE id = ${id} AND status IN ('sending', 'paused', 'canceled') RETURNING status`);
   const open = await countListed(db, { list: 'mails_open', clubId, subjectId: id });
   return {
     done: false,

@@ -23,7 +23,7 @@ export interface HandedMessage {
 export type HandOver =
   /** The server has taken it over. */
   | { kind: 'accepted'; reply: string }
-  /** The server has said no: for good (5xx), or for now (4xx). */
+  /** The server has said no: to this message for good (5xx), or for now (4xx, and whatever it says before it was told of the message). */
   | { kind: 'refused'; permanent: boolean; reply: string }
   /** It did not reach the server: something failed before its last byte was written. */
   | { kind: 'not_sent'; reply: string }
@@ -41,27 +41,25 @@ export interface SmtpHandOver {
 
 /** For a whole message, however slowly the server takes it: shorter than the lease of a mail (90 s). */
 const messageLimitMs = 60_000;
+const timeLimit = () => AbortSignal.timeout(messageLimitMs);
 /** A server's answer is kept so long at most. */
 const longestReply = 300;
 
-export function createSmtpHandOver({ smtpUrl, connections }: { smtpUrl: Secret; connections: number }): SmtpHandOver {
-  const open = () => {
-    const transport = createTransport({
-      url: smtpUrl.reveal(),
-      pool: true,
-      maxConnections: connections,
-      maxRequeues: 0,
-      ...smtpTimeLimits,
-    });
-    // The connection gets the message itself, not a copy that fills up beforehand: so its end tells what was written.
-    transport.use('stream', (mail, done) => {
-      const { bytes, onWritten } = mail.data as Message;
-      mail.message.createReadStream = () => Readable.from(inPieces(bytes)).once('end', onWritten);
-      done();
-    });
-    return transport;
-  };
-  let transport = open();
+/** @param settings `limit`: begins as a message is handed over, and ends that; after a minute unless a test ends it */
+export function createSmtpHandOver({ smtpUrl, connections, limit = timeLimit }: HandOverSettings): SmtpHandOver {
+  const transport = createTransport({
+    url: smtpUrl.reveal(),
+    pool: true,
+    maxConnections: connections,
+    maxRequeues: 0,
+    ...smtpTimeLimits,
+  });
+  // The connection gets the message itself, not a copy that fills up beforehand: so its end tells what was written.
+  transport.use('stream', (mail, done) => {
+    const { bytes, onWritten } = mail.data as Message;
+    mail.message.createReadStream = () => Readable.from(inPieces(bytes)).once('end', onWritten);
+    done();
+  });
   let idle = connections;
   const waiting: (() => void)[] = [];
   return {
@@ -78,45 +76,47 @@ export function createSmtpHandOver({ smtpUrl, connections }: { smtpUrl: Secret; 
       }
     },
     async handOver(message) {
-      const bytes = await compose(message);
       let isWritten = false;
       const onWritten = () => {
         isWritten = true;
       };
-      const own = transport;
-      const limit = timeLimit();
       try {
-        const { response } = await Promise.race([
-          own.sendMail({
-            envelope: { from: message.envelopeFrom, to: message.to },
-            raw: bytes,
-            bytes,
-            onWritten,
-          } as Message),
-          limit.reached,
-        ]);
+        const bytes = await compose(message);
+        // It closes the connection, and so cuts the message off: none goes on after it was said not to be sent.
+        const signal = limit();
+        const { response } = await transport.sendMail({
+          envelope: { from: message.envelopeFrom, to: message.to },
+          raw: bytes,
+          bytes,
+          onWritten,
+          signal,
+        } as Message);
         return { kind: 'accepted', reply: withoutAddresses(response) };
       } catch (error) {
-        const { responseCode, response, code } = error as { responseCode?: number; response?: string; code?: string };
-        // The connection is still busy with the message: a server that goes on like that must not use the pool up.
-        if (error instanceof TooSlow && transport === own) {
-          transport = open();
-          own.close();
-        }
-        if (responseCode !== undefined)
-          return {
-            kind: 'refused',
-            permanent: responseCode >= 500,
-            reply: withoutAddresses(response ?? String(responseCode)),
-          };
-        return isWritten ? { kind: 'unknown' } : { kind: 'not_sent', reply: code ?? 'ECONNECTION' };
-      } finally {
-        limit.clear();
+        const { responseCode, response, code = 'not_composed' } = error as SmtpError;
+        if (responseCode === undefined) return isWritten ? { kind: 'unknown' } : { kind: 'not_sent', reply: code };
+        const permanent = responseCode >= 500 && aboutMessage.has(code);
+        return { kind: 'refused', permanent, reply: withoutAddresses(response ?? String(responseCode)) };
       }
     },
     close: () => transport.close(),
   };
 }
+
+interface HandOverSettings {
+  smtpUrl: Secret;
+  connections: number;
+  limit?: () => AbortSignal;
+}
+
+interface SmtpError {
+  responseCode?: number;
+  response?: string;
+  code?: string;
+}
+
+/** Errors of nodemailer with a reply to the envelope or the message. Any other reply is to the connection: greeting, TLS, password. */
+const aboutMessage: ReadonlySet<string> = new Set(['EENVELOPE', 'EMESSAGE']);
 
 interface Message extends SendMailOptions {
   bytes: Buffer;
@@ -150,12 +150,3 @@ const withoutAddresses = (reply: string) =>
     .replaceAll(/\S+@\S+/g, '<address>')
     .replaceAll(/\s+/g, ' ')
     .slice(0, longestReply);
-
-class TooSlow extends Error {}
-
-function timeLimit(): { reached: Promise<never>; clear: () => void } {
-  const { promise, reject } = Promise.withResolvers<never>();
-  promise.catch(() => undefined);
-  const timer = setTimeout(() => reject(new TooSlow('The SMTP server is too slow')), messageLimitMs);
-  return { reached: promise, clear: () => clearTimeout(timer) };
-}

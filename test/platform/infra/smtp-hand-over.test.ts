@@ -68,6 +68,54 @@ describe('handing messages over by SMTP', () => {
     nobody.close();
   });
 
+  it('says refused for now where the server turns the connection away, for the message is not to blame', async () => {
+    const busy = createSmtpHandOver({ smtpUrl: readConfig().mail.smtpUrl, connections: 1 });
+    mailbox.failNext({ at: 'connect', reply: 554 });
+    expect(await busy.handOver(message('ada@example.com'))).to.include({ kind: 'refused', permanent: false });
+    busy.close();
+  });
+
+  it('says not sent where it cannot be written at all, and throws nothing', async () => {
+    const broken = message('ada@example.com');
+    Object.defineProperty(broken, 'html', {
+      get: () => {
+        throw new Error('no text');
+      },
+    });
+    expect(await smtp.handOver(broken)).to.deep.equal({ kind: 'not_sent', reply: 'not_composed' });
+  });
+
+  it('cuts a message off that takes too long: it never arrives after it was said not to be sent', async () => {
+    const received: Buffer[] = [];
+    const ended = Promise.withResolvers<void>();
+    let stalled: Socket | undefined;
+    const limit = new AbortController();
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined).on('close', () => ended.resolve());
+      socket.write('220 ready\r\n');
+      socket.on('data', (bytes) => {
+        if (stalled) return void received.push(bytes);
+        if (!bytes.toString().startsWith('DATA')) return void socket.write('250 ok\r\n');
+        stalled = socket.pause();
+        socket.write('354 go on\r\n', () => setImmediate(() => limit.abort()));
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const slow = createSmtpHandOver({
+      smtpUrl: new Secret(`smtp://127.0.0.1:${port}`),
+      connections: 1,
+      limit: () => limit.signal,
+    });
+    const answer = await slow.handOver(message('ada@example.com', { html: 'x'.repeat(8_000_000) }));
+    expect(answer).to.include({ kind: 'not_sent' });
+    stalled?.resume();
+    await ended.promise;
+    expect(Buffer.concat(received).includes('\r\n.\r\n')).to.equal(false);
+    slow.close();
+    server.close();
+  });
+
   describe('a server that cuts the connection', () => {
     let server: Server;
     let cutAfterBytes: number;

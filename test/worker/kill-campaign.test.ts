@@ -1,0 +1,84 @@
+/** Workers that die over a mail of a campaign, and another that finds what they left. */
+import { expect } from 'chai';
+import type { Mailbox } from '../../dev/mailbox.ts';
+import { scheduleCampaign } from '../../domain/campaigns/states.ts';
+import { Mail } from '../../entities/mail/mail.ts';
+import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
+import { buildCampaign } from '../toolkit/builders/campaigns.ts';
+import { buildStudent, type TestStudent } from '../toolkit/builders/clubs.ts';
+import { until } from '../toolkit/drive/until.ts';
+import { testDeps } from '../toolkit/stack/database.ts';
+import { testStack } from '../toolkit/stack/stack.ts';
+import { useTemporal, useWorkerProcesses } from '../toolkit/stack/worker.ts';
+
+const second = 1_000;
+/** In this order: what a later worker might take up of an earlier one is settled already, or leased. */
+const places = ['mail_recorded', 'mail_handed_over', 'mail_claimed'] as const;
+type Place = (typeof places)[number];
+
+interface Scene {
+  campaignId: string;
+  student: TestStudent;
+  signal: NodeJS.Signals | null;
+  left: Mail;
+}
+
+describe('a worker is killed during a mail of a campaign', function () {
+  this.timeout(30 * second);
+  const startWorker = useWorkerProcesses('campaigns');
+  const temporal = useTemporal();
+  const scenes = {} as Record<Place, Scene>;
+  let mailbox: Mailbox;
+
+  before('three workers are killed, and a fourth takes over', async function () {
+    this.timeout(180 * second);
+    const stack = await testStack();
+    if (!stack.mailbox) throw new Error('These tests read the mailbox of the stack.');
+    mailbox = stack.mailbox;
+    const { db } = await testDeps();
+    for (const place of places) scenes[place] = await killedAt(place);
+    await db.run(sql`UPDATE mails SET lease_until = clock_timestamp() WHERE lease_until IS NOT NULL`);
+    await db.run(sql`UPDATE wakes SET lease_until = clock_timestamp() WHERE lease_until IS NOT NULL`);
+    await startWorker();
+    // An activity that died with its worker is given to another when its heartbeats have been missing for 10 s.
+    await until('the end of all', { timeoutMs: 60 * second }, async () => {
+      const open = await db.rows(sql`SELECT FROM campaigns WHERE status <> 'sent'`);
+      return open.length === 0;
+    });
+  });
+
+  async function killedAt(place: Place): Promise<Scene> {
+    const deps = await testDeps();
+    const { club, campaignId } = await buildCampaign(new Date());
+    const student = await buildStudent(club.id);
+    const worker = await startWorker({ FAILPOINT: place });
+    await scheduleCampaign(deps, club.id, campaignId, undefined, new Date());
+    const { signal } = await worker.exited;
+    return { campaignId, student, signal, left: await rowOf(campaignId) };
+  }
+
+  async function rowOf(campaignId: string): Promise<Mail> {
+    return (await testDeps()).db.manager.findOneByOrFail(Mail, { campaignId });
+  }
+
+  for (const [place, left, ended, copies] of [
+    ['mail_claimed', 'sending', { status: 'failed', lastError: 'outcome_unknown' }, 0],
+    ['mail_handed_over', 'sending', { status: 'failed', lastError: 'outcome_unknown' }, 1],
+    ['mail_recorded', 'sent', { status: 'sent', lastError: null }, 1],
+  ] as const) {
+    it(`at ${place}: the row ends as ${ended.status}, and the mail arrives ${copies} times`, async () => {
+      const { campaignId, student, signal, left: found } = scenes[place];
+      expect([signal, found.status, found.fence]).to.deep.equal(['SIGKILL', left, 1]);
+      expect(await rowOf(campaignId)).to.include({ ...ended, fence: 1, leaseUntil: null });
+      expect(mailbox.summaries({ to: student.email })).to.have.length(copies);
+    });
+  }
+
+  it('ends every run as sent', async () => {
+    const results = places.map((place) =>
+      temporal().workflow.getHandle(workflowIdOf('campaignRun', scenes[place].campaignId)).result(),
+    );
+    expect(await Promise.all(results)).to.deep.equal(['sent', 'sent', 'sent']);
+  });
+});

@@ -1,0 +1,120 @@
+import { expect } from 'chai';
+import { activities as all } from '../../activities/index.ts';
+import { readConfig } from '../../config.ts';
+import type { Mailbox } from '../../dev/mailbox.ts';
+import { readCampaign } from '../../domain/campaigns/records.ts';
+import { pauseCampaign, resumeCampaign, scheduleCampaign } from '../../domain/campaigns/states.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { createSmtpHandOver, type SmtpHandOver } from '../../platform/infra/smtp-hand-over.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
+import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
+import type { campaignRun } from '../../workflows/index.ts';
+import { buildCampaign } from '../toolkit/builders/campaigns.ts';
+import { buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';
+import { sendingDeps } from '../toolkit/drive/campaigns.ts';
+import { until } from '../toolkit/drive/until.ts';
+import { testDeps } from '../toolkit/stack/database.ts';
+import { testStack } from '../toolkit/stack/stack.ts';
+import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
+import { runWorkerHere } from '../toolkit/stack/worker.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+describe('campaign-run, with time skipped', function () {
+  this.timeout(60_000);
+  const workers: { stop(): Promise<void> }[] = [];
+  after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
+  const environment = useTimeSkipping();
+  let deps: Awaited<ReturnType<typeof testDeps>>;
+  let mailbox: Mailbox;
+  let smtp: SmtpHandOver;
+  let club: TestClub;
+  let campaignId: Id;
+  let ada: TestStudent;
+  let now: Date;
+  /** When mails were handed over, by the server's clock. */
+  let handedOver: number[];
+
+  before('start the worker', async () => {
+    const stack = await testStack();
+    if (!stack.mailbox) throw new Error('These tests tell the mailbox of the stack to refuse.');
+    mailbox = stack.mailbox;
+    deps = await testDeps();
+    smtp = createSmtpHandOver({ smtpUrl: readConfig().mail.smtpUrl, connections: 1 });
+    const campaigns = await sendingDeps({
+      ...smtp,
+      handOver: async (message) => {
+        handedOver.push(await environment().currentTimeMs());
+        return smtp.handOver(message);
+      },
+    });
+    const activities = all.campaignRun({ campaigns });
+    workers.push(await runWorkerHere(environment().nativeConnection, { taskQueue: 'campaigns', activities }));
+  });
+  after('close the SMTP connections', () => smtp.close());
+  beforeEach(async () => {
+    handedOver = [];
+    now = new Date(await environment().currentTimeMs());
+    ({ club, campaignId } = await buildCampaign(now));
+    ada = await buildStudent(club.id);
+  });
+
+  /** @param inMs from now, in the local time of the club, which is UTC; whole minutes */
+  const schedule = (inMs: number) => {
+    const at = new Date(Math.ceil((now.getTime() + inMs) / minute) * minute);
+    return scheduleCampaign(deps, club.id, campaignId, at.toISOString().slice(0, 16), now).then(() => at.getTime());
+  };
+  const start = () =>
+    environment().client.workflow.start<typeof campaignRun>('campaignRun', {
+      workflowId: workflowIdOf('campaignRun', campaignId),
+      taskQueue: 'campaigns',
+      args: [campaignId],
+    });
+  const arrived = () => mailbox.summaries({ to: ada.email }).length;
+
+  it('begins at its time, a month ahead, and tries a refused mail again a minute later', async () => {
+    mailbox.failNext({ at: 'rcpt', reply: 451, to: ada.email });
+    const at = await schedule(30 * day);
+    expect(await (await start()).result()).to.equal('sent');
+    expect(handedOver).to.have.length(2);
+    const [first = 0, second = 0] = handedOver;
+    expect(first - at).to.be.within(0, 5_000);
+    expect(second - first).to.be.within(minute - 5_000, minute + 5_000);
+    expect(arrived()).to.equal(1);
+  });
+
+  it('waits for its window, in the time zone of the club', async () => {
+    const opens = new Date(now.getTime() + 7 * hour);
+    const minuteOfDay = opens.getUTCHours() * 60 + opens.getUTCMinutes();
+    await deps.db.run(sql`UPDATE clubs SET time_zone = 'Asia/Kolkata' WHERE id = ${club.id}`);
+    // Kolkata is 5 h 30 min ahead of UTC, all year.
+    const local = (minuteOfDay + 330) % 1_440;
+    await deps.db.run(sql`UPDATE campaigns SET window_from = ${local}::int, window_to = ${(local + 60) % 1_440}::int
+      WHERE id = ${campaignId}`);
+    await scheduleCampaign(deps, club.id, campaignId, undefined, now);
+    expect(await (await start()).result()).to.equal('sent');
+    const due = Math.floor(opens.getTime() / minute) * minute;
+    expect((handedOver[0] ?? 0) - due).to.be.within(0, 5_000);
+  });
+
+  it('stays paused for weeks, and goes on once somebody resumes it', async () => {
+    await scheduleCampaign(deps, club.id, campaignId, undefined, now);
+    await pauseCampaign(deps, club.id, campaignId, now);
+    const run = await start();
+    await until('the paused run', { timeoutMs: 10_000 }, async () => {
+      const [found] = await deps.db.rows<{ looks: Date }>(
+        sql`SELECT looks_at AS looks FROM campaigns WHERE id = ${campaignId} AND looks_at > ${new Date(now.getTime() + day)}`,
+      );
+      return found !== undefined;
+    });
+    await environment().sleep(15 * day);
+    expect(await readCampaign(deps.db, club.id, campaignId)).to.include({ status: 'paused' });
+    expect(arrived()).to.equal(0);
+    await resumeCampaign(deps, club.id, campaignId, new Date(await environment().currentTimeMs()));
+    await run.signal('lookAgain');
+    expect(await run.result()).to.equal('sent');
+    expect(arrived()).to.equal(1);
+  });
+});

@@ -14,7 +14,14 @@ import { dispatch, type AnyOperation } from './middleware/dispatch.ts';
 import { errorEnvelope } from './middleware/errors.ts';
 import { chargeRateLimit } from './middleware/rate-limit.ts';
 import { requestLog } from './middleware/request-log.ts';
-import { countAsClub, findCaller, requireCaller, requireClub, requireRole } from './middleware/session.ts';
+import {
+  countAsClub,
+  countAsClubOfBody,
+  findCaller,
+  requireCaller,
+  requireClub,
+  requireRole,
+} from './middleware/session.ts';
 import { answerUnmatched, methodsOfOthers } from './middleware/unmatched.ts';
 import { operations } from './operations/index.ts';
 import { operatorRoutes } from './operator-routes.ts';
@@ -40,6 +47,7 @@ export function createApp(deps: ApiDeps): Koa<RequestState> {
       ...(operation.auth.length === 0 && operation.pathParameters.includes('clubId') ? [requireClub(deps)] : []),
       ...(operation.roles ? [requireRole(operation)] : []),
       ...(operation.hasBody ? [operation.fileBody ? openFileBody(operation.fileBody) : readJsonBody(deps)] : []),
+      ...(operation.koaPath.startsWith('/v1/auth/') ? [countAsClubOfBody] : []),
       ...steadyAnswer(deps, operation.operationId),
       dispatch(deps, binding, handlerOf(operation)),
     ];

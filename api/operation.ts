@@ -40,6 +40,8 @@ export interface OperationRequest<Op extends OperationId> {
   rawBody: Buffer;
   /** The body as it arrives, no longer than the contract lets it be. @throws Error where the contract asks for JSON, or for none */
   bodyStream: AsyncIterable<Buffer>;
+  /** Of a read `GET` or `HEAD`. */
+  method: string;
   /** @returns a header of the request, empty where it is absent */
   header: (name: string) => string;
   /** Postgres, for operations that read. */

@@ -1,27 +1,24 @@
-/** What an import costs: rows a second and the worker's memory at 5,000 and at 50,000 rows, beside one bulk INSERT of the same. */
+/**
+ * What an import costs: rows a second and the worker's memory at 5,000 and at 50,000 rows, beside one bulk INSERT of the same
+ * (`rows`); and what another club's reads take while three imports with invitations run (`fairness`).
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../config.ts';
-import { createOrganization } from '../domain/clubs/organizations.ts';
-import { newId, type Id } from '../platform/core/ids.ts';
-import { openSession } from '../domain/identity/sessions.ts';
+import type { Id } from '../platform/core/ids.ts';
 import { createDataSource } from '../entities/data-source.ts';
-import { Transaction } from '../platform/infra/postgres/database.ts';
 import { migrate } from '../entities/migrate.ts';
-import { onFreshStack, progress, report } from './support.ts';
+import { addClub, type BenchClub } from './clubs.ts';
+import { onFreshStack, progress, quantile, report } from './support.ts';
 import { untilIdle, watchCost } from './webhooks/process-cost.ts';
 
 const warmUpRows = 1_000;
 const sizes = [5_000, 50_000] as const;
 const limitMs = 300_000;
 
-interface Club {
-  id: Id;
-  token: string;
-  deliveryId: Id;
-}
+export const importMeasurements = ['rows', 'fairness'];
 
-export async function benchImport(): Promise<void> {
+export async function benchImport(wanted: readonly string[]): Promise<void> {
   await onFreshStack(['temporal', 'postgres', 'storage'], async ({ env, launch }) => {
     const source = await createDataSource(readConfig(env).database, 'club-bench').initialize();
     await migrate(source);
@@ -30,7 +27,8 @@ export async function benchImport(): Promise<void> {
     const pid = worker.child.pid ?? 0;
     const base = `http://127.0.0.1:${api.port}`;
     await importInto(base, await addClub(source), warmUpRows);
-    for (const rows of sizes) {
+    if (wanted.includes('fairness')) await measureFairness(base, source);
+    for (const rows of wanted.includes('rows') ? sizes : []) {
       await untilIdle(pid);
       progress(`${rows} rows`);
       const club = await addClub(source);
@@ -51,47 +49,68 @@ export async function benchImport(): Promise<void> {
   });
 }
 
-/** A club that may have so many students, with a delivery. */
-async function addClub(source: DataSource): Promise<Club> {
-  const [administratorId, courseId, deliveryId, now] = [newId(), newId(), newId(), new Date()];
-  await source.query(
-    `INSERT INTO administrators (id, name, email, verified_at, created_at) VALUES ($1, 'Ada', $2, $3, $3)`,
-    [administratorId, `${administratorId}@example.com`, now],
-  );
-  return source.transaction(async (tx) => {
-    const { organization_id: id } = await createOrganization(
-      new Transaction(tx),
-      administratorId,
-      { name: `Club ${administratorId}`, plan: 'professional' },
-      now,
-    );
-    await tx.query(
-      `INSERT INTO club_plans (club_id, plan, status) VALUES ($1, 'business', 'active')
-       ON CONFLICT (club_id) DO UPDATE SET plan = 'business'`,
-      [id],
-    );
-    await tx.query(
-      `INSERT INTO courses (id, club_id, public_id, title, status, created_at, updated_at, published_at)
-       VALUES ($1, $2, 'course', 'Knots', 'published', $3, $3, $3)`,
-      [courseId, id, now],
-    );
-    await tx.query(
-      `INSERT INTO access_deliveries (id, club_id, name, kind, course_id, created_at, updated_at)
-       VALUES ($1, $2, 'Knots', 'course', $3, $4, $4)`,
-      [deliveryId, id, courseId, now],
-    );
-    const { token } = await openSession(new Transaction(tx), 'admin', administratorId, now);
-    return { id, token, deliveryId };
+/** Imports of one club at a time, and how many rows each has. */
+const imports = 3;
+const rowsOfEach = 5_000;
+const readsAlone = 300;
+const readEveryMs = 20;
+/** Of the reads' p95, as a multiple of their p95 alone. */
+const aim = 2;
+
+async function measureFairness(base: string, source: DataSource): Promise<void> {
+  const [importing, reading] = [await addClub(source), await addClub(source)];
+  await importInto(base, reading, warmUpRows);
+  const read = async () => {
+    const begun = performance.now();
+    const answer = await fetch(`${base}/v1/clubs/${reading.id}/students`, {
+      headers: { authorization: `Bearer ${reading.token}` },
+    });
+    await answer.text();
+    if (!answer.ok) throw new Error(`A read of another club was answered ${answer.status}.`);
+    return performance.now() - begun;
+  };
+  const readWhile = async (goOn: (count: number) => boolean) => {
+    const delays: number[] = [];
+    while (goOn(delays.length)) {
+      delays.push(await read());
+      await sleep(readEveryMs);
+    }
+    return delays;
+  };
+  await readWhile((count) => count < readsAlone);
+  const alone = await readWhile((count) => count < readsAlone);
+  let over = false;
+  const running = Promise.all(
+    Array.from({ length: imports }, (_, at) =>
+      importInto(base, importing, rowsOfEach, { query: '&invite=true', from: at * rowsOfEach }),
+    ),
+  ).finally(() => {
+    over = true;
+  });
+  const beside = await readWhile(() => !over);
+  await running;
+  const [value, ofAlone] = [quantile(beside, 0.95), quantile(alone, 0.95)];
+  progress(`${beside.length} reads beside the imports`);
+  report(`p95 ms of another club’s reads beside ${imports} imports`, {
+    value,
+    alone: ofAlone,
+    ratio: value / ofAlone,
+    aim,
   });
 }
 
 /** @returns milliseconds from the beginning of the upload to the import's completion */
-async function importInto(base: string, { id, token, deliveryId }: Club, rows: number): Promise<number> {
-  const lines = Array.from({ length: rows }, (_, at) => `student-${at}@example.com,Student Number ${at}\n`);
+async function importInto(
+  base: string,
+  { id, token, deliveryId }: BenchClub,
+  rows: number,
+  { query = '', from = 0 } = {},
+): Promise<number> {
+  const lines = Array.from({ length: rows }, (_, at) => `student-${from + at}@example.com,Student Number ${at}\n`);
   const path = `${base}/v1/clubs/${id}/student-imports`;
   const headers = { authorization: `Bearer ${token}` };
   const started = performance.now();
-  const accepted = await fetch(`${path}?delivery_ids=${deliveryId}`, {
+  const accepted = await fetch(`${path}?delivery_ids=${deliveryId}${query}`, {
     method: 'POST',
     headers: { ...headers, 'content-type': 'text/csv' },
     body: `email,name\n${lines.join('')}`,
@@ -124,7 +143,7 @@ function watchMemory(pid: number): { stop: () => Promise<number> } {
 }
 
 /** Students and enrollments alone, one statement each: less than what an import has to write. @returns milliseconds */
-async function insertAtOnce(source: DataSource, { id, deliveryId }: Club, rows: number): Promise<number> {
+async function insertAtOnce(source: DataSource, { id, deliveryId }: BenchClub, rows: number): Promise<number> {
   const now = new Date();
   const started = performance.now();
   await source.transaction(async (tx) => {

@@ -1,10 +1,12 @@
 /**
- * `npm run bench -- webhooks [measurement] | agents | api | import | reads | retrieval [measurement] | sales | timing | urgency`: each figure beside its
- * ceiling or its own baseline, in one run, a line a figure.
+ * `npm run bench -- <suite> [measurement…]`, such as `webhooks latency`: each figure beside its ceiling or its own baseline, in one
+ * run, a line a figure. Without a suite it names them all.
  */
 import { agentMeasurements, benchAgents } from './agents.ts';
 import { benchApi } from './api.ts';
-import { benchImport } from './import.ts';
+import { benchCampaigns, campaignMeasurements } from './campaigns.ts';
+import { benchImport, importMeasurements } from './import.ts';
+import { benchMedia, mediaMeasurements } from './media.ts';
 import { benchReads, readMeasurements } from './reads.ts';
 import { benchRetrieval, retrievalMeasurements } from './retrieval/suite.ts';
 import { benchSales, salesMeasurements } from './sales.ts';
@@ -20,7 +22,9 @@ interface Suite {
 const suites: Readonly<Record<string, Suite>> = {
   webhooks: { measurements: webhookMeasurements, run: benchWebhooks },
   api: { measurements: ['session'], run: benchApi },
-  import: { measurements: ['rows'], run: benchImport },
+  campaigns: { measurements: campaignMeasurements, run: benchCampaigns },
+  import: { measurements: importMeasurements, run: benchImport },
+  media: { measurements: mediaMeasurements, run: benchMedia },
   reads: { measurements: readMeasurements, run: benchReads },
   retrieval: { measurements: retrievalMeasurements, run: benchRetrieval },
   sales: { measurements: salesMeasurements, run: benchSales },

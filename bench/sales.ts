@@ -1,8 +1,10 @@
 /**
- * `npm run bench -- sales`: notices a second that are accepted, beside a bare Koa route that inserts the same row; and facts a
- * second that reach a receiver, from sales to strangers: each is an account, a purchase and an access.
+ * `npm run bench -- sales`: notices a second that are accepted, beside a bare Koa route that inserts the same row; facts a
+ * second that reach a receiver, from sales to strangers: each is an account, a purchase and an access; and how long a sale waits
+ * while others hold its club's count of students for 11 s at a time, which no import does any more (ENG-17).
  */
-import { Database } from '../platform/infra/postgres/database.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Database, Transaction } from '../platform/infra/postgres/database.ts';
 import autocannon from 'autocannon';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../config.ts';
@@ -13,6 +15,7 @@ import { createConnection } from '../domain/sales/platforms/connections.ts';
 import { newSecret } from '../domain/webhooks/deliveries/post.ts';
 import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../entities/migrate.ts';
+import { lockStudentCount } from '../domain/billing/allowances.ts';
 import { median, onFreshStack, progress, report, reportBeside, waitUntil, type Bench, type Round } from './support.ts';
 
 const rounds = 5;
@@ -24,7 +27,7 @@ const salesARound = 60;
 const factsASale = 3;
 const deliveryRounds = 3;
 
-export const salesMeasurements = ['accepted', 'delivered'];
+export const salesMeasurements = ['accepted', 'delivered', 'held'];
 
 /** @param wanted the names of those to run, of `salesMeasurements` */
 export async function benchSales(wanted: readonly string[]): Promise<void> {
@@ -37,6 +40,7 @@ export async function benchSales(wanted: readonly string[]): Promise<void> {
     const { port } = await bench.launch('api/server.ts', 'API_PORT', { TRUSTED_PROXIES: '127.0.0.0/8' });
     if (wanted.includes('accepted')) await measureAccepted(bench, source, port, shop.path);
     if (wanted.includes('delivered')) await measureDelivered(bench, source, port, shop);
+    if (wanted.includes('held')) await measureHeld(bench, source, port, shop);
     await source.destroy();
   });
 }
@@ -148,7 +152,7 @@ async function measureDelivered(
      VALUES ($1, $2, $3, '{student.created,purchase.paid,access.granted}', $4, now(), now())`,
     [endpointId, shop.clubId, receiver.url, shop.seal(newSecret(), endpointId)],
   );
-  await launch('worker/main.ts', 'WORKER_PORT');
+  const worker = await launch('worker/main.ts', 'WORKER_PORT');
   const perSecond = async (sales: number) => {
     const expected = arrived.size + sales * factsASale;
     const started = performance.now();
@@ -167,7 +171,62 @@ async function measureDelivered(
     progress(`round ${round}: ${figures.at(-1)?.toFixed(1)} facts/s`);
   }
   report('facts of sales delivered/s', { value: median(figures), sales: median(figures) / factsASale });
+  await worker.child.stop();
   await receiver.stop();
+}
+
+/** How often the count is held, for how long, and how long it is free between. */
+const holds = 4;
+const holdMs = 11_000;
+const freeMs = 50;
+const heldSales = 12;
+const limitMs = 120_000;
+
+/** Sales to strangers arrive all the time, while the count is held nearly all the time. */
+async function measureHeld({ launch }: Bench, source: DataSource, port: number, shop: BenchShop): Promise<void> {
+  const worker = await launch('worker/main.ts', 'WORKER_PORT');
+  await source.query('TRUNCATE sales_notices');
+  const waits = new Map<Id, number>();
+  const look = async () => {
+    const rows = await source.query<{ id: Id; receivedAt: Date }[]>(
+      `SELECT id, received_at AS "receivedAt" FROM sales_notices WHERE status = 'processed' AND NOT id = ANY ($1)`,
+      [[...waits.keys()]],
+    );
+    for (const { id, receivedAt } of rows) waits.set(id, (Date.now() - receivedAt.getTime()) / 1_000);
+  };
+  const untilProcessed = (expected: number) =>
+    waitUntil(`${expected} notices are processed`, async () => (await look(), waits.size >= expected), {
+      timeoutMs: limitMs,
+      progressSoFar: () => `${waits.size} are`,
+    });
+  await send(port, shop.path);
+  await untilProcessed(1);
+  waits.clear();
+  await source.query('TRUNCATE sales_notices');
+  const all = untilProcessed(heldSales);
+  const sending = (async () => {
+    for (let sale = 1; sale <= heldSales; sale++) {
+      await sleep((holds * holdMs) / heldSales);
+      await send(port, shop.path);
+    }
+  })();
+  for (let hold = 1; hold <= holds; hold++) {
+    await source.transaction(async (manager) => {
+      await lockStudentCount(new Transaction(manager), shop.clubId);
+      await sleep(holdMs);
+    });
+    progress(`hold ${hold}: ${waits.size} of ${heldSales} notices are processed`);
+    await sleep(freeMs);
+  }
+  await Promise.all([sending, all]);
+  const [most] = await source.query<{ tries: number }[]>(`SELECT max(attempt_count) AS tries FROM sales_notices`);
+  const seconds = [...waits.values()];
+  report(`s until a sale is processed while its club’s count is held ${holdMs / 1_000} s at a time`, {
+    value: median(seconds),
+    max: Math.max(...seconds),
+    'most tries': most?.tries ?? Number.NaN,
+  });
+  await worker.child.stop();
 }
 
 async function send(port: number, path: string): Promise<void> {

@@ -1,6 +1,7 @@
 /** The contract as the rest of the service sees it: its text, its operations, its checks, its types. */
 export { Binary } from './binary.ts';
 export { EventStream, type StreamEvent } from './event-stream.ts';
+export { Redirect } from './redirect.ts';
 export { contractText } from './document.ts';
 export type { CallerKind, Method } from './openapi.ts';
 export { contractOperations, type ContractOperation, type FileBody, type OperationId } from './operations.ts';

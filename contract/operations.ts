@@ -76,7 +76,7 @@ function describeOperation(path: string, item: openapi.PathItem, method: Method)
   const roles = operation['x-roles'];
   const own = (operation['x-error-codes'] ?? []).filter(isErrorCode);
   const isMissing = notImplemented.includes(operation.operationId);
-  const successStatus = Object.keys(operation.responses).find((status) => status.startsWith('2')) ?? '';
+  const successStatus = Object.keys(operation.responses).find((status) => /^[23]/.test(status)) ?? '';
   return {
     operationId: operation.operationId,
     method,

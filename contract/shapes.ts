@@ -3,6 +3,7 @@ import type { Binary } from './binary.ts';
 import type { EventStream, StreamEvent } from './event-stream.ts';
 import type { components, operations, webhooks } from './generated/types.ts';
 import type { OperationId } from './operations.ts';
+import type { Redirect } from './redirect.ts';
 
 /** A record of the contract, such as `RecordOf<'Student'>`. */
 export type RecordOf<Name extends keyof components['schemas']> = components['schemas'][Name];
@@ -18,8 +19,10 @@ export type BodyOf<Id extends OperationId> = operations[Id] extends { requestBod
   ? JsonOf<Request>
   : JsonOf<Exclude<operations[Id]['requestBody'], undefined>> | undefined;
 
-/** What the successful response brings: its JSON body, bytes where it is a file, events where it is a stream; undefined where there is nothing. */
-export type ResponseOf<Id extends OperationId> = ContentOf<SuccessOf<operations[Id]['responses']>>;
+/** What the successful response brings: its JSON body, bytes where it is a file, events where it is a stream, where it leads; undefined where there is nothing. */
+export type ResponseOf<Id extends OperationId> = operations[Id]['responses'] extends { 302: unknown }
+  ? Redirect
+  : ContentOf<SuccessOf<operations[Id]['responses']>>;
 
 export type EventType = keyof webhooks;
 
@@ -42,7 +45,7 @@ type WithDefaults<Query> = string extends keyof Query
 type SuccessOf<Responses> = Responses[keyof Responses & (200 | 201 | 202 | 204)];
 type ContentOf<Response> = Response extends { content: { 'application/json': infer Body } }
   ? Body
-  : Response extends { content: { 'application/pdf': unknown } }
+  : Response extends { content: { 'application/pdf': unknown } | { 'image/gif': unknown } }
     ? Binary
     : Response extends { content: { 'text/event-stream': infer Event extends StreamEvent } }
       ? EventStream<Event>

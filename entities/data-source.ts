@@ -66,6 +66,8 @@ import { RateLimitCounter } from './limits/rate-limit-counter.ts';
 import { ClubMailDay } from './mail/club-mail-day.ts';
 import { CodeFailureCount } from './mail/code-failure-count.ts';
 import { Mail } from './mail/mail.ts';
+import { MailClick } from './mail/mail-click.ts';
+import { MailLink } from './mail/mail-link.ts';
 import { MailSender } from './mail/mail-sender.ts';
 import { MailSuppression } from './mail/mail-suppression.ts';
 import { TransactionalMail } from './mail/transactional-mail.ts';
@@ -109,6 +111,7 @@ import { MediaInspection1795354367000 } from './migrations/1795354367000-media-i
 import { CertificateFiles1795360200000 } from './migrations/1795360200000-certificate-files.ts';
 import { StudentEmailKeys1795362600000 } from './migrations/1795362600000-student-email-keys.ts';
 import { ImportTurns1795362500000 } from './migrations/1795362500000-import-turns.ts';
+import { MailTracking1795362859000 } from './migrations/1795362859000-mail-tracking.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -214,6 +217,8 @@ const entities = [
   Subscription,
   SubscriptionMark,
   Mail,
+  MailClick,
+  MailLink,
   MailSender,
   MailSuppression,
   TransactionalMail,
@@ -269,6 +274,7 @@ const migrations = [
   CertificateFiles1795360200000,
   StudentEmailKeys1795362600000,
   ImportTurns1795362500000,
+  MailTracking1795362859000,
 ];
 
 export interface DatabaseSettings {

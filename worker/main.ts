@@ -25,6 +25,7 @@ import { taskQueues, type TaskQueue } from '../platform/engine/workflow-types.ts
 import { createEgress } from '../platform/infra/egress/egress.ts';
 import { postThrough } from '../domain/webhooks/deliveries/post.ts';
 import { activitiesOn } from './activities.ts';
+import { stepsForClubs } from './activity-clubs.ts';
 import { errorsAsCodes, faultsAsAnswers } from './activity-errors.ts';
 import { createAnswerDeps } from './agents.ts';
 import { failpointFrom } from './failpoints.ts';
@@ -130,7 +131,7 @@ export async function startWorker(
   const served = config.worker.taskQueues.length > 0 ? config.worker.taskQueues : taskQueues;
   const bulkDeps: ActivityDeps = { ...deps, mails: mailsThrough(bulkSmtp) };
   const activitiesFor = (queue: TaskQueue) => activitiesOn(queue, queue === 'bulk-mail' ? bulkDeps : deps);
-  const interceptors = [errorsAsCodes(log), faultsAsAnswers(db, log)];
+  const interceptors = [stepsForClubs, errorsAsCodes(log), faultsAsAnswers(db, log)];
   const workers = await createWorkers(connection, config, served, { activitiesFor, interceptors }, log);
   const { schedule: scheduleClient } = new Client({ connection, namespace: config.temporal.namespace });
   await ensureSchedules(scheduleClient);

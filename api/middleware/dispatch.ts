@@ -1,5 +1,5 @@
 /** The last step: holds the request against the contract, calls the handler, answers with what it returns. */
-import { Binary, EventStream, type Checked } from '../../contract/contract.ts';
+import { Binary, EventStream, Redirect, type Checked } from '../../contract/contract.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { OperationRequest } from '../operation.ts';
 import type { ApiDeps, BoundOperation, Context, Middleware } from './context.ts';
@@ -28,6 +28,7 @@ export function dispatch(
         if (!context.state.bodyStream) throw new Error(`${operation.operationId} takes no file`);
         return context.state.bodyStream;
       },
+      method: context.method,
       header: (name: string) => context.get(name),
       db: deps.db,
       deps,
@@ -59,6 +60,7 @@ export function dispatch(
     context.status = operation.successStatus;
     if (typeof answer === 'string') context.type = 'json'; // JSON that is text already
     if (answer instanceof Binary) answerWithFile(context, answer);
+    else if (answer instanceof Redirect) leadTo(context, answer);
     else if (answer instanceof EventStream && place) answerWithEvents(context, answer, place, streams);
     else if (answer !== undefined) context.body = answer;
   };
@@ -69,6 +71,13 @@ function answerWithFile(context: Context, { type, bytes, fileName }: Binary): vo
   context.attachment(fileName, { type: 'inline' });
   context.type = type;
   context.body = bytes;
+}
+
+/** Without a body: whoever follows it wants what is there. */
+function leadTo(context: Context, { location }: Redirect): void {
+  context.set('Location', location);
+  context.body = null;
+  context.status = 302; // a body that is null has made it 204
 }
 
 function callerOf(context: Context) {

@@ -35,6 +35,15 @@ export function findCaller({ deps }: ApiDeps, operation: ContractOperation): Mid
 /** The connections to Postgres that the request takes count as those of the club that its path names (ENG-17). */
 export const countAsClub: Middleware = async (context, next) => forClub(clubIdOf(context), next);
 
+/**
+ * The same for paths without a club, by what their body names: confirmations wait for a club's count of students too. Those that
+ * a token alone tells the club of share one share.
+ */
+export const countAsClubOfBody: Middleware = async (context, next) => {
+  const { body } = context.request as unknown as { body?: { club_id?: unknown } };
+  return forClub(clubIdFrom(body?.club_id), next);
+};
+
 /** Throws what {@link findCaller} noted. */
 export const requireCaller: Middleware = async (context, next) => {
   if (context.state.refusal) throw context.state.refusal;
@@ -72,8 +81,11 @@ function clubOf(operation: ContractOperation, context: Context): string | undefi
 }
 
 function clubIdOf(context: Context): string {
-  const given = (context as Context & { params: Record<string, string> }).params['clubId'] ?? '';
-  return uuid.test(given) ? given.toLowerCase() : noSuchClub;
+  return clubIdFrom((context as Context & { params: Record<string, string> }).params['clubId']);
+}
+
+function clubIdFrom(given: unknown): string {
+  return typeof given === 'string' && uuid.test(given) ? given.toLowerCase() : noSuchClub;
 }
 
 async function callerOf(

@@ -29,7 +29,7 @@ export interface Listener {
 export interface Scene {
   db: Database;
   vault: Vault;
-  worker: { pid: number };
+  worker: { pid: number; port: number };
   launch: Bench['launch'];
   /** A receiver on this machine. @returns its address */
   addReceiver(respond: NonNullable<ReceiverOptions['respond']>): Promise<{ url: string }>;
@@ -41,14 +41,17 @@ export interface Scene {
   clear(): Promise<void>;
 }
 
-/** Runs `measure` on a fresh stack with a worker. */
-export async function onWebhookScene(measure: (scene: Scene) => Promise<void>): Promise<void> {
+/** Runs `measure` on a fresh stack with a worker. @param env of the worker, from that of the stack */
+export async function onWebhookScene(
+  measure: (scene: Scene) => Promise<void>,
+  env: (ofStack: Readonly<Record<string, string>>) => Promise<Record<string, string>> = async () => ({}),
+): Promise<void> {
   await onFreshStack(['temporal', 'postgres'], async (bench) => {
     const config = readConfig(bench.env);
     const source = await createDataSource(config.database, 'club-bench').initialize();
     await migrate(source);
-    const { child } = await bench.launch('worker/main.ts', 'WORKER_PORT');
-    await measure(await setScene(bench, config, source, child));
+    const worker = await bench.launch('worker/main.ts', 'WORKER_PORT', await env(bench.env));
+    await measure(await setScene(bench, config, source, worker));
     await source.destroy();
   });
 }
@@ -57,7 +60,7 @@ async function setScene(
   { stack, launch }: Bench,
   { masterKey }: Config,
   source: DataSource,
-  worker: Child,
+  { child: worker, port }: { child: Child; port: number },
 ): Promise<Scene> {
   if (worker.pid === undefined) throw new Error('The worker has no process id.');
   const certificate = await stack.authority.issue(['127.0.0.1']);
@@ -77,7 +80,7 @@ async function setScene(
   return {
     db,
     vault,
-    worker: { pid: worker.pid },
+    worker: { pid: worker.pid, port },
     launch,
     addReceiver,
     async addListener() {

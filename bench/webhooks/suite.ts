@@ -1,5 +1,7 @@
 /** The webhook measurements, in the order in which they run: each leaves a clean scene to the next. */
 import { progress } from '../support.ts';
+import { measureBrownOut } from './brown-out.ts';
+import { startDelayLine, type DelayLine } from './delay-line.ts';
 import { measureFairness } from './fairness.ts';
 import { benchHistory } from './history.ts';
 import { measureHung } from './hung.ts';
@@ -20,17 +22,39 @@ const measurements: Readonly<Record<string, (scene: Scene) => Promise<void>>> = 
 /** Needs Postgres alone, and a database of its own: five million rows leave no clean scene. */
 const history = 'history';
 
-export const webhookMeasurements = [...Object.keys(measurements), history];
+/** Needs a worker whose line to Postgres can be slow. */
+const brownOut = 'brown-out';
+
+export const webhookMeasurements = [...Object.keys(measurements), history, brownOut];
 
 const warmUpFacts = 200;
 
 /** @param wanted the names of those to run, of `webhookMeasurements` */
 export async function benchWebhooks(wanted: readonly string[]): Promise<void> {
-  if (wanted.some((name) => name !== history)) await benchOnScene(wanted);
+  if (wanted.some((name) => Object.hasOwn(measurements, name))) await benchOnScene(wanted);
   if (wanted.includes(history)) {
     progress(history);
     await benchHistory();
   }
+  if (wanted.includes(brownOut)) {
+    progress(brownOut);
+    await benchBrownOut();
+  }
+}
+
+async function benchBrownOut(): Promise<void> {
+  let line: DelayLine | undefined;
+  const throughLine = async (ofStack: Readonly<Record<string, string>>) => {
+    line = await startDelayLine(ofStack['DATABASE_URL'] ?? '');
+    return { DATABASE_URL: line.url };
+  };
+  await onWebhookScene(async (scene) => {
+    if (!line) throw new Error('The worker has no line to Postgres.');
+    await warmUp(scene);
+    await measureBrownOut(scene, line);
+    await scene.clear();
+    // The worker ends over a line that still carries.
+  }, throughLine).finally(() => line?.stop());
 }
 
 async function benchOnScene(wanted: readonly string[]): Promise<void> {

@@ -3439,6 +3439,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/mail/links/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow a link of a mail
+         * @description Leads on to where the link of the mail leads, and notes that it was followed, once for each link and recipient: by a person, or by a machine. A machine is who asks by `HEAD`, who says so by name or purpose, and who follows several links of one mail within 2 seconds. Neither address nor name of the visitor is kept. Where a link leads stands in a table, so an address that we did not write leads nowhere. Parameters that networks add are ignored (`x-any-query`).
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["followMailLink"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/mail/openings/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Load the picture of a mail
+         * @description A transparent picture. Loading it notes that the mail was opened: by a person, or by a machine that loads the pictures of every mail. Neither address nor name of the visitor is kept. Parameters that networks add are ignored (`x-any-query`).
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["loadMailPicture"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clubs/{clubId}/campaigns/{campaignId}/deliveries": {
         parameters: {
             query?: never;
@@ -8869,7 +8921,16 @@ export interface components {
          *       "bounced": 0,
          *       "complained": 0,
          *       "opened": 1,
-         *       "clicked": 0
+         *       "clicked": 0,
+         *       "machine_opened": 1,
+         *       "machine_clicked": 0,
+         *       "links": [
+         *         {
+         *           "url": "https://example.com",
+         *           "clicked": 0,
+         *           "machine_clicked": 0
+         *         }
+         *       ]
          *     }
          */
         CampaignStatistics: {
@@ -8899,6 +8960,19 @@ export interface components {
             opened: number;
             /** @description A link followed by a person. */
             clicked: number;
+            /** @description Opened by a machine, and perhaps by a person, too. */
+            machine_opened: number;
+            /** @description A link followed by a machine, and perhaps by a person, too. */
+            machine_clicked: number;
+            /** @description Links that lead everybody to the same address, in the order of the e-mail. */
+            links: {
+                /** @description Where it leads. */
+                url: string;
+                /** @description Recipients of whom a person followed it. */
+                clicked: number;
+                /** @description Recipients of whom a machine followed it. */
+                machine_clicked: number;
+            }[];
         };
         /** @description What is noted of recipients: openings and clicks, clicks alone, or nothing. A later version may add values: accept those that you do not know. */
         MailTracking: "all" | "clicks" | "none";
@@ -22827,7 +22901,16 @@ export interface operations {
                      *         "bounced": 0,
                      *         "complained": 0,
                      *         "opened": 1,
-                     *         "clicked": 0
+                     *         "clicked": 0,
+                     *         "machine_opened": 1,
+                     *         "machine_clicked": 0,
+                     *         "links": [
+                     *           {
+                     *             "url": "https://example.com",
+                     *             "clicked": 0,
+                     *             "machine_clicked": 0
+                     *           }
+                     *         ]
                      *       }
                      *     }
                      */
@@ -23413,6 +23496,85 @@ export interface operations {
                     "text/html": string;
                 };
             };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    followMailLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The token of a link; it stands in the address that the mail has.
+                 * @example AZnQ8s3UcQWhj0pX2mKd3wGZ0PLN1HEFoY9KV9pineAf2E7oQ5lYI1cXk3Hc2mFd
+                 */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Where the link leads. */
+            302: {
+                headers: {
+                    /**
+                     * @description The address that the author of the mail has set.
+                     * @example https://example.com/spring
+                     */
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    loadMailPicture: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The token of a mail's picture; it stands in the address that the mail has.
+                 * @example AZnQ8s3UcQWhj0pX2mKd3wYI1cXk3Hc2mFdvxJ3L0Ea
+                 */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The picture. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/gif": string;
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
             default: components["responses"]["Otherwise"];
         };
     };

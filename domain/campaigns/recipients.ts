@@ -1,9 +1,10 @@
 /** What became of each recipient of a campaign, and of all of them together (operation 6). */
 import type { RecordOf } from '../../contract/contract.ts';
 import { Mail } from '../../entities/mail/mail.ts';
-import type { RecipientStatus } from '../../entities/mail/values.ts';
+import type { TalliedList } from '../../entities/facts/values.ts';
+import { skipReasons, type RecipientStatus } from '../../entities/mail/values.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { countListed } from '../../platform/infra/postgres/lists/counts.ts';
+import { countEach, countListed } from '../../platform/infra/postgres/lists/counts.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { all, columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
@@ -79,43 +80,76 @@ function present(row: Row): RecordOf<'CampaignDelivery'> {
 async function countIn(db: Queries, { id, clubId }: CampaignRow, status: RecipientStatus): Promise<number> {
   if (status !== 'pending' && status !== 'sending')
     return countListed(db, { list: `mails_${status}`, clubId, subjectId: id });
-  const sending = await db.one<{ mails: number }>(
-    sql`SELECT count(*)::int AS mails FROM mails WHERE campaign_id = ${id} AND status = 'sending'`,
-  );
-  if (status === 'sending') return sending?.mails ?? 0;
+  const sending = await countSending(db, id);
+  if (status === 'sending') return sending;
   const open = await countListed(db, { list: 'mails_open', clubId, subjectId: id });
-  return Math.max(0, open - (sending?.mails ?? 0));
+  return Math.max(0, open - sending);
 }
 
-/** @throws DomainError not_found */
+async function countSending(db: Queries, campaignId: Id): Promise<number> {
+  const counted = await db.one<{ mails: number }>(
+    sql`SELECT count(*)::int AS mails FROM mails WHERE campaign_id = ${campaignId} AND status = 'sending'`,
+  );
+  return counted?.mails ?? 0;
+}
+
+/** The lists of mails that are counted for each campaign, by what they count. */
+const statusLists = { sent: 'mails_sent', skipped: 'mails_skipped', failed: 'mails_failed' } as const;
+const eventLists = {
+  delivered: 'mails_delivered',
+  bounced: 'mails_bounced',
+  complained: 'mails_complained',
+  opened: 'mails_opened',
+  clicked: 'mails_clicked',
+} as const;
+const reasonLists = skipReasons.map((reason) => ({ reason, list: `mails_skipped_${reason}` as const }));
+
+/** From tallies: the cost does not grow with the recipients. @throws DomainError not_found */
 export async function readStatistics(db: Queries, clubId: Id, campaignId: Id): Promise<RecordOf<'CampaignStatistics'>> {
   const { recipients } = await findCampaign(db, clubId, campaignId);
-  const counted = await db.one<Omit<RecordOf<'CampaignStatistics'>, 'recipients' | 'skip_reasons'>>(sql`
-    SELECT count(*) FILTER (WHERE status = 'pending')::int AS pending, count(*) FILTER (WHERE status = 'sending')::int AS sending,
-           count(*) FILTER (WHERE status = 'sent')::int AS sent, count(*) FILTER (WHERE status = 'skipped')::int AS skipped,
-           count(*) FILTER (WHERE status = 'failed')::int AS failed, count(delivered_at)::int AS delivered, count(bounced_at)::int AS bounced,
-           count(complained_at)::int AS complained, count(opened_at)::int AS opened, count(clicked_at)::int AS clicked
-      FROM mails WHERE campaign_id = ${campaignId}`);
-  const reasons = await db.rows<{
-    reason: string;
-    mails: number;
-  }>(sql`SELECT skip_reason AS reason, count(*)::int AS mails
-    FROM mails WHERE campaign_id = ${campaignId} AND status = 'skipped' GROUP BY skip_reason`);
-  if (!counted) throw new Error('a count has no row');
+  const links = await db.rows<{ id: Id; url: string }>(
+    sql`SELECT id, url FROM mail_links WHERE cause_id = ${campaignId} ORDER BY position`,
+  );
+  const count = await countEach(db, clubId, {
+    lists: [
+      'mails_open',
+      'mails_links_clicked',
+      ...Object.values({ ...statusLists, ...eventLists }),
+      ...reasonLists.map(({ list }) => list),
+    ],
+    subjectIds: [campaignId, ...links.map(({ id }) => id)],
+  });
+  const of = (list: TalliedList, marked = false, subjectId = campaignId) => count({ list, subjectId, marked });
+  const sending = Math.min(await countSending(db, campaignId), of('mails_open'));
+  const counted = <Key extends string>(lists: Readonly<Record<Key, TalliedList>>) =>
+    Object.fromEntries(Object.entries<TalliedList>(lists).map(([key, list]) => [key, of(list)])) as Record<Key, number>;
   return {
     recipients,
-    ...counted,
-    skip_reasons: Object.fromEntries(reasons.map(({ reason, mails }) => [reason, mails])),
+    pending: of('mails_open') - sending,
+    sending,
+    ...counted(statusLists),
+    skip_reasons: Object.fromEntries(
+      reasonLists.map(({ reason, list }) => [reason, of(list)] as const).filter(([, mails]) => mails > 0),
+    ),
+    ...counted(eventLists),
+    machine_opened: of('mails_opened', true),
+    machine_clicked: of('mails_clicked', true),
+    links: links.map(({ id, url }) => ({
+      url,
+      clicked: of('mails_links_clicked', false, id),
+      machine_clicked: of('mails_links_clicked', true, id),
+    })),
   };
 }
 
 /**
  * Leaves of a removed student's recipient rows ids, times and statuses alone. What is under way ends as it ends: its record
- * writes no address.
+ * writes no address. Which links were followed is forgotten; that each was followed stays counted.
  */
 export async function purgeStudentFromCampaigns(tx: Transaction, studentId: Id): Promise<void> {
   await tx.run(sql`UPDATE mails SET student_name = 'Removed student', student_email = '', address_key = NULL, last_error = NULL,
       status = CASE status WHEN 'pending' THEN 'skipped' ELSE status END,
       skip_reason = CASE status WHEN 'pending' THEN 'student_removed' ELSE skip_reason END
     WHERE student_id = ${studentId}`);
+  await tx.run(sql`DELETE FROM mail_clicks WHERE mail_id IN (SELECT id FROM mails WHERE student_id = ${studentId})`);
 }

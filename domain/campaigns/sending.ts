@@ -15,9 +15,10 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { HandedMessage, HandOver, SmtpHandOver } from '../../platform/infra/smtp-hand-over.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import { meets, type Condition } from '../conditions/conditions.ts';
-import type { CompiledEmail } from '../mail/content/compile.ts';
+import { provenAt, settledAs } from '../mail/evidence.ts';
 import { renderEmail } from '../mail/content/render.ts';
-import { outcomeOf, outcomeUnknown, type Outcome } from '../mail/recipients.policy.ts';
+import { outcomeOf, type Outcome } from '../mail/recipients.policy.ts';
+import { trackedAddresses, type LinkedEmail } from '../mail/tracking/addresses.ts';
 import { wayOutToken } from '../mail/way-out.ts';
 import type { ImageDeps } from './images.ts';
 import { findCampaign } from './records.ts';
@@ -66,7 +67,7 @@ interface Candidate {
 /** Everything of the campaign and its club that each of its mails needs. */
 interface Scene {
   campaign: Campaign;
-  compiled: CompiledEmail;
+  compiled: LinkedEmail;
   clubName: string;
   sender: MailSender;
   /** Refusals in a row so far. */
@@ -91,7 +92,7 @@ export async function sendPage(deps: SendingDeps, campaign: Campaign, most: numb
    ORDER BY mail.next_attempt_at, mail.seq LIMIT ${most}`);
   const scene: Scene = {
     campaign,
-    compiled: campaign.compiled as CompiledEmail,
+    compiled: campaign.compiled as LinkedEmail,
     clubName: (await db.manager.findOneByOrFail(Club, { id: campaign.clubId })).name,
     sender: await db.manager.findOneByOrFail(MailSender, { clubId: campaign.clubId }),
     refusals: campaign.refusals,
@@ -232,7 +233,7 @@ function messageTo(
           student_email: to.email,
         }),
       },
-      linkUrl: (link) => compiled.links[link] ?? '',
+      ...trackedAddresses({ vault, publicUrl }, compiled, to.id, sender.tracking),
       imageUrl: (image) => compiled.images[image] ?? '',
       unsubscribeUrl: leave,
     }),
@@ -262,26 +263,24 @@ async function record(
 ): Promise<boolean> {
   const { campaign } = scene;
   const outcome = outcomeOf(answer, attemptCount);
-  const mine = sql`id = ${id} AND fence = ${fence} AND status = 'sending'`;
+  const mine = sql`id = ${id} AND fence = ${fence}`;
   // A removed student's row has no address any more, and must not get one back by a server's words.
-  const error = (text: string) =>
-    sql`lease_until = NULL, last_error = CASE WHEN student_email = '' THEN NULL ELSE ${text}::text END`;
-  // Late evidence corrects what was given up as unknown: the claim is still the last one.
+  const error = (text: string) => sql`CASE WHEN student_email <> '' THEN ${text}::text END`;
+  // An acceptance is believed after the lease was over, too: the mail was given up, or is to go out again.
   if (outcome.status === 'sent')
-    await db.run(sql`UPDATE mails SET status = 'sent', sent_at = ${now}, lease_until = NULL, last_error = NULL
-      WHERE id = ${id} AND fence = ${fence} AND (status = 'sending' OR (status = 'failed' AND last_error = ${outcomeUnknown}))`);
+    await db.run(sql`UPDATE mails SET status = 'sent', sent_at = least(${now}, ${provenAt}), lease_until = NULL, last_error = NULL
+      WHERE ${mine} AND status IN ('sending', 'pending', 'failed')`);
   else if (outcome.status === 'failed')
-    await db.run(sql`UPDATE mails SET status = 'failed', ${error(outcome.lastError)} WHERE ${mine}`);
+    await db.run(sql`UPDATE mails SET lease_until = NULL, ${settledAs('failed', error(outcome.lastError))}
+      WHERE ${mine} AND status = 'sending'`);
   else {
     const again = new Date(now.getTime() + outcome.waitMs);
     await db.transaction(async (tx) => {
       // Locked: a cancellation skips what is pending, and would miss a mail that comes back while it is under way.
       const current = await findCampaign(tx, campaign.clubId, campaign.id, 'FOR SHARE');
-      const skipped =
-        current.status === 'canceled' ? sql`status = 'skipped', skip_reason = 'canceled'` : sql`status = 'pending'`;
-      await tx.run(
-        sql`UPDATE mails SET ${skipped}, next_attempt_at = ${again}, ${error(outcome.lastError)} WHERE ${mine}`,
-      );
+      const status = current.status === 'canceled' ? 'skipped' : 'pending';
+      await tx.run(sql`UPDATE mails SET lease_until = NULL, next_attempt_at = ${again}, ${settledAs(status, error(outcome.lastError))}
+        WHERE ${mine} AND status = 'sending'`);
     });
   }
   onOutcome(outcome.status);

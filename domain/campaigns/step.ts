@@ -13,7 +13,9 @@ import { requireFeature } from '../billing/allowances.ts';
 import { returnAllowance, takeAllowance } from '../mail/allowance.ts';
 import { compileEmail, type CompiledEmail } from '../mail/content/compile.ts';
 import type { EmailContent } from '../mail/content/email-content.ts';
+import { settledAs } from '../mail/evidence.ts';
 import { outcomeUnknown } from '../mail/recipients.policy.ts';
+import { insertLinks, type LinkedEmail } from '../mail/tracking/addresses.ts';
 import { audienceOf, problemsOf } from './checks.ts';
 import { publishImages } from './images.ts';
 import { findCampaign, type CampaignRow } from './records.ts';
@@ -36,8 +38,8 @@ export type CampaignStep =
 
 /** Mails that one activity takes on at most. A slow server ends it earlier. */
 const pageSize = 1_000;
-/** A mail server that is not reached is asked again after so long. */
-const serverRestMs = 60_000;
+/** A mail server that is not reached is asked again after so long: longer than it takes to start one again. */
+const serverRestMs = 15_000;
 /** A start that was missed by more is left to people: the news may be old by then. */
 const missedStartMs = 24 * 3_600_000;
 /** A paused campaign is woken by who resumes it; its run looks again now and then all the same. */
@@ -94,6 +96,7 @@ async function begin(deps: SendingDeps, { id, clubId, content, updatedAt }: Camp
     const reason = await reasonNotToBegin(tx, campaign, now);
     if (reason !== undefined || compiled === undefined)
       return void (await pause(tx, campaign, reason ?? 'problems', now));
+    const linked: LinkedEmail = { ...compiled, linkIds: await insertLinks(tx, clubId, id, compiled.links) };
     await tx.run(sql`
       WITH frozen AS (
         INSERT INTO mails (id, club_id, campaign_id, student_id, student_name, student_email, next_attempt_at, created_at)
@@ -101,7 +104,7 @@ async function begin(deps: SendingDeps, { id, clubId, content, updatedAt }: Camp
           FROM (${audienceOf(clubId, campaign.audience, now)}) AS audience JOIN students student ON student.id = audience.student
          WHERE audience.left_out IS NULL ORDER BY student.created_at, student.id
         RETURNING 1)
-      UPDATE campaigns SET status = 'sending', compiled = ${JSON.stringify(compiled)}, frozen_at = ${now}, looks_at = ${now},
+      UPDATE campaigns SET status = 'sending', compiled = ${JSON.stringify(linked)}, frozen_at = ${now}, looks_at = ${now},
              recipients = (SELECT count(*) FROM frozen), updated_at = ${now}
        WHERE id = ${id}`);
   });
@@ -172,11 +175,11 @@ async function windowOpens({ db }: SendingDeps, { clubId, windowFrom, windowTo }
 }
 
 /**
- * Gives up mails whose lease is over: a worker that is gone claimed them, and they may have arrived.
+ * Gives up mails whose lease is over: a worker that is gone claimed them, and they may have arrived, and have where something proves it.
  * @returns when the next lease is over; undefined where nothing is under way
  */
 async function untilSettled({ db }: SendingDeps, campaignId: Id): Promise<Date | undefined> {
-  await db.run(sql`UPDATE mails SET status = 'failed', last_error = ${outcomeUnknown}, lease_until = NULL
+  await db.run(sql`UPDATE mails SET lease_until = NULL, ${settledAs('failed', sql`${outcomeUnknown}::text`)}
     WHERE campaign_id = ${campaignId} AND status = 'sending' AND lease_until < clock_timestamp()`);
   const left = await db.one<{ leased: Date | null }>(
     sql`SELECT min(lease_until) AS leased FROM mails WHERE campaign_id = ${campaignId} AND status = 'sending'`,

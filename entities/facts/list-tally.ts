@@ -16,11 +16,11 @@ export class ListTally {
   @PrimaryColumn({ type: 'text' })
   list: TalliedList;
 
-  /** The delivery or the course; all zeros for students, who are of none. */
+  /** The delivery, the course, the campaign, the link of a mail; all zeros for students, who are of none. */
   @PrimaryColumn({ type: 'uuid' })
   subjectId: string;
 
-  /** A student who is verified, an enrollment or a certificate that is revoked. */
+  /** A student who is verified, an enrollment or a certificate that is revoked, a mail or a link that a machine opened. */
   @PrimaryColumn({ type: 'boolean' })
   marked: boolean;
 

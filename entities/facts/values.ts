@@ -4,7 +4,7 @@
 export type Priority = 0 | 1 | 2;
 export const bulk = 2 satisfies Priority;
 
-/** The lists that triggers keep tallies of. */
+/** The lists that have tallies. Triggers keep them, but for what happened to mails: whoever notes it counts it. */
 export const talliedLists = [
   'students',
   'enrollments',
@@ -13,6 +13,20 @@ export const talliedLists = [
   'mails_sent',
   'mails_skipped',
   'mails_failed',
+  'mails_skipped_suppressed',
+  'mails_skipped_unsubscribed',
+  'mails_skipped_bounced',
+  'mails_skipped_complained',
+  'mails_skipped_invalid_email',
+  'mails_skipped_no_longer_eligible',
+  'mails_skipped_student_removed',
+  'mails_skipped_canceled',
+  'mails_delivered',
+  'mails_bounced',
+  'mails_complained',
+  'mails_opened',
+  'mails_clicked',
+  'mails_links_clicked',
 ] as const;
 export type TalliedList = (typeof talliedLists)[number];
 

@@ -101,11 +101,21 @@ export class Mail {
   @Column({ type: 'timestamptz', nullable: true })
   complainedAt: Date | null;
 
+  /** When a person first opened it. */
   @Column({ type: 'timestamptz', nullable: true })
   openedAt: Date | null;
 
+  /** When a person first followed one of its links. */
   @Column({ type: 'timestamptz', nullable: true })
   clickedAt: Date | null;
+
+  /** When a machine first loaded its picture. */
+  @Column({ type: 'timestamptz', nullable: true })
+  machineOpenedAt: Date | null;
+
+  /** When a machine first followed one of its links. */
+  @Column({ type: 'timestamptz', nullable: true })
+  machineClickedAt: Date | null;
 
   @Column({ type: 'timestamptz' })
   createdAt: Date;

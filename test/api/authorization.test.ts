@@ -61,6 +61,9 @@ const table: Record<OperationId, Row> = {
   receiveBillingNotice: { sessions: nobody, answer: 'not_configured' },
   getContract: { sessions: nobody, answer: 200 },
 
+  followMailLink: { sessions: nobody, answer: 'not_found' },
+  loadMailPicture: { sessions: nobody, answer: 'not_found' },
+
   getMailPreference: { sessions: nobody, answer: 'not_found' },
   unsubscribe: { sessions: nobody, answer: 'not_found' },
   resubscribe: { sessions: nobody, answer: 'not_found' },

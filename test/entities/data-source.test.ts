@@ -8,6 +8,7 @@ import { createNotifier } from '../../platform/infra/postgres/notifications.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { forClub, forRecord, SharedPool } from '../../platform/infra/postgres/shared-pool.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
+import { stepsForClubs } from '../../worker/activity-clubs.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 
 /** What a server says, in Postgres' words, that is killed in the moment in which it has let somebody in. */
@@ -40,28 +41,51 @@ describe('a connection to Postgres', () => {
 
   describe('of a pool that is shared out', () => {
     let source: DataSource;
-    beforeEach('two connections, one of them for records', async () => {
+    beforeEach('four connections, one of them for records', async () => {
       const { url } = readConfig((await testStack()).environment).database;
       const options = { reserved: 1, Pool: SharedPool };
-      source = await createDataSource({ url, poolSize: 2 }, 'club-test', options).initialize();
+      source = await createDataSource({ url, poolSize: 4 }, 'club-test', options).initialize();
     });
     afterEach(() => source.destroy());
 
+    /** Holds so many connections. @returns gives them back */
+    async function hold(count: number): Promise<() => Promise<unknown>> {
+      const runners = Array.from({ length: count }, () => source.createQueryRunner());
+      await Promise.all(runners.map((runner) => runner.connect()));
+      return () => Promise.all(runners.map((runner) => runner.release()));
+    }
+    const ask = () => source.query('SELECT 1 AS one');
+    const answered = [{ one: 1 }];
+
     it('is taken by records alone where it is reserved for them (ENG-18)', async () => {
-      const work = source.createQueryRunner();
-      await work.connect();
+      const release = await hold(3);
       let isServed = false;
-      const more = source.query('SELECT 1').then(() => (isServed = true));
-      expect(await forRecord(() => source.query('SELECT 2 AS two'))).to.deep.equal([{ two: 2 }]);
+      const more = ask().then(() => (isServed = true));
+      expect(await forRecord(ask)).to.deep.equal(answered);
       expect(isServed).to.equal(false);
-      await work.release();
+      await release();
       expect(await more).to.equal(true);
+    });
+
+    it('is taken by a club, in its requests and its steps, up to half of all (ENG-17)', async () => {
+      const [club, other] = [newId(), newId()];
+      const step = async (fairnessKey: string) =>
+        stepsForClubs({ info: { priority: { fairnessKey } } }).inbound?.execute?.({} as never, ask);
+      const release = await forClub(club, () => hold(2));
+      let served = 0;
+      const waiting = [forClub(club, ask), step(club)].map((asked) => asked.then(() => (served += 1)));
+      expect(await forClub(other, ask)).to.deep.equal(answered);
+      expect(await step(other)).to.deep.equal(answered);
+      expect(await ask()).to.deep.equal(answered);
+      expect(served).to.equal(0);
+      await release();
+      await Promise.all(waiting);
+      expect(served).to.equal(2);
     });
 
     it('carries the NOTIFY of a request whose club has none left (ENG-17)', async () => {
       const club = newId();
-      const work = source.createQueryRunner();
-      await forClub(club, () => work.connect());
+      const release = await forClub(club, () => hold(2));
       const failures: unknown[] = [];
       const notifying = Promise.withResolvers<unknown>();
       const query = (text: string) => {
@@ -73,7 +97,7 @@ describe('a connection to Postgres', () => {
       forClub(club, () => notifier.notify());
       await notifying.promise;
       expect(failures).to.deep.equal([]);
-      await work.release();
+      await release();
     });
   });
 });

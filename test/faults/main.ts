@@ -1,13 +1,15 @@
-/** `npm run faults -- webhooks | agents`: kills what can be killed while there is work, and counts what is lost. */
+/** `npm run faults -- webhooks | agents | campaigns`: kills what can be killed while there is work, and counts what is lost. */
 import { interruption } from '../../dev/interruption.ts';
 import { runScript } from '../../dev/problem.ts';
 import { agentFaults } from './agents.ts';
+import { campaignFaults } from './campaigns.ts';
 import { webhookFaults } from './webhooks.ts';
 
 /** Each runs until it is over or interrupted. @returns the exit code */
 const suites: Readonly<Record<string, (interrupted: Promise<unknown>) => Promise<number>>> = {
   webhooks: webhookFaults,
   agents: agentFaults,
+  campaigns: campaignFaults,
 };
 
 await runScript(async () => {

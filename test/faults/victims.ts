@@ -63,8 +63,8 @@ export async function onGround<T>(
     HOME: os.homedir(),
     LOG_LEVEL: 'warn',
     ...portVariables(ports),
-    // Nobody is mailed and nothing is stored; a configuration names them nevertheless.
-    SMTP_URL: 'smtp://127.0.0.1:9',
+    // Whoever wants mails listens here. Nothing is stored; a configuration names it nevertheless.
+    SMTP_URL: `smtp://${host}:${ports.smtp}`,
     S3_ENDPOINT: 'http://127.0.0.1:9',
     S3_ACCESS_KEY_ID: 'unused',
     S3_SECRET_ACCESS_KEY: 'unused',

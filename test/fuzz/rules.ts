@@ -109,7 +109,7 @@ const rules: Readonly<Record<string, Rule>> = {
       [
         answer.bytes.length > 0,
         'content-type',
-        /^(application\/json; charset=utf-8|text\/html; charset=utf-8|application\/pdf|text\/event-stream)$/,
+        /^(application\/json; charset=utf-8|text\/html; charset=utf-8|application\/pdf|image\/gif|text\/event-stream)$/,
       ],
     ];
     const missing = wanted.find(([applies, name, form]) => applies && !form.test(headers.get(name) ?? ''));

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { retentionActivities } from '../../activities/retention.ts';
 import { startFakeModel, type FakeModel, type Script } from '../../dev/fake-model.ts';
+import { linkToken } from '../../domain/mail/tracking/tokens.ts';
 import { wayOutToken } from '../../domain/mail/way-out.ts';
 import { eventTypes } from '../../platform/core/event-types.ts';
 import { newId } from '../../platform/core/ids.ts';
@@ -198,10 +199,13 @@ describe('the removal of a student leaves ids and dates', function () {
     });
     await sample();
 
-    // A campaign, which reaches this student; afterwards they leave it by the way out of its mail.
+    // A campaign, which reaches this student; afterwards they follow its link, and leave it by the way out of its mail.
     await admin('PUT', '/mail/sender', { from_name: 'Knots & Co', postal_address: 'Quay 1' });
     const heading = { kind: 'heading', text: 'Ahoy {{student_name}}, {{student_email}}' };
-    const content = { subject: 'Hi {{student_first_name|you}}', blocks: [heading] };
+    const content = {
+      subject: 'Hi {{student_first_name|you}}',
+      blocks: [heading, { kind: 'button', text: 'Go', url: 'https://example.com' }],
+    };
     const campaign = await admin('POST', '/campaigns', { name: 'Spring', content });
     await admin('POST', `/campaigns/${campaign.id}/schedule`, {});
 
@@ -223,6 +227,14 @@ describe('the removal of a student leaves ids and dates', function () {
         return busy?.busy === false;
       });
     await untilQuiet();
+    const [followed] = await source.query<{ linkId: string; mailId: string }[]>(
+      `SELECT link.id AS "linkId", mail.id AS "mailId" FROM mail_links link JOIN mails mail ON mail.campaign_id = link.cause_id
+        WHERE mail.student_id = $1 AND mail.status = 'sent'`,
+      [studentId],
+    );
+    if (!followed) throw new Error('The campaign did not reach the student.');
+    await send('GET', `/mail/links/${linkToken(vault, followed)}`, { headers: { 'user-agent': 'Firefox/145.0' } }, 302);
+    await sample();
     const wayOut = wayOutToken(vault, { kind: 'campaigns', studentId });
     await send('POST', `${at}/classroom/mail/unsubscribe/${wayOut}`);
     const image = png();

@@ -2,6 +2,7 @@
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
+import { forAllClubs } from '../../../platform/infra/postgres/shared-pool.ts';
 
 export const answersChannel = 'agent_answers';
 
@@ -52,7 +53,7 @@ export function createAnswersNotifier(source: DataSource, onError: (error: unkno
   return {
     notify(answerIds) {
       for (const id of answerIds) waiting.add(tagOf(id));
-      if (!sending) void send();
+      if (!sending) void forAllClubs(send);
     },
   };
 }

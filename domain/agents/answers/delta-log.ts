@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
+import { forAllClubs } from '../../../platform/infra/postgres/shared-pool.ts';
 import { answerRules } from './answers.policy.ts';
 import { deltaStatements, type DeltaStatements } from './delta-statements.ts';
 import { charactersOf } from './delta-text.policy.ts';
@@ -106,8 +107,8 @@ export function createDeltaLog(deps: DeltaLogDeps): DeltaLog {
     if (due.some((entry) => entry.isFirst && !entry.sent)) {
       clearTimeout(timer);
       timer = undefined;
-      void write();
-    } else if (due.length > 0) timer ??= setTimeout(() => ((timer = undefined), void write()), batchMs);
+      void forAllClubs(write);
+    } else if (due.length > 0) timer ??= setTimeout(() => ((timer = undefined), void forAllClubs(write)), batchMs);
   };
 
   /** One batch, as often as it takes. What was sent once stays as it is: nobody knows whether Postgres has it. */

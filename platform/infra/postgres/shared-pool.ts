@@ -6,7 +6,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import pg, { type PoolClient, type PoolConfig } from 'pg';
 import type { Id } from '../../core/ids.ts';
 
-/** Whose connections are taken: those of a club's requests, of records, or of nobody in particular. */
+/** Whose connections are taken: those of a club's requests and steps, of records, or of nobody in particular. */
 const purpose = new AsyncLocalStorage<{ clubId: Id } | 'record' | undefined>();
 
 /** Runs work for a club: the connections that it takes count as the club's, however deep. @returns what the work returns */
@@ -19,7 +19,7 @@ export function forRecord<T>(work: () => T): T {
   return purpose.run('record', work);
 }
 
-/** Runs work that a club's request began and that serves all clubs: it does not count as the club's. @returns what the work returns */
+/** Runs work that a club's request or step began and that serves all clubs: it does not count as the club's. @returns what the work returns */
 export function forAllClubs<T>(work: () => T): T {
   return purpose.run(undefined, work);
 }
@@ -85,6 +85,28 @@ type Connected = (
   release: (destroy?: Error | boolean) => void,
 ) => void;
 
+type Connect = (callback: Connected) => void;
+
+/** @returns `connect`, which first takes a place of the holder's share, and gives it back with the connection */
+function within(shares: Shares, holder: string, connect: Connect): Connect {
+  return (callback) => {
+    shares.enter(holder, (refusal) => {
+      if (refusal) return callback(refusal, undefined, () => {});
+      connect((error, client, release) => {
+        if (!client) {
+          shares.leave(holder);
+          return callback(error, client, release);
+        }
+        client.release = (destroy) => {
+          release(destroy);
+          shares.leave(holder);
+        };
+        callback(undefined, client, client.release);
+      });
+    });
+  };
+}
+
 interface SharedPoolConfig extends PoolConfig {
   /** Of `max`, connections that only records take. */
   reserved?: number;
@@ -116,25 +138,10 @@ export class SharedPool extends pg.Pool {
   #connect(callback: Connected): void {
     const whose = purpose.getStore();
     if (whose === 'record') return super.connect(callback);
-    if (whose !== undefined) return this.#connectWithin(this.#clubs, whose.clubId, callback);
-    if (this.#others) return this.#connectWithin(this.#others, others, callback);
-    super.connect(callback);
-  }
-
-  #connectWithin(shares: Shares, holder: string, callback: Connected): void {
-    shares.enter(holder, (refusal) => {
-      if (refusal) return callback(refusal, undefined, () => {});
-      super.connect((error, client, release) => {
-        if (!client) {
-          shares.leave(holder);
-          return callback(error, client, release);
-        }
-        client.release = (destroy) => {
-          release(destroy);
-          shares.leave(holder);
-        };
-        callback(undefined, client, client.release);
-      });
-    });
+    const ofAll: Connect = this.#others
+      ? within(this.#others, others, (then) => super.connect(then))
+      : (then) => super.connect(then);
+    if (whose === undefined) return ofAll(callback);
+    within(this.#clubs, whose.clubId, ofAll)(callback);
   }
 }

@@ -134,7 +134,7 @@ describe('the row of a recipient', () => {
       const own = createSmtpHandOver({ smtpUrl: readConfig().mail.smtpUrl, connections: 4 });
       sending = await sendingDeps({ ...own, handOver: async () => ({ kind: 'not_sent', reply: 'ECONNECTION' }) });
       await schedule();
-      expect(await run()).to.include({ waitingFor: 'server', at: later(minute).getTime(), status: 'sending' });
+      expect(await run()).to.include({ waitingFor: 'server', at: later(15_000).getTime(), status: 'sending' });
       const tried = (await rows()).filter(({ last_error: error }) => error !== undefined);
       expect(tried.length).to.be.within(20, 23);
       mailbox.succeed();

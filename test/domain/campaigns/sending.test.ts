@@ -261,6 +261,56 @@ describe('a campaign, sent', () => {
     expect(await rowOf(ada ?? { id: '' })).to.include({ status: 'failed', last_error: 'outcome_unknown' });
   });
 
+  it('believes an opening that came before the record, and one before the lease was over (CAMP-14)', async () => {
+    const [ada, eve] = await students(2);
+    answer = async ({ to }) => {
+      const seen = { openedAt: later(-1_000), ...(to === eve?.email && { leaseUntil: later(-minute) }) };
+      await deps.db.manager.update(Mail, { campaignId, studentEmail: to }, seen);
+      return to === ada?.email ? { kind: 'unknown' } : { kind: 'refused', permanent: false, reply: '451 later' };
+    };
+    await schedule();
+    expect(await run()).to.deep.equal({ done: true, outcome: 'sent' });
+    for (const one of [ada, eve]) {
+      const { status, sent_at: sentAt, opened_at: openedAt, last_error: lastError } = await rowOf(one ?? { id: '' });
+      const then = later(-1_000).toISOString();
+      expect([status, sentAt, openedAt, lastError]).to.deep.equal(['sent', then, then, undefined]);
+    }
+    expect(given).to.have.length(2);
+  });
+
+  it('has no sent_at later than what happened to the mail (CAMP-14)', async () => {
+    const [ada] = await students(1);
+    answer = async () => {
+      await deps.db.manager.update(Mail, { campaignId }, { deliveredAt: later(-5), bouncedAt: later(-9) });
+      return { kind: 'accepted', reply: '250 ok' };
+    };
+    await schedule();
+    await run();
+    expect(await rowOf(ada ?? { id: '' })).to.include({ status: 'sent', sent_at: later(-9).toISOString() });
+  });
+
+  it('gives nothing up that proved to have gone out when the worker died (CAMP-14)', async () => {
+    const [ada] = await students(1);
+    await schedule();
+    await step();
+    const abandoned = { status: 'sending', fence: 1, leaseUntil: later(-minute), openedAt: start } as const;
+    await deps.db.manager.update(Mail, { campaignId }, abandoned);
+    expect(await run()).to.deep.equal({ done: true, outcome: 'sent' });
+    expect(await rowOf(ada ?? { id: '' })).to.include({ status: 'sent', sent_at: start.toISOString() });
+  });
+
+  it('believes the mail server after the mail was given up, and does not send it again (CAMP-14)', async () => {
+    const [ada] = await students(1);
+    answer = async () => {
+      await deps.db.manager.update(Mail, { campaignId }, { status: 'pending', attemptCount: 0, leaseUntil: null });
+      return { kind: 'accepted', reply: '250 ok' };
+    };
+    await schedule();
+    expect(await run()).to.deep.equal({ done: true, outcome: 'sent' });
+    expect(given).to.have.length(1);
+    expect(await rowOf(ada ?? { id: '' })).to.include({ status: 'sent' });
+  });
+
   it('does not record what a worker learned after its lease was over', async () => {
     const [ada] = await students(1);
     answer = async () => {

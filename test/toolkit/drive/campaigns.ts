@@ -1,7 +1,17 @@
 /** What the steps of campaigns need in tests. */
 import { readConfig } from '../../../config.ts';
+import { updateCampaign } from '../../../domain/campaigns/drafts.ts';
 import type { SendingDeps } from '../../../domain/campaigns/sending.ts';
+import { scheduleCampaign } from '../../../domain/campaigns/states.ts';
+import { stepCampaign } from '../../../domain/campaigns/step.ts';
+import { setSender } from '../../../domain/mail/sender.ts';
+import type { Tracking } from '../../../entities/mail/values.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import { createObjectStore } from '../../../platform/infra/object-store.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
+import type { HandedMessage, HandOver } from '../../../platform/infra/smtp-hand-over.ts';
+import { buildCampaign } from '../builders/campaigns.ts';
+import { buildStudent, type TestClub } from '../builders/clubs.ts';
 import { testDeps } from '../stack/database.ts';
 import { testObjectStore } from '../stack/storage.ts';
 
@@ -21,4 +31,63 @@ export async function sendingDeps(smtp: SendingDeps['smtp']): Promise<SendingDep
     onOutcome: () => undefined,
     failpoint: async () => undefined,
   };
+}
+
+/** A message, and whom it went to. */
+export interface SentMail {
+  studentId: Id;
+  email: string;
+  mailId: Id;
+  message: HandedMessage;
+}
+
+/**
+ * Sends a campaign with a picture of openings and two links to students of a club of its own.
+ * @param reply what the mail server says to each
+ * @returns what went out, in the order in which the recipients were frozen
+ */
+export async function sendCampaign(
+  { count, now, tracking = 'all' }: { count: number; now: Date; tracking?: Tracking },
+  reply: (place: number) => HandOver = () => ({ kind: 'accepted', reply: '250 ok' }),
+): Promise<{ club: TestClub; campaignId: Id; mails: SentMail[] }> {
+  const deps = await testDeps();
+  const { club, campaignId } = await buildCampaign(now);
+  await setSender(
+    deps,
+    club.id,
+    { from_name: 'Knots & Co', postal_address: 'Quay 1', tracking, mails_per_minute: 6_000 },
+    now,
+  );
+  const content = {
+    subject: 'Hi',
+    blocks: [
+      { kind: 'button' as const, text: 'One', url: 'https://example.com/one' },
+      {
+        kind: 'text' as const,
+        text: '[Two](https://example.com/two?a=b&c=d) and [mine](https://example.com/?who={{student_name}})',
+      },
+    ],
+  };
+  await updateCampaign(deps, club.id, campaignId, { content }, now);
+  for (let place = 0; place < count; place++)
+    await buildStudent(club.id, { createdAt: new Date(now.getTime() - (count - place) * 1_000) });
+  const given: HandedMessage[] = [];
+  const sending = await sendingDeps({
+    connections: 1,
+    onConnection: (work) => work(),
+    handOver: async (message) => reply(given.push(message) - 1),
+  });
+  await scheduleCampaign(deps, club.id, campaignId, undefined, now);
+  for (let steps = 0; steps < 50; steps++) {
+    const next = await stepCampaign(sending, campaignId, now.getTime());
+    if (next.done || next.at !== undefined) break;
+  }
+  const rows = await deps.db.rows<Pick<SentMail, 'studentId' | 'email' | 'mailId'>>(
+    sql`SELECT student_id AS "studentId", student_email AS email, id AS "mailId" FROM mails WHERE campaign_id = ${campaignId} ORDER BY seq`,
+  );
+  const mails = rows.flatMap((row) => {
+    const message = given.find(({ to }) => to === row.email);
+    return message ? [{ ...row, message }] : [];
+  });
+  return { club, campaignId, mails };
 }

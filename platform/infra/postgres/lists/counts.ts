@@ -29,6 +29,29 @@ export async function countListed(db: Queries, { list, clubId, subjectId, marked
   return counted?.total ?? 0;
 }
 
+/** One tally of a subject. */
+type Counted = Required<Pick<Tallied, 'list' | 'subjectId' | 'marked'>>;
+
+/**
+ * Reads many tallies of a club in one statement, and therefore of one moment.
+ * @returns looks a count up; 0 for what has none
+ */
+export async function countEach(
+  db: Queries,
+  clubId: Id,
+  { lists, subjectIds }: { lists: readonly TalliedList[]; subjectIds: readonly Id[] },
+): Promise<(counted: Counted) => number> {
+  const where = sql`club_id = ${clubId} AND list = ANY(${lists}) AND subject_id = ANY(${subjectIds})`;
+  const rows = await db.rows<Counted & { total: number }>(
+    sql`SELECT list, subject_id AS "subjectId", marked, sum(records)::int AS total FROM (
+          SELECT list, subject_id, marked, records FROM list_tallies WHERE ${where}
+          UNION ALL SELECT list, subject_id, marked, records FROM list_tally_changes WHERE ${where}) AS parts GROUP BY 1, 2, 3`,
+  );
+  const keyOf = ({ list, subjectId, marked }: Counted) => `${list} ${subjectId} ${marked}`;
+  const totals = new Map(rows.map((row) => [keyOf(row), row.total]));
+  return (counted) => totals.get(keyOf(counted)) ?? 0;
+}
+
 const key = raw('club_id, list, subject_id, marked');
 
 /**

@@ -1,0 +1,135 @@
+/** What the measurements of campaigns act on: a worker, a mail server that takes everything, and a club that may send without a rate. */
+import type { AddressInfo } from 'node:net';
+import type { DataSource } from 'typeorm';
+import { readConfig } from '../../config.ts';
+import { mailboxSmtp } from '../../dev/mailbox/smtp.ts';
+import { freePorts, host } from '../../dev/ports.ts';
+import { createCampaign } from '../../domain/campaigns/drafts.ts';
+import { readCampaign } from '../../domain/campaigns/records.ts';
+import { scheduleCampaign } from '../../domain/campaigns/states.ts';
+import { setSender } from '../../domain/mail/sender.ts';
+import { createDataSource } from '../../entities/data-source.ts';
+import { migrate } from '../../entities/migrate.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { Database } from '../../platform/infra/postgres/database.ts';
+import { createNotifier } from '../../platform/infra/postgres/notifications.ts';
+import { createVault, type Vault } from '../../platform/infra/vault.ts';
+import { addClub } from '../agents/scene.ts';
+import { onFreshStack, waitUntil } from '../support.ts';
+import type { SinkState } from './sink.ts';
+
+/** As many as the worker has for campaigns. */
+export { smtpConnections as connections } from '../../platform/infra/smtp.ts';
+
+export interface Scene {
+  db: Database;
+  vault: Vault;
+  env: Readonly<Record<string, string>>;
+  /** Its process id. */
+  worker: number;
+  /** Of the mail server. */
+  smtpUrl: string;
+  state: () => Promise<SinkState>;
+  forget: () => Promise<unknown>;
+  clubId: Id;
+  /** By recipient: when a transactional mail arrived, by `performance.now()`. */
+  codes: ReadonlyMap<string, number>;
+}
+
+export async function onCampaignScene(measure: (scene: Scene) => Promise<void>): Promise<void> {
+  const codes = new Map<string, number>();
+  const transactional = mailboxSmtp(async ({ to }) => {
+    for (const address of to) codes.set(address, performance.now());
+  });
+  await new Promise<void>((resolve) => transactional.server.listen(0, host, () => resolve()));
+  const codesUrl = `smtp://${host}:${(transactional.server.server.address() as AddressInfo).port}`;
+  try {
+    await onFreshStack(['temporal', 'postgres'], async ({ env, launch }) => {
+      const config = readConfig(env);
+      const source = await createDataSource(config.database, 'club-bench').initialize();
+      await migrate(source);
+      const { smtp } = await freePorts(['smtp']);
+      const smtpUrl = `smtp://${host}:${smtp}`;
+      const sink = await launch('bench/campaigns/sink.ts', 'SINK_PORT', { SINK_SMTP_PORT: String(smtp) });
+      const address = `http://${host}:${sink.port}/state`;
+      const worker = await launch('worker/main.ts', 'WORKER_PORT', { SMTP_URL: codesUrl, BULK_SMTP_URL: smtpUrl });
+      const db = new Database(
+        source,
+        createNotifier(source, () => {}),
+      );
+      await measure({
+        db,
+        vault: createVault(config.masterKey),
+        env,
+        worker: worker.child.pid ?? 0,
+        smtpUrl,
+        state: async () => (await (await fetch(address)).json()) as SinkState,
+        forget: () => fetch(address, { method: 'DELETE' }),
+        clubId: await clubWithoutRate(db),
+        codes,
+      });
+      await source.destroy();
+    });
+  } finally {
+    await transactional.stop();
+  }
+}
+
+/** Its rate is beyond what anybody measures here. */
+export async function clubWithoutRate(db: Database): Promise<Id> {
+  const [owner] = await addClub(db.source, 1);
+  const clubId = owner?.clubId ?? '';
+  await db.source.query(`DELETE FROM students WHERE club_id = $1`, [clubId]);
+  await setSender({ db }, clubId, { from_name: 'Harbour', postal_address: 'Quay 1' }, new Date());
+  await db.source.query(
+    `UPDATE mail_senders SET mails_per_minute = 100000000, allowance = 10000000 WHERE club_id = $1`,
+    [clubId],
+  );
+  return clubId;
+}
+
+/** Makes the club have so many confirmed students, and no other. */
+export async function haveStudents(source: DataSource, clubId: Id, count: number): Promise<void> {
+  await source.query(`DELETE FROM campaigns WHERE club_id = $1`, [clubId]);
+  await source.query(`DELETE FROM students WHERE club_id = $1`, [clubId]);
+  const atOnce = 20_000;
+  for (let left = count; left > 0; left -= atOnce)
+    await source.query(
+      `INSERT INTO students (id, club_id, name, email, verified_at, created_at)
+       SELECT id, $1, 'Maria Silva', id || '@example.com', now(), now() FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, $2::int)) AS one`,
+      [clubId, Math.min(left, atOnce)],
+    );
+  await source.query('VACUUM ANALYZE students, mails, list_tallies, list_tally_changes');
+}
+
+/** What most campaigns are made of. */
+const content = {
+  subject: 'The spring regatta, {{student_first_name|there}}',
+  preheader: 'Boats, knots and a race',
+  blocks: [
+    { kind: 'heading' as const, text: 'Ahoy {{student_first_name|there}}' },
+    ...Array.from({ length: 4 }, (_, at) => ({
+      kind: 'text' as const,
+      text: `The **spring** regatta begins. ${'Some words about boats, knots and the wind. '.repeat(6)}[Look](https://example.com/regatta/${at}).`,
+    })),
+    { kind: 'button' as const, text: 'Join', url: 'https://example.com/join' },
+  ],
+};
+
+/** @returns a draft to everybody in the club */
+export async function draft({ db, clubId }: Pick<Scene, 'db' | 'clubId'>): Promise<Id> {
+  return (await createCampaign({ db }, clubId, { name: 'Regatta', content }, new Date())).id;
+}
+
+/** Schedules it for now. */
+export async function begin({ db, clubId }: Scene, campaignId: Id): Promise<void> {
+  await scheduleCampaign({ db }, clubId, campaignId, undefined, new Date());
+}
+
+export async function untilEnded({ db, clubId }: Scene, campaignId: Id, timeoutMs: number): Promise<void> {
+  const isEnded = async () => (await readCampaign(db, clubId, campaignId)).status === 'sent';
+  await waitUntil('the campaign ends', isEnded, { timeoutMs, everyMs: 100 });
+}
+
+/** @returns the mails taken a second, from the first to the last */
+export const rateOf = ({ taken, firstAt, lastAt }: SinkState): number => ((taken - 1) / (lastAt - firstAt)) * 1_000;

@@ -1,0 +1,9 @@
+/** What an operation answers with that leads elsewhere: the `Location` of its 302. */
+export class Redirect {
+  readonly location: string;
+
+  /** @param location an absolute address, encoded */
+  constructor(location: string) {
+    this.location = location;
+  }
+}

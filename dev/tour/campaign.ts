@@ -1,0 +1,77 @@
+/** A campaign goes to the club's students, says what became of each, and one of them leaves in one click. */
+import type { Message } from '../mailbox.ts';
+import { Problem } from '../problem.ts';
+import { requireOk, runPage, until, type Club, type Scene } from './scene.ts';
+
+/** @returns what to look at closer */
+export async function campaignIsMailed(
+  scene: Scene,
+  { clubId, token }: Club,
+): Promise<{ run: string; mail: Message; wayOut: string }> {
+  const { say, mailbox } = scene;
+  const administrator = scene.client(token);
+  const params = { path: { clubId } };
+
+  say('\n12. A campaign: who writes, what, and to whom');
+  requireOk(
+    await administrator.PUT('/v1/clubs/{clubId}/mail/sender', {
+      params,
+      body: { from_name: 'Harbour Academy', postal_address: 'Quay 1\nHarbour' },
+    }),
+  );
+  const campaign = requireOk(
+    await administrator.POST('/v1/clubs/{clubId}/campaigns', {
+      params,
+      body: {
+        name: 'Regatta',
+        content: {
+          subject: 'The spring regatta, {{student_first_name|there}}',
+          preheader: 'Boats, knots and a race',
+          blocks: [
+            { kind: 'heading', text: 'Ahoy {{student_first_name|there}}' },
+            { kind: 'text', text: 'The **spring** regatta begins. Bring a rope.' },
+            { kind: 'button', text: 'Take part', url: 'https://example.com/regatta' },
+          ],
+        },
+      },
+    }),
+  ).data;
+  const ofCampaign = { path: { clubId, campaignId: campaign.id } };
+  const audience = requireOk(
+    await administrator.GET('/v1/clubs/{clubId}/campaigns/{campaignId}/audience', { params: ofCampaign }),
+  ).data;
+  say(`   it would reach ${audience.reached} students now`);
+  requireOk(
+    await administrator.POST('/v1/clubs/{clubId}/campaigns/{campaignId}/schedule', { params: ofCampaign, body: {} }),
+  );
+
+  const quiet = scene.quietClient(token);
+  await until('The end of the campaign', async () => {
+    const { data } = requireOk(await quiet.GET('/v1/clubs/{clubId}/campaigns/{campaignId}', { params: ofCampaign }));
+    return data.status === 'sent' ? data : undefined;
+  });
+  const deliveries = requireOk(
+    await administrator.GET('/v1/clubs/{clubId}/campaigns/{campaignId}/deliveries', { params: ofCampaign }),
+  ).data;
+  const [first] = deliveries;
+  if (first === undefined || deliveries.some(({ status }) => status !== 'sent'))
+    throw new Problem('The campaign was not sent to everybody.');
+  for (const { student_name: name, student_email: email, status } of deliveries)
+    say(`   ${name} <${email}>: ${status}`);
+  const mail = await mailbox.waitFor(first.student_email);
+  say(`   “${mail.subject}” has arrived: ${mailbox.linkTo(mail)}`);
+
+  const wayOut = /^<(.*)>$/.exec(mail.headers['list-unsubscribe'] ?? '')?.[1];
+  if (wayOut === undefined) throw new Problem('The mail has no way out.');
+  say(`\n13. The mail program of ${first.student_name} unsubscribes in one click (RFC 8058)`);
+  const left = await fetch(wayOut, { method: 'POST', body: new URLSearchParams({ 'List-Unsubscribe': 'One-Click' }) });
+  say(`   POST …/classroom/mail/unsubscribe/… → ${left.status}`);
+  const after = requireOk(
+    await administrator.GET('/v1/clubs/{clubId}/campaigns/{campaignId}/audience', { params: ofCampaign }),
+  ).data;
+  say(
+    `   the next campaign would reach ${after.reached}, and leave out ${after.left_out.unsubscribed} who unsubscribed`,
+  );
+  if (after.left_out.unsubscribed !== 1) throw new Problem('The student is still on the list.');
+  return { run: runPage(scene, 'campaignRun', campaign.id), mail, wayOut };
+}

@@ -1,0 +1,51 @@
+/** Tokens in the addresses of tracked mails: they say which mail and which link, and prove that we wrote them (CAMP-13). */
+import { timingSafeEqual } from 'node:crypto';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { Vault } from '../../../platform/infra/vault.ts';
+
+const idBytes = 16;
+const macBytes = 16;
+
+/** A link of one recipient's copy. */
+export interface FollowedLink {
+  linkId: Id;
+  mailId: Id;
+}
+
+/** @returns 64 characters */
+export const linkToken = (vault: Vault, { linkId, mailId }: FollowedLink): string =>
+  tokenOf(vault, 'mail link', [linkId, mailId]);
+
+/** @returns undefined for a token that is not ours */
+export function readLinkToken(vault: Vault, token: string): FollowedLink | undefined {
+  const [linkId, mailId] = idsIn(vault, 'mail link', 2, token) ?? [];
+  return linkId === undefined || mailId === undefined ? undefined : { linkId, mailId };
+}
+
+/** @returns 43 characters */
+export const openingToken = (vault: Vault, mailId: Id): string => tokenOf(vault, 'mail opening', [mailId]);
+
+/** @returns the id of the mail; undefined for a token that is not ours */
+export function readOpeningToken(vault: Vault, token: string): Id | undefined {
+  return idsIn(vault, 'mail opening', 1, token)?.[0];
+}
+
+function macOf(vault: Vault, use: string, ids: readonly Id[]): Buffer {
+  return vault.derive([use, ...ids].join(':')).subarray(0, macBytes);
+}
+
+function tokenOf(vault: Vault, use: string, ids: readonly Id[]): string {
+  const bytes = Buffer.from(ids.join('').replaceAll('-', ''), 'hex');
+  return Buffer.concat([bytes, macOf(vault, use, ids)]).toString('base64url');
+}
+
+function idsIn(vault: Vault, use: string, count: number, token: string): Id[] | undefined {
+  const bytes = Buffer.from(token, 'base64url');
+  if (bytes.length !== count * idBytes + macBytes || bytes.toString('base64url') !== token) return undefined;
+  const ids = Array.from({ length: count }, (_, place) =>
+    bytes
+      .toString('hex', place * idBytes, (place + 1) * idBytes)
+      .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'),
+  );
+  return timingSafeEqual(bytes.subarray(count * idBytes), macOf(vault, use, ids)) ? ids : undefined;
+}

@@ -1,0 +1,114 @@
+/** Notes that a mail was opened and that its links were followed, by a person or by a machine (CAMP-13). */
+import { Mail } from '../../../entities/mail/mail.ts';
+import type { TalliedList } from '../../../entities/facts/values.ts';
+import { notFound } from '../../../platform/core/errors.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
+import type { VaultDeps } from '../../deps.ts';
+import { sentByEvidence } from '../evidence.ts';
+import { judgeClick, type KnownClick } from './clicks.policy.ts';
+import { isMachine, type Visit } from './machines.policy.ts';
+import { readLinkToken, readOpeningToken, type FollowedLink } from './tokens.ts';
+
+/** Visits are noted so long after a mail was sent; what is known of each click is removed after as long. */
+const noticedMs = 90 * 86_400_000;
+
+/** A mail that was handed over, whose recipient is still a student, and of which the club wants to know this much. */
+const noted = (mailId: Id, trackings: readonly string[], now: Date) => sql`mails.id = ${mailId} AND mails.fence > 0
+  AND mails.student_email <> '' AND (mails.sent_at IS NULL OR mails.sent_at > ${new Date(now.getTime() - noticedMs)})
+  AND EXISTS (SELECT FROM mail_senders sender WHERE sender.club_id = mails.club_id AND sender.tracking = ANY(${trackings}))`;
+
+/** Notes that a mail was opened, for the first time by a person or by a machine. @throws DomainError not_found, for a token that is not ours */
+export async function noteOpening({ db, vault }: VaultDeps, token: string, visit: Visit, now: Date): Promise<void> {
+  const mailId = readOpeningToken(vault, token);
+  if (mailId === undefined) throw notFound('mail');
+  const machine = isMachine(visit);
+  const column = machine ? sql`machine_opened_at` : sql`opened_at`;
+  await db.run(sql`
+    WITH opened AS (
+      UPDATE mails SET ${column} = ${now}, ${sentByEvidence(sql`${now}::timestamptz`)}
+       WHERE ${noted(mailId, ['all'], now)} AND ${column} IS NULL
+   RETURNING club_id, campaign_id)
+    INSERT INTO list_tally_changes (club_id, list, subject_id, marked, records)
+    SELECT club_id, 'mails_opened', campaign_id, ${machine}, 1 FROM opened WHERE campaign_id IS NOT NULL`);
+}
+
+/**
+ * Notes that a link was followed.
+ * @returns where it leads
+ * @throws DomainError not_found, for a token that is not ours
+ */
+export async function followLink({ db, vault }: VaultDeps, token: string, visit: Visit, now: Date): Promise<string> {
+  const followed = readLinkToken(vault, token);
+  const link =
+    followed && (await db.one<{ url: string }>(sql`SELECT url FROM mail_links WHERE id = ${followed.linkId}`));
+  if (!followed || !link) throw notFound('mail');
+  await db.transaction((tx) => noteClick(tx, followed, isMachine(visit), now));
+  return link.url;
+}
+
+const judged = columns(Mail, ['id', 'clubId', 'campaignId']);
+
+async function noteClick(tx: Transaction, { linkId, mailId }: FollowedLink, byMachine: boolean, now: Date) {
+  const mail = await tx.one<RowOf<typeof judged>>(
+    sql`SELECT ${judged} FROM mails WHERE ${noted(mailId, ['all', 'clicks'], now)} FOR NO KEY UPDATE`,
+  );
+  if (!mail) return;
+  const known = (
+    await tx.rows<{ linkId: Id; machine: boolean; at: Date; lastAt: Date }>(
+      sql`SELECT link_id AS "linkId", machine, at, last_at AS "lastAt" FROM mail_clicks WHERE mail_id = ${mailId}`,
+    )
+  ).map((click) => ({ ...click, at: click.at.getTime(), lastAt: click.lastAt.getTime() }));
+  const at = now.getTime();
+  const { machine, turned } = judgeClick(known, { linkId, machine: byMachine, at });
+  const written = [...turned.map((click) => ({ ...click, machine: true })), { linkId, machine, at, lastAt: at }];
+  await keepClicks(tx, mailId, turned, written);
+  await countClicks(tx, mail, known, [...known.filter((click) => !turned.includes(click)), ...written]);
+}
+
+/** Removes what turned out to be a machine's, and writes it as that; a click that is known already is known for longer. */
+async function keepClicks(tx: Transaction, mailId: Id, gone: readonly KnownClick[], kept: readonly KnownClick[]) {
+  if (gone.length > 0)
+    await tx.run(sql`DELETE FROM mail_clicks
+      WHERE mail_id = ${mailId} AND NOT machine AND link_id = ANY(${gone.map(({ linkId }) => linkId)})`);
+  await tx.run(sql`INSERT INTO mail_clicks AS click (mail_id, link_id, machine, at, last_at)
+    SELECT ${mailId}::uuid, kept.* FROM unnest(${kept.map(({ linkId }) => linkId)}::uuid[], ${kept.map(({ machine }) => machine)}::boolean[],
+      ${kept.map(({ at }) => new Date(at))}::timestamptz[], ${kept.map(({ lastAt }) => new Date(lastAt))}::timestamptz[]) AS kept
+    ON CONFLICT (mail_id, link_id, machine) DO UPDATE
+       SET at = least(click.at, excluded.at), last_at = greatest(click.last_at, excluded.last_at)`);
+}
+
+/** Brings the mail's times and the tallies from the clicks before to those after. */
+async function countClicks(
+  tx: Transaction,
+  mail: RowOf<typeof judged>,
+  before: readonly KnownClick[],
+  after: readonly KnownClick[],
+): Promise<void> {
+  const first = new Date(Math.min(...after.map(({ at }) => at)));
+  await tx.run(sql`UPDATE mails SET clicked_at = ${firstOf(after, false)}, machine_clicked_at = ${firstOf(after, true)},
+      ${sentByEvidence(sql`${first}::timestamptz`)} WHERE id = ${mail.id}`);
+  if (mail.campaignId === null) return;
+  const changes: { list: TalliedList; subject: Id; marked: boolean; records: number }[] = [];
+  for (const marked of [false, true]) {
+    const [then, now] = [linksOf(before, marked), linksOf(after, marked)];
+    for (const subject of new Set([...then, ...now]))
+      if (then.has(subject) !== now.has(subject))
+        changes.push({ list: 'mails_links_clicked', subject, marked, records: now.has(subject) ? 1 : -1 });
+    const records = Math.sign(now.size) - Math.sign(then.size);
+    if (records !== 0) changes.push({ list: 'mails_clicked', subject: mail.campaignId, marked, records });
+  }
+  if (changes.length > 0)
+    await tx.run(sql`INSERT INTO list_tally_changes (club_id, list, subject_id, marked, records)
+      SELECT ${mail.clubId}::uuid, change.* FROM unnest(${changes.map(({ list }) => list)}::text[], ${changes.map(({ subject }) => subject)}::uuid[],
+        ${changes.map(({ marked }) => marked)}::boolean[], ${changes.map(({ records }) => records)}::int[]) AS change`);
+}
+
+const linksOf = (clicks: readonly KnownClick[], machine: boolean): Set<Id> =>
+  new Set(clicks.filter((click) => click.machine === machine).map(({ linkId }) => linkId));
+
+function firstOf(clicks: readonly KnownClick[], machine: boolean): Date | null {
+  const times = clicks.filter((click) => click.machine === machine).map(({ at }) => at);
+  return times.length === 0 ? null : new Date(Math.min(...times));
+}

@@ -1,0 +1,30 @@
+/** Where a link of a campaign, or of a version of an automation, leads. Mails name the row, so that no address leads where a caller likes. */
+import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Club } from '../clubs/club.ts';
+
+@Entity('mail_links')
+@Index('mail_links_cause', ['causeId', 'position'], { unique: true })
+@Index('mail_links_club', ['clubId'])
+export class MailLink {
+  @PrimaryColumn({ type: 'uuid', primaryKeyConstraintName: 'mail_links_key' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  /** The campaign, or the version of an automation. */
+  @Column({ type: 'uuid' })
+  causeId: string;
+
+  /** Its number in the compiled e-mail, from 0. */
+  @Column({ type: 'smallint' })
+  position: number;
+
+  @Column({ type: 'text' })
+  url: string;
+
+  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'club_id', foreignKeyConstraintName: 'mail_links_club_key' })
+  club: Relation<Club>;
+}

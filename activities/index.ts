@@ -10,6 +10,8 @@ import type { SendingDeps } from '../domain/campaigns/sending.ts';
 import { stepCampaign } from '../domain/campaigns/step.ts';
 import type { VaultDeps } from '../domain/deps.ts';
 import { indexSource, type IndexingDeps } from '../domain/knowledge/indexing/source-step.ts';
+import { lookAtMailDomain } from '../domain/mail/domains/checking.ts';
+import type { MailDomainSettings } from '../domain/mail/domains/domains.ts';
 import { sendTransactionalMail, type MailDeps } from '../domain/mail/send.ts';
 import { processNotice, type NoticeDeps } from '../domain/sales/notices/processing.ts';
 import { lookAtSubscriptionEnd } from '../domain/sales/purchases/subscription-end.ts';
@@ -31,6 +33,7 @@ export interface ActivityDeps extends VaultDeps {
   deliveries: DeliveryDeps;
   mails: MailDeps;
   campaigns: SendingDeps;
+  mailDomains: MailDomainSettings;
   notices: NoticeDeps;
   addOns: AddOnDeps;
   answers: AnswerDeps;
@@ -51,6 +54,9 @@ export const activities = {
   transactionalMail: ({ mails }: Given<'mails'>) => ({ sendMail: activityOf(sendTransactionalMail, mails) }),
   campaignRun: ({ campaigns }: Given<'campaigns'>) => ({
     sendCampaign: (id: Id, now: number) => heartbeating(() => stepCampaign(campaigns, id, timeOfStep(now))),
+  }),
+  mailDomain: (deps: Given<'db' | 'vault' | 'mailDomains'>) => ({
+    lookAtMailDomain: activityOf(lookAtMailDomain, deps),
   }),
   salesNotice: ({ notices }: Given<'notices'>) => ({ processNotice: activityOf(processNotice, notices) }),
   subscriptionEnd: ({ db }: Given<'db'>) => ({

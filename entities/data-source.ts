@@ -66,6 +66,8 @@ import { RateLimitCounter } from './limits/rate-limit-counter.ts';
 import { ClubMailDay } from './mail/club-mail-day.ts';
 import { CodeFailureCount } from './mail/code-failure-count.ts';
 import { Mail } from './mail/mail.ts';
+import { ClubBulkDay } from './mail/club-bulk-day.ts';
+import { MailDomain } from './mail/mail-domain.ts';
 import { MailClick } from './mail/mail-click.ts';
 import { MailLink } from './mail/mail-link.ts';
 import { MailSender } from './mail/mail-sender.ts';
@@ -110,6 +112,7 @@ import { RemovedSources1795356003000 } from './migrations/1795356003000-removed-
 import { FailingSteps1795353600000 } from './migrations/1795353600000-failing-steps.ts';
 import { MediaInspection1795354367000 } from './migrations/1795354367000-media-inspection.ts';
 import { CertificateFiles1795360200000 } from './migrations/1795360200000-certificate-files.ts';
+import { MailDomains1795368800000 } from './migrations/1795368800000-mail-domains.ts';
 import { StudentEmailKeys1795362600000 } from './migrations/1795362600000-student-email-keys.ts';
 import { ImportTurns1795362500000 } from './migrations/1795362500000-import-turns.ts';
 import { MailTracking1795362859000 } from './migrations/1795362859000-mail-tracking.ts';
@@ -219,6 +222,8 @@ const entities = [
   Subscription,
   SubscriptionMark,
   Mail,
+  ClubBulkDay,
+  MailDomain,
   MailClick,
   MailLink,
   MailSender,
@@ -275,10 +280,11 @@ const migrations = [
   OpeningPlans1795360102000,
   MailDays1795360103000,
   CertificateFiles1795360200000,
-  StudentEmailKeys1795362600000,
   ImportTurns1795362500000,
+  StudentEmailKeys1795362600000,
   MailTracking1795362859000,
   MailNotices1795365700000,
+  MailDomains1795368800000,
 ];
 
 export interface DatabaseSettings {

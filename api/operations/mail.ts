@@ -1,4 +1,6 @@
 /** How a club writes to its students, and to whom it does not. */
+import * as domainChecks from '../../domain/mail/domains/checking.ts';
+import * as domains from '../../domain/mail/domains/domains.ts';
 import * as leaving from '../../domain/mail/leaving.ts';
 import * as sender from '../../domain/mail/sender.ts';
 import * as suppressions from '../../domain/mail/suppressions.ts';
@@ -10,6 +12,18 @@ export const getMailSender: Operation<'getMailSender'> = async ({ params, db }) 
 
 export const setMailSender: Operation<'setMailSender'> = async ({ params, body, deps, now }) =>
   data(await sender.setSender(deps, params.clubId, body, now));
+
+export const getMailDomain: Operation<'getMailDomain'> = async ({ params, deps }) =>
+  data(await domains.readMailDomain(deps, params.clubId));
+
+export const setMailDomain: Operation<'setMailDomain'> = async ({ params, body, deps, now }) =>
+  data(await domains.setMailDomain(deps, params.clubId, body, now));
+
+export const removeMailDomain: Operation<'removeMailDomain'> = async ({ params, deps, now }) =>
+  noContent(await domains.removeMailDomain(deps, params.clubId, now));
+
+export const checkMailDomain: Operation<'checkMailDomain'> = async ({ params, deps, now }) =>
+  data(await domainChecks.checkMailDomain(deps, params.clubId, now));
 
 export const listSuppressions: Operation<'listSuppressions'> = async ({ params, query, deps }) =>
   page(await suppressions.listSuppressions(deps, params.clubId, query));

@@ -123,6 +123,16 @@ export const rules: readonly Rule[] = [
     whenDown: 'pass',
   },
   {
+    name: 'Settings of a mail domain',
+    methods: writeMethods,
+    path: '/v1/clubs/{clubId}/mail/domain/*',
+    counter: 'mail_domains',
+    limit: 30,
+    windowSeconds: hour,
+    scope: 'club',
+    whenDown: 'pass',
+  },
+  {
     name: 'Classroom writes',
     methods: writeMethods,
     path: `${classroom}/*`,

@@ -3323,6 +3323,78 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/clubs/{clubId}/mail/domain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the mail domain
+         * @description The domain from which campaigns and automations are written, with the records that its DNS must have.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getMailDomain"];
+        /**
+         * Set the mail domain
+         * @description Lets the club write from a domain of its own once DNS proves it: publish the `records` of the answer. Until then, and whenever they are gone, mails are written from the platform's domain under the club's name. Another domain gets another key and must be proven anew; the same domain keeps both.
+         *
+         *     Roles: `owner`, `admin`.
+         */
+        put: operations["setMailDomain"];
+        post?: never;
+        /**
+         * Remove the mail domain
+         * @description Mails are written from the platform's domain again. The key is gone: the same domain set again must be proven anew.
+         *
+         *     Roles: `owner`, `admin`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        delete: operations["removeMailDomain"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/mail/domain/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check the mail domain
+         * @description Asks DNS for the records now; the service itself asks each day. Where no name server answers, what was known stays.
+         *
+         *     Roles: `owner`, `admin`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        post: operations["checkMailDomain"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clubs/{clubId}/mail/suppressions": {
         parameters: {
             query?: never;
@@ -9084,6 +9156,89 @@ export interface components {
             tracking?: components["schemas"]["MailTrackingInput"];
             /** @description 600 if absent. */
             mails_per_minute?: number;
+        };
+        /** @description A record of DNS. */
+        MailDomainRecord: {
+            /** @description `dkim` is the key of the signatures. `spf` names the servers that send; where the domain has such a record, its `include` is added to it. `dmarc` is the policy; any policy will do, also one of a domain above. A later version may add values: accept those that you do not know. */
+            kind: "dkim" | "spf" | "dmarc";
+            /** @description Its type in DNS. A later version may add values: accept those that you do not know. */
+            type: "TXT";
+            /** @description Its whole name. */
+            name: string;
+            /** @description Its text. DNS may hold it in several pieces. */
+            value: string;
+            /** @description What was found when name servers answered last. `wrong`: there is another value, or more than one. A later version may add values: accept those that you do not know. */
+            state: "unchecked" | "ok" | "missing" | "wrong";
+        };
+        /**
+         * @description The domain from which a club writes, and whether DNS says that it is the club's.
+         * @example {
+         *       "domain": "knots.example",
+         *       "from_address": "news@knots.example",
+         *       "status": "unproven",
+         *       "status_since": "2026-03-01T12:00:00.000Z",
+         *       "records": [
+         *         {
+         *           "kind": "dkim",
+         *           "type": "TXT",
+         *           "name": "k3f9a1b2._domainkey.knots.example",
+         *           "value": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A",
+         *           "state": "missing"
+         *         },
+         *         {
+         *           "kind": "dmarc",
+         *           "type": "TXT",
+         *           "name": "_dmarc.knots.example",
+         *           "value": "v=DMARC1; p=none",
+         *           "state": "ok"
+         *         }
+         *       ],
+         *       "checked_at": "2026-03-01T12:05:00.000Z",
+         *       "next_check_at": "2026-03-01T13:05:00.000Z"
+         *     }
+         */
+        MailDomain: {
+            /** @description In lower case; an international name in its ASCII form. */
+            domain: string;
+            /** @description The address that mails are from, while the domain is proven. */
+            from_address: string;
+            /** @description `proven` while all records are as they must be, `lapsed` once they are not any more. Mails are from this domain only while it is `proven`, else from the platform's. A later version may add values: accept those that you do not know. */
+            status: "unproven" | "proven" | "lapsed";
+            /**
+             * Format: date-time
+             * @description Since when it has the status.
+             */
+            status_since: string;
+            /** @description What the DNS of the domain must have. */
+            records: components["schemas"]["MailDomainRecord"][];
+            /**
+             * Format: date-time
+             * @description When it was proven first; its warm-up begins on that day. Absent before.
+             */
+            first_proven_at?: string;
+            /**
+             * Format: date-time
+             * @description When DNS was asked last; absent before that.
+             */
+            checked_at?: string;
+            /**
+             * Format: date-time
+             * @description When the service asks DNS by itself.
+             */
+            next_check_at: string;
+        };
+        /**
+         * @description The domain from which the club wants to write.
+         * @example {
+         *       "domain": "knots.example",
+         *       "local_part": "hello"
+         *     }
+         */
+        MailDomainSettings: {
+            /** @description A domain of the club's own, or one below it, such as `mail.knots.example`. The service changes it to its form in DNS. */
+            domain: string;
+            /** @description What stands before the `@`; `news` if absent. */
+            local_part?: string;
         };
         /**
          * @description An address to which the club does not write. The address itself is not kept.
@@ -23154,6 +23309,275 @@ export interface operations {
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getMailDomain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The domain. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "domain": "knots.example",
+                     *         "from_address": "news@knots.example",
+                     *         "status": "unproven",
+                     *         "status_since": "2026-03-01T12:00:00.000Z",
+                     *         "records": [
+                     *           {
+                     *             "kind": "dkim",
+                     *             "type": "TXT",
+                     *             "name": "k3f9a1b2._domainkey.knots.example",
+                     *             "value": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A",
+                     *             "state": "missing"
+                     *           },
+                     *           {
+                     *             "kind": "dmarc",
+                     *             "type": "TXT",
+                     *             "name": "_dmarc.knots.example",
+                     *             "value": "v=DMARC1; p=none",
+                     *             "state": "ok"
+                     *           }
+                     *         ],
+                     *         "checked_at": "2026-03-01T12:05:00.000Z",
+                     *         "next_check_at": "2026-03-01T13:05:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MailDomain"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    setMailDomain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MailDomainSettings"];
+            };
+        };
+        responses: {
+            /** @description The domain. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "domain": "knots.example",
+                     *         "from_address": "news@knots.example",
+                     *         "status": "unproven",
+                     *         "status_since": "2026-03-01T12:00:00.000Z",
+                     *         "records": [
+                     *           {
+                     *             "kind": "dkim",
+                     *             "type": "TXT",
+                     *             "name": "k3f9a1b2._domainkey.knots.example",
+                     *             "value": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A",
+                     *             "state": "missing"
+                     *           },
+                     *           {
+                     *             "kind": "dmarc",
+                     *             "type": "TXT",
+                     *             "name": "_dmarc.knots.example",
+                     *             "value": "v=DMARC1; p=none",
+                     *             "state": "ok"
+                     *           }
+                     *         ],
+                     *         "checked_at": "2026-03-01T12:05:00.000Z",
+                     *         "next_check_at": "2026-03-01T13:05:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MailDomain"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    removeMailDomain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The domain is removed. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    checkMailDomain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The domain, with what was found. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "domain": "knots.example",
+                     *         "from_address": "news@knots.example",
+                     *         "status": "unproven",
+                     *         "status_since": "2026-03-01T12:00:00.000Z",
+                     *         "records": [
+                     *           {
+                     *             "kind": "dkim",
+                     *             "type": "TXT",
+                     *             "name": "k3f9a1b2._domainkey.knots.example",
+                     *             "value": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A",
+                     *             "state": "missing"
+                     *           },
+                     *           {
+                     *             "kind": "dmarc",
+                     *             "type": "TXT",
+                     *             "name": "_dmarc.knots.example",
+                     *             "value": "v=DMARC1; p=none",
+                     *             "state": "ok"
+                     *           }
+                     *         ],
+                     *         "checked_at": "2026-03-01T12:05:00.000Z",
+                     *         "next_check_at": "2026-03-01T13:05:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MailDomain"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             429: components["responses"]["RateLimited"];
             default: components["responses"]["Otherwise"];
         };

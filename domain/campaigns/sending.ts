@@ -17,6 +17,8 @@ import type { Vault } from '../../platform/infra/vault.ts';
 import { meets, type Condition } from '../conditions/conditions.ts';
 import { provenAt, settledAs } from '../mail/evidence.ts';
 import { renderEmail } from '../mail/content/render.ts';
+import type { From } from '../mail/domains/from.ts';
+import type { WarmUps } from '../mail/pace.policy.ts';
 import { identifyingHeaders, providerIdIn } from '../mail/notices/mail-event.policy.ts';
 import { outcomeOf, type Outcome } from '../mail/recipients.policy.ts';
 import { trackedAddresses, type LinkedEmail } from '../mail/tracking/addresses.ts';
@@ -32,8 +34,10 @@ export interface SendingDeps {
   smtp: Pick<SmtpHandOver, 'connections' | 'onConnection' | 'handOver'>;
   /** The images of e-mails are published from here. */
   images: Omit<ImageDeps, 'db' | 'vault'>;
-  /** The platform's own address, from which clubs without a domain of their own write. */
+  /** The platform's own address, from which clubs without a proven domain of their own write, and to which bounces go. */
   fromAddress: string;
+  /** How many mails a new club, and a new domain, may send in a day. */
+  warmUps: WarmUps;
   /** Where callers reach the API, without a slash at the end. */
   publicUrl: string;
   onOutcome: (status: Outcome['status']) => void;
@@ -71,6 +75,7 @@ interface Scene {
   compiled: LinkedEmail;
   clubName: string;
   sender: MailSender;
+  from: From;
   /** Refusals in a row so far. */
   refusals: number;
 }
@@ -83,7 +88,13 @@ interface SentPage {
 }
 
 /** Sends up to `most` mails that are due, on all connections at once, for some seconds. */
-export async function sendPage(deps: SendingDeps, campaign: Campaign, most: number, now: Date): Promise<SentPage> {
+export async function sendPage(
+  deps: SendingDeps,
+  campaign: Campaign,
+  from: From,
+  most: number,
+  now: Date,
+): Promise<SentPage> {
   const { db } = deps;
   const endsAt = performance.now() + pageLimitMs;
   await leaveOutIneligible(deps, campaign, most, now);
@@ -96,6 +107,7 @@ export async function sendPage(deps: SendingDeps, campaign: Campaign, most: numb
     compiled: campaign.compiled as LinkedEmail,
     clubName: (await db.manager.findOneByOrFail(Club, { id: campaign.clubId })).name,
     sender: await db.manager.findOneByOrFail(MailSender, { clubId: campaign.clubId }),
+    from,
     refusals: campaign.refusals,
   };
   let handedOver = 0;
@@ -217,7 +229,7 @@ async function claim(
 
 function messageTo(
   { vault, fromAddress, publicUrl }: SendingDeps,
-  { campaign, compiled, clubName, sender }: Scene,
+  { campaign, compiled, clubName, sender, from }: Scene,
   to: Claimed,
 ): HandedMessage {
   const leave = `${publicUrl}/v1/clubs/${campaign.clubId}/classroom/mail/unsubscribe/${wayOutToken(vault, { kind: 'campaigns', studentId: to.studentId })}`;
@@ -239,7 +251,8 @@ function messageTo(
       unsubscribeUrl: leave,
     }),
     envelopeFrom: fromAddress,
-    from: { name: sender.fromName, address: fromAddress },
+    from: { name: sender.fromName, address: from.address },
+    ...(from.signWith !== undefined && { signWith: from.signWith }),
     to: to.email,
     ...(replyTo !== null && { replyTo }),
     // The same for every attempt, so that a mailbox can tell a repetition.

@@ -117,6 +117,7 @@ const expiries = [
   { table: sql`one_time_tokens`, key: sql`id`, isOver: expiredBefore, ageMs: 0 },
   { table: sql`code_failure_counts`, key: sql`address_key`, isOver: ofADayBefore, ageMs: 0 },
   { table: sql`club_mail_days`, key: sql`day`, isOver: ofADayBefore, ageMs: 0 },
+  { table: sql`club_bulk_days`, key: sql`day`, isOver: ofADayBefore, ageMs: 0 },
   { table: sql`invitations`, key: sql`id`, isOver: expiredBefore, ageMs: 0 },
   {
     table: sql`transactional_mails`,

@@ -8,6 +8,7 @@ import { AgentAnswer } from '../../entities/agents/agent-answer.ts';
 import { AgentSource } from '../../entities/agents/agent-source.ts';
 import { Campaign } from '../../entities/campaigns/campaign.ts';
 import { AddOn } from '../../entities/billing/add-on.ts';
+import { MailDomain } from '../../entities/mail/mail-domain.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { SalesNotice } from '../../entities/sales/sales-notice.ts';
 import { Subscription } from '../../entities/sales/subscription.ts';
@@ -22,6 +23,7 @@ export const taskQueues = [
   'sales',
   'imports',
   'billing',
+  'domains',
   'agents',
   'indexing',
   'upkeep',
@@ -170,6 +172,14 @@ export const workflowTypes = {
     priority: bulk,
     attributes: { ClubId: 'clubId', CampaignId: 'id' },
     summary: 'campaign {CampaignId}',
+    due: [{ at: 'looksAt', where: null, leased: false }],
+  }),
+  mailDomain: row(MailDomain, {
+    id: 'mail-domain',
+    taskQueue: 'domains',
+    priority: bulk,
+    attributes: { ClubId: 'clubId' },
+    summary: 'the DNS records of a mail domain',
     due: [{ at: 'looksAt', where: null, leased: false }],
   }),
   sourceIndex: row(AgentSource, {

@@ -77,6 +77,10 @@ const table: Record<OperationId, Row> = {
 
   getMailSender: { sessions: admin, roles, answer: 'not_found' },
   setMailSender: { sessions: admin, roles: content, answer: 200 },
+  getMailDomain: { sessions: admin, roles, answer: 'not_found' },
+  setMailDomain: { sessions: admin, roles: administration, answer: 200 },
+  removeMailDomain: { sessions: admin, roles: administration, answer: 'not_found' },
+  checkMailDomain: { sessions: admin, roles: administration, answer: 'not_found' },
   listSuppressions: { sessions: admin, roles, answer: 200 },
   addSuppression: { sessions: admin, roles: content, answer: 201 },
   removeSuppression: { sessions: admin, roles: content, answer: 'not_found' },

@@ -22,6 +22,7 @@ import { useDeliveries, type Delivering } from '../toolkit/stack/receivers.ts';
 import { relayHere, type RelayHere } from '../toolkit/stack/relay-here.ts';
 import { searchAttributes } from '../toolkit/stack/skipped-engine.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
+import type { ResolveText } from '../../platform/infra/dns-text.ts';
 import { testObjectStore } from '../toolkit/stack/storage.ts';
 import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
 import { runWorkerHere } from '../toolkit/stack/worker.ts';
@@ -58,6 +59,8 @@ export interface Recorder {
     onSourceRead: () => Promise<void>;
     /** How often the next notices of sales fail by a fault of ours. */
     noticeFaults: number;
+    /** What name servers say of mail domains. */
+    resolveText: ResolveText;
   };
 }
 
@@ -113,7 +116,12 @@ export function useRecorder(): () => Recorder {
       },
       delivering: delivering(),
       model: answering.model,
-      injected: { processor: fakePaymentProcessor([]), onSourceRead: async () => {}, noticeFaults: 0 },
+      injected: {
+        processor: fakePaymentProcessor([]),
+        onSourceRead: async () => {},
+        noticeFaults: 0,
+        resolveText: async () => [],
+      },
     };
     recorder = made;
     const answers = await answering.deps();
@@ -140,6 +148,11 @@ async function activitiesOf(
   const { sendMail } = createSmtpSender(mail);
   const links = { classroomUrl, dashboardUrl };
   const deliveries = delivering.deps();
+  const mailDomains = {
+    resolveText: (name: string) => injected.resolveText(name),
+    platformDomain: 'platform.example',
+    spfInclude: undefined,
+  };
   const sources = await indexingDeps({
     async failpoint(name) {
       if (name !== 'source_read') return;
@@ -164,6 +177,7 @@ async function activitiesOf(
     campaigns: all.campaignRun({
       campaigns: await sendingDeps(createSmtpHandOver({ smtpUrl: mail.smtpUrl, connections: 2 })),
     }),
+    domains: all.mailDomain({ db, vault, mailDomains }),
     billing: all.addOn({
       addOns: {
         db,

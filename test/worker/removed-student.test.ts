@@ -43,6 +43,8 @@ const explained: Readonly<Record<string, string>> = {
   overages: 'of clubs: months and numbers',
   invitations: 'of administrators',
   club_mail_days: 'counts of mails of clubs',
+  club_bulk_days: 'counts of mails of clubs',
+  mail_domains: 'domains of clubs',
   failing_steps: 'ids of rows whose step fails, and a count',
   upkeep_rounds: 'times of rounds',
   student_import_addresses: 'as long as an import is open: removals.test.ts',

@@ -108,6 +108,7 @@ describe('admission', function () {
       minute,
       () => call('POST', '/webhooks/billing'),
     ],
+    ['Settings of a mail domain: 30 per hour per club', 30, hour, () => inClub('PUT', '/mail/domain', admin())],
     [
       'Classroom writes: 600 per minute per student',
       600,

@@ -23,10 +23,12 @@ import { testObjectStore } from '../../toolkit/stack/storage.ts';
 import { buildCampaign } from '../../toolkit/builders/campaigns.ts';
 import { sendingDeps } from '../../toolkit/drive/campaigns.ts';
 import { previewCampaign } from '../../../domain/campaigns/checks.ts';
-import { updateCampaign } from '../../../domain/campaigns/drafts.ts';
+import { createCampaign, updateCampaign } from '../../../domain/campaigns/drafts.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import type { Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DomainError } from '../../../platform/core/errors.ts';
+import { setMailDomain } from '../../../domain/mail/domains/domains.ts';
+import { MailDomain } from '../../../entities/mail/mail-domain.ts';
 import { buildPlan } from '../../toolkit/builders/billing.ts';
 import { Media } from '../../../entities/media/media.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -398,6 +400,88 @@ describe('a campaign, sent', () => {
       at = new Date(next.at ?? 0);
     }
     expect(times).to.deep.equal([0, 10, 20, 30, 40]);
+  });
+
+  /** Runs to the end. @returns the hours since the start at which mails went out, by the hour */
+  const hoursOfMails = async () => {
+    const hours: number[] = [];
+    let at = start;
+    for (;;) {
+      const before = given.length;
+      const next = await run(at);
+      hours.push(...given.slice(before).map(() => (at.getTime() - start.getTime()) / (60 * minute)));
+      if (next.done) return hours;
+      expect(next.waitingFor).to.equal('day');
+      at = new Date(next.at ?? 0);
+    }
+  };
+
+  it('sends no more in a day (UTC) than a new club may, and goes on with the next day (CAMP-41)', async () => {
+    await students(6);
+    await deps.db.source.query(`UPDATE clubs SET created_at = $2 WHERE id = $1`, [club.id, start]);
+    sending.warmUps = { clubs: [2, 1], domains: [] };
+    await schedule();
+    expect(await hoursOfMails()).to.deep.equal([0, 0, 12, 36, 36, 36]);
+  });
+
+  it('sends no more in a day than a trial may, whatever campaign it is of, and counts what was refused', async () => {
+    await students(27);
+    await buildPlan(club.id, 'trial');
+    answer = () =>
+      given.length === 1 ? { kind: 'refused', permanent: true, reply: '550 no' } : { kind: 'accepted', reply: '' };
+    await schedule();
+    expect(await run()).to.include({ waitingFor: 'day', settled: 25 });
+    const other = await createCampaign(
+      deps,
+      club.id,
+      { name: 'Other', content: { subject: 'x', blocks: [{ kind: 'divider' }] } },
+      start,
+    );
+    await scheduleCampaign(deps, club.id, other.id, undefined, start);
+    await stepCampaign(sending, other.id, start.getTime());
+    expect(await stepCampaign(sending, other.id, start.getTime())).to.include({ waitingFor: 'day', settled: 0 });
+    expect(given).to.have.length(25);
+  });
+
+  describe('from a domain of the club', () => {
+    const own = async (status: 'unproven' | 'proven' | 'lapsed', firstProvenAt: Date) => {
+      const mailDomains = { resolveText: async () => [], platformDomain: 'platform.example', spfInclude: undefined };
+      await setMailDomain({ ...deps, mailDomains }, club.id, { domain: 'knots.example', local_part: 'crew' }, start);
+      await deps.db.manager.update(MailDomain, { clubId: club.id }, { status, firstProvenAt });
+    };
+
+    it('writes from it and signs while it is proven; bounces and ids stay the platform’s', async () => {
+      await students(1);
+      await own('proven', start);
+      await schedule();
+      await run();
+      const [message] = given;
+      expect(message?.from).to.deep.equal({ name: 'Knots & Co', address: 'crew@knots.example' });
+      expect(message?.signWith).to.include({ domain: 'knots.example' });
+      expect(message?.signWith?.privateKey).to.match(/^-----BEGIN PRIVATE KEY-----/);
+      expect(message?.envelopeFrom).to.equal('news@platform.example');
+      expect(message?.messageId).to.match(/@platform\.example>$/);
+      expect(message?.headers['List-Id']).to.equal(`<campaigns.${club.id}.platform.example>`);
+    });
+
+    for (const status of ['unproven', 'lapsed'] as const)
+      it(`writes from the platform's under the club's name while it is ${status}, and does not sign`, async () => {
+        await students(1);
+        await own(status, start);
+        await schedule();
+        await run();
+        expect(given[0]?.from).to.deep.equal({ name: 'Knots & Co', address: 'news@platform.example' });
+        expect(given[0]).not.to.have.property('signWith');
+      });
+
+    it('warms it up from the day on which it was proven first, beside the bound of the club', async () => {
+      await students(9);
+      await own('proven', later(-24 * 60 * minute));
+      await deps.db.source.query(`UPDATE clubs SET created_at = $2 WHERE id = $1`, [club.id, start]);
+      sending.warmUps = { clubs: [5, 1], domains: [1, 2, 4] };
+      await schedule();
+      expect(await hoursOfMails()).to.deep.equal([0, 0, 12, 36, 36, 36, 36, 36, 36]);
+    });
   });
 
   it('sends in its window alone, by the clock of the club', async () => {

@@ -27,6 +27,7 @@ export async function sendingDeps(smtp: SendingDeps['smtp']): Promise<SendingDep
       publicFilesUrl: storage.publicFilesUrl,
     },
     fromAddress: 'news@platform.example',
+    warmUps: { clubs: [], domains: [] },
     publicUrl: 'https://api.example',
     onOutcome: () => undefined,
     failpoint: async () => undefined,

@@ -6,7 +6,7 @@ import { Context } from '@temporalio/activity';
 import type { AnswerDeps } from '../domain/agents/answers/answer-step.ts';
 import { stepImport } from '../domain/access/imports/step.ts';
 import { settleAddOn, type AddOnDeps } from '../domain/billing/settling.ts';
-import type { SendingDeps } from '../domain/campaigns/sending.ts';
+import { sendTestMail, type TestMailDeps } from '../domain/campaigns/test-mails.ts';
 import { stepCampaign } from '../domain/campaigns/step.ts';
 import type { VaultDeps } from '../domain/deps.ts';
 import { indexSource, type IndexingDeps } from '../domain/knowledge/indexing/source-step.ts';
@@ -32,7 +32,7 @@ export interface ActivityDeps extends VaultDeps {
   failpoint: (name: string) => Promise<void>;
   deliveries: DeliveryDeps;
   mails: MailDeps;
-  campaigns: SendingDeps;
+  campaigns: TestMailDeps;
   mailDomains: MailDomainSettings;
   notices: NoticeDeps;
   addOns: AddOnDeps;
@@ -55,6 +55,7 @@ export const activities = {
   campaignRun: ({ campaigns }: Given<'campaigns'>) => ({
     sendCampaign: (id: Id, now: number) => heartbeating(() => stepCampaign(campaigns, id, timeOfStep(now))),
   }),
+  testMail: ({ campaigns }: Given<'campaigns'>) => ({ sendTestMail: activityOf(sendTestMail, campaigns) }),
   mailDomain: (deps: Given<'db' | 'vault' | 'mailDomains'>) => ({
     lookAtMailDomain: activityOf(lookAtMailDomain, deps),
   }),

@@ -35,6 +35,7 @@ import { StudentImportAddress } from './access/student-import-address.ts';
 import { StudentImportRow } from './access/student-import-row.ts';
 import { StudentImport } from './access/student-import.ts';
 import { Campaign } from './campaigns/campaign.ts';
+import { TestMail } from './campaigns/test-mail.ts';
 import { Club } from './clubs/club.ts';
 import { Invitation } from './clubs/invitation.ts';
 import { Membership } from './clubs/membership.ts';
@@ -113,6 +114,7 @@ import { FailingSteps1795353600000 } from './migrations/1795353600000-failing-st
 import { MediaInspection1795354367000 } from './migrations/1795354367000-media-inspection.ts';
 import { CertificateFiles1795360200000 } from './migrations/1795360200000-certificate-files.ts';
 import { MailDomains1795368800000 } from './migrations/1795368800000-mail-domains.ts';
+import { TestMails1795368900000 } from './migrations/1795368900000-test-mails.ts';
 import { StudentEmailKeys1795362600000 } from './migrations/1795362600000-student-email-keys.ts';
 import { ImportTurns1795362500000 } from './migrations/1795362500000-import-turns.ts';
 import { MailTracking1795362859000 } from './migrations/1795362859000-mail-tracking.ts';
@@ -176,6 +178,7 @@ const entities = [
   CertificateFile,
   BillingEvent,
   Campaign,
+  TestMail,
   Club,
   ClubAiMonth,
   ClubPlan,
@@ -285,6 +288,7 @@ const migrations = [
   MailTracking1795362859000,
   MailNotices1795365700000,
   MailDomains1795368800000,
+  TestMails1795368900000,
 ];
 
 export interface DatabaseSettings {

@@ -53,6 +53,13 @@ export const campaignRun = stepWorkflow<Activities['campaignRun'], 'sendCampaign
   },
 );
 
+/** One test of a campaign's e-mail, from the act that asked for it until it is sent or given up. */
+export const testMail = stepWorkflow<Activities['testMail'], 'sendTestMail'>(
+  'sendTestMail',
+  { startToCloseTimeout: '130s' }, // beyond the SMTP client's 60 s and the lease's 120 s: a retry then finds the lease expired
+  { waitingFor: nextAttempt },
+);
+
 /** One mail domain of a club, for as long as the club has it: its records are looked at each day. */
 export const mailDomain = stepWorkflow<Activities['mailDomain'], 'lookAtMailDomain'>(
   'lookAtMailDomain',

@@ -2,6 +2,7 @@
 import * as domainChecks from '../../domain/mail/domains/checking.ts';
 import * as domains from '../../domain/mail/domains/domains.ts';
 import * as leaving from '../../domain/mail/leaving.ts';
+import * as suppressionImport from '../../domain/campaigns/suppression-import.ts';
 import * as sender from '../../domain/mail/sender.ts';
 import * as suppressions from '../../domain/mail/suppressions.ts';
 import type { Operation } from '../operation.ts';
@@ -31,6 +32,9 @@ export const listSuppressions: Operation<'listSuppressions'> = async ({ params, 
 export const addSuppression: Operation<'addSuppression'> = async ({ params, body, deps, now }) =>
   data(await suppressions.addSuppression(deps, params.clubId, body.email, now));
 
+export const importSuppressions: Operation<'importSuppressions'> = async ({ params, bodyStream, deps, now }) =>
+  data(await suppressionImport.importSuppressions(deps, params.clubId, bodyStream, now));
+
 export const removeSuppression: Operation<'removeSuppression'> = async ({ params, deps }) =>
   noContent(await suppressions.removeSuppression(deps, params.clubId, params.suppressionId));
 
@@ -42,3 +46,9 @@ export const unsubscribe: Operation<'unsubscribe'> = async ({ params, deps, now 
 
 export const resubscribe: Operation<'resubscribe'> = async ({ params, deps }) =>
   data(await leaving.comeBack(deps, params.clubId, params.token));
+
+export const getMailPreferences: Operation<'getMailPreferences'> = async ({ student, deps }) =>
+  data(await leaving.readPreferences(deps, student));
+
+export const setMailPreferences: Operation<'setMailPreferences'> = async ({ student, body, deps, now }) =>
+  data(await leaving.setPreferences(deps, student, body, now));

@@ -7,21 +7,36 @@ import { bulkMailsOfDay, dayOf, type WarmUps } from './pace.policy.ts';
 
 const dateOf = (now: Date) => now.toISOString().slice(0, 10);
 
+interface Sending {
+  /** As `bulkMailsOfDay`. */
+  domainProvenAt: Date | null;
+  warmUps: WarmUps;
+}
+
+/** @returns how many mails the club may send today; null for no bound */
+export async function boundOfDay(
+  db: Queries,
+  clubId: Id,
+  { domainProvenAt, warmUps }: Sending,
+  now: Date,
+): Promise<number | null> {
+  const club = await db.one<{ plan: PlanName; createdAt: Date }>(sql`
+    SELECT coalesce(plan.plan, club.opening_plan) AS plan, club.created_at AS "createdAt"
+      FROM clubs club LEFT JOIN club_plans plan ON plan.club_id = club.id WHERE club.id = ${clubId}`);
+  return club ? bulkMailsOfDay(club, domainProvenAt, warmUps, dayOf(now)) : 0;
+}
+
 /**
  * Takes places in the day (UTC). Those of a worker that dies with them are lost for the day.
- * @param domainProvenAt as `bulkMailsOfDay`
  * @returns how many of the wanted it got
  */
 export async function takePlacesOfDay(
   db: Queries,
   clubId: Id,
-  { wanted, domainProvenAt, warmUps }: { wanted: number; domainProvenAt: Date | null; warmUps: WarmUps },
+  { wanted, ...sending }: Sending & { wanted: number },
   now: Date,
 ): Promise<number> {
-  const club = await db.one<{ plan: PlanName; createdAt: Date }>(sql`
-    SELECT coalesce(plan.plan, club.opening_plan) AS plan, club.created_at AS "createdAt"
-      FROM clubs club LEFT JOIN club_plans plan ON plan.club_id = club.id WHERE club.id = ${clubId}`);
-  const mails = club ? bulkMailsOfDay(club, domainProvenAt, warmUps, dayOf(now)) : 0;
+  const mails = await boundOfDay(db, clubId, sending, now);
   if (mails === null) return wanted;
   const day = sql`club_id = ${clubId} AND day = ${dateOf(now)}`;
   await db.run(sql`INSERT INTO club_bulk_days (club_id, day, mails) SELECT id, ${dateOf(now)}, 0 FROM clubs WHERE id = ${clubId}

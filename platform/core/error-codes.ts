@@ -41,6 +41,7 @@ export const errorStatus = {
   campaign_has_problems: 409,
   campaign_state: 409,
   campaign_limit_reached: 409,
+  suppression_limit_reached: 409,
   course_full: 409,
   points_taken: 409,
   add_on_exists: 409,

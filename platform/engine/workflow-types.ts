@@ -7,6 +7,7 @@ import { StudentImport } from '../../entities/access/student-import.ts';
 import { AgentAnswer } from '../../entities/agents/agent-answer.ts';
 import { AgentSource } from '../../entities/agents/agent-source.ts';
 import { Campaign } from '../../entities/campaigns/campaign.ts';
+import { TestMail } from '../../entities/campaigns/test-mail.ts';
 import { AddOn } from '../../entities/billing/add-on.ts';
 import { MailDomain } from '../../entities/mail/mail-domain.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
@@ -173,6 +174,13 @@ export const workflowTypes = {
     attributes: { ClubId: 'clubId', CampaignId: 'id' },
     summary: 'campaign {CampaignId}',
     due: [{ at: 'looksAt', where: null, leased: false }],
+  }),
+  testMail: row(TestMail, {
+    id: 'test-mail',
+    taskQueue: 'campaigns',
+    attributes: { ClubId: 'clubId', CampaignId: 'campaignId' },
+    summary: 'a test of campaign {CampaignId}',
+    due: [pending],
   }),
   mailDomain: row(MailDomain, {
     id: 'mail-domain',

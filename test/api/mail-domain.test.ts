@@ -35,8 +35,9 @@ describe('the mail domain of a club (CAMP-40)', () => {
     });
     settings = {
       resolveText: textResolver([names.address]),
-      platformDomain: 'platform.example',
+      platformAddress: 'news@platform.example',
       spfInclude: 'spf.platform.example',
+      warmUps: { clubs: [], domains: [] },
     };
     served = await serveApp({ deps: (usual) => ({ ...usual, deps: { ...usual.deps, mailDomains: settings } }) });
   });

@@ -148,10 +148,12 @@ async function activitiesOf(
   const { sendMail } = createSmtpSender(mail);
   const links = { classroomUrl, dashboardUrl };
   const deliveries = delivering.deps();
+  const campaigns = await sendingDeps(createSmtpHandOver({ smtpUrl: mail.smtpUrl, connections: 2 }));
   const mailDomains = {
     resolveText: (name: string) => injected.resolveText(name),
-    platformDomain: 'platform.example',
+    platformAddress: 'news@platform.example',
     spfInclude: undefined,
+    warmUps: { clubs: [], domains: [] },
   };
   const sources = await indexingDeps({
     async failpoint(name) {
@@ -174,9 +176,7 @@ async function activitiesOf(
       ...all.endpointGate(deliveries),
     }),
     mail: all.transactionalMail({ mails: { db, vault, sendMail, links, warmUp: [], onOutcome() {} } }),
-    campaigns: all.campaignRun({
-      campaigns: await sendingDeps(createSmtpHandOver({ smtpUrl: mail.smtpUrl, connections: 2 })),
-    }),
+    campaigns: { ...all.campaignRun({ campaigns }), ...all.testMail({ campaigns }) },
     domains: all.mailDomain({ db, vault, mailDomains }),
     billing: all.addOn({
       addOns: {

@@ -45,6 +45,7 @@ const explained: Readonly<Record<string, string>> = {
   club_mail_days: 'counts of mails of clubs',
   club_bulk_days: 'counts of mails of clubs',
   mail_domains: 'domains of clubs',
+  test_mails: 'of administrators',
   failing_steps: 'ids of rows whose step fails, and a count',
   upkeep_rounds: 'times of rounds',
   student_import_addresses: 'as long as an import is open: removals.test.ts',

@@ -10,14 +10,17 @@ import { wake } from '../../../platform/engine/wakes.ts';
 import type { ResolveText } from '../../../platform/infra/dns-text.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
+import type { WarmUps } from '../pace.policy.ts';
 import type { VaultDeps } from '../../deps.ts';
 import { recordsOf, type DomainRecordKind, type DomainRecordState } from './records.policy.ts';
 
 /** What the mail domains of all clubs have in common. */
 export interface MailDomainSettings {
   resolveText: ResolveText;
-  /** The domain of the platform's own address: no club's. */
-  platformDomain: string;
+  /** The platform's own address; its domain is no club's. */
+  platformAddress: string;
+  /** How many mails a new club, and a new domain, may send in a day. */
+  warmUps: WarmUps;
   /** The name whose servers send for the platform, in SPF records; absent where there is none. */
   spfInclude: string | undefined;
 }
@@ -69,7 +72,7 @@ export async function setMailDomain(
   { domain: given, local_part: localPart = 'news' }: { domain: string; local_part?: string },
   now: Date,
 ): Promise<Record> {
-  const domain = domainName(given, mailDomains.platformDomain);
+  const domain = domainName(given, mailDomains.platformAddress.split('@')[1]?.toLowerCase() ?? '');
   const isSet = await db.manager.existsBy(MailDomain, { clubId, domain });
   const keys = isSet
     ? undefined

@@ -8,10 +8,13 @@ export function mailDomainSettings(mail: {
   from: string;
   spfInclude: string | undefined;
   dnsServers: readonly string[];
+  warmUp: readonly number[];
+  domainWarmUp: readonly number[];
 }): MailDomainSettings {
   return {
     resolveText: textResolver(mail.dnsServers),
-    platformDomain: addressIn(mail.from).split('@')[1]?.toLowerCase() ?? '',
+    platformAddress: addressIn(mail.from),
+    warmUps: { clubs: mail.warmUp, domains: mail.domainWarmUp },
     spfInclude: mail.spfInclude,
   };
 }

@@ -3,7 +3,6 @@ import { addSuppression } from '../../../domain/mail/suppressions.ts';
 import { setSender } from '../../../domain/mail/sender.ts';
 import { listDeliveries, readStatistics } from '../../../domain/campaigns/recipients.ts';
 import { readCampaign } from '../../../domain/campaigns/records.ts';
-import type { SendingDeps } from '../../../domain/campaigns/sending.ts';
 import {
   cancelCampaign,
   pauseCampaign,
@@ -12,6 +11,12 @@ import {
   scheduleCampaign,
   unscheduleCampaign,
 } from '../../../domain/campaigns/states.ts';
+import {
+  listTestMails,
+  requestTestMail,
+  sendTestMail,
+  type TestMailDeps,
+} from '../../../domain/campaigns/test-mails.ts';
 import { stepCampaign, type CampaignStep } from '../../../domain/campaigns/step.ts';
 import { removeStudent, updateStudent } from '../../../domain/students/students.ts';
 import { Mail } from '../../../entities/mail/mail.ts';
@@ -22,7 +27,7 @@ import { testDeps } from '../../toolkit/stack/database.ts';
 import { testObjectStore } from '../../toolkit/stack/storage.ts';
 import { buildCampaign } from '../../toolkit/builders/campaigns.ts';
 import { sendingDeps } from '../../toolkit/drive/campaigns.ts';
-import { previewCampaign } from '../../../domain/campaigns/checks.ts';
+import { previewCampaign } from '../../../domain/campaigns/preview.ts';
 import { createCampaign, updateCampaign } from '../../../domain/campaigns/drafts.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import type { Sql } from '../../../platform/infra/postgres/sql.ts';
@@ -47,7 +52,7 @@ describe('a campaign, sent', () => {
   let given: HandedMessage[];
   /** What the server says; acceptance unless told. */
   let answer: (message: HandedMessage) => Promise<HandOver> | HandOver;
-  let sending: SendingDeps;
+  let sending: TestMailDeps;
 
   before(async () => {
     deps = await testDeps();
@@ -445,7 +450,12 @@ describe('a campaign, sent', () => {
 
   describe('from a domain of the club', () => {
     const own = async (status: 'unproven' | 'proven' | 'lapsed', firstProvenAt: Date) => {
-      const mailDomains = { resolveText: async () => [], platformDomain: 'platform.example', spfInclude: undefined };
+      const mailDomains = {
+        resolveText: async () => [],
+        platformAddress: 'news@platform.example',
+        spfInclude: undefined,
+        warmUps: { clubs: [], domains: [] },
+      };
       await setMailDomain({ ...deps, mailDomains }, club.id, { domain: 'knots.example', local_part: 'crew' }, start);
       await deps.db.manager.update(MailDomain, { clubId: club.id }, { status, firstProvenAt });
     };
@@ -527,6 +537,66 @@ describe('a campaign, sent', () => {
       student_email: '',
       status: 'skipped',
       skip_reason: 'student_removed',
+    });
+  });
+
+  describe('as a test for a member (CAMP-43)', () => {
+    const ask = async () => (await requestTestMail(deps, club.id, campaignId, club.owner.id, start)).id;
+    const sendTest = (id: Id, at = start) => sendTestMail(sending, id, at.getTime());
+    const shown = async () => (await listTestMails(deps.db, club.id, campaignId, { page: 1, page_size: 10 })).rows[0];
+
+    it('goes out once, as recipients would see it, with the member in the place of the student', async () => {
+      const id = await ask();
+      expect(await sendTest(id)).to.deep.equal({ done: true, outcome: 'sent' });
+      expect(await sendTest(id)).to.deep.equal({ done: true, outcome: 'sent' });
+      expect(given).to.have.length(1);
+      const [owner] = await deps.db.source.query<{ name: string }[]>(`SELECT name FROM administrators WHERE id = $1`, [
+        club.owner.id,
+      ]);
+      expect(given[0]).to.deep.include({
+        from: { name: 'Knots & Co', address: 'news@platform.example' },
+        to: club.owner.email,
+        replyTo: 'crew@example.com',
+        subject: `[Test] Hi ${owner?.name.split(' ')[0]}`,
+        messageId: `<${id}@platform.example>`,
+        headers: {},
+      });
+      expect(await shown()).to.include({ status: 'sent', sent_at: start.toISOString() });
+      expect(await readStatistics(deps.db, club.id, campaignId)).to.include({ recipients: 0, sent: 0 });
+    });
+
+    it('is tried again after 10 s and 1 min where the server refuses for now, and no further', async () => {
+      answer = () => ({ kind: 'refused', permanent: false, reply: '451 later' });
+      const id = await ask();
+      const waits: number[] = [];
+      let at = start;
+      for (let next = await sendTest(id); !next.done; next = await sendTest(id, at)) {
+        waits.push(next.at - at.getTime());
+        at = new Date(next.at);
+      }
+      expect(waits).to.deep.equal([10_000, 60_000]);
+      expect(await shown()).to.include({ status: 'failed', last_error: '451 later' });
+    });
+
+    it('is not tried again where the server refuses for good or nobody knows', async () => {
+      for (const [told, error] of [
+        [{ kind: 'refused', permanent: true, reply: '550 no' }, '550 no'],
+        [{ kind: 'unknown' }, 'outcome_unknown'],
+      ] as const) {
+        answer = () => told;
+        expect(await sendTest(await ask())).to.deep.equal({ done: true, outcome: 'failed' });
+        expect(await shown()).to.include({ status: 'failed', last_error: error });
+      }
+    });
+
+    it('is canceled for a member who has left, and for an e-mail that has got problems', async () => {
+      const [left, changed] = [await ask(), await ask()];
+      await updateCampaign(deps, club.id, campaignId, { content: { blocks: [] } }, start);
+      expect(await sendTest(changed)).to.deep.equal({ done: true, outcome: 'canceled' });
+      expect(await shown()).to.include({ last_error: 'campaign_has_problems' });
+      await deps.db.source.query(`DELETE FROM memberships WHERE club_id = $1`, [club.id]);
+      expect(await sendTest(left)).to.deep.equal({ done: true, outcome: 'canceled' });
+      expect(given).to.deep.equal([]);
     });
   });
 

@@ -34,7 +34,12 @@ async function mailDomain(recorder: Recorder): Promise<WorkflowHandle> {
   const deps = await testDeps();
   const { id: clubId } = await buildClub();
   const now = await recorder.skipped.now();
-  const mailDomains = { resolveText: async () => [], platformDomain: 'platform.example', spfInclude: undefined };
+  const mailDomains = {
+    resolveText: async () => [],
+    platformAddress: 'news@platform.example',
+    spfInclude: undefined,
+    warmUps: { clubs: [], domains: [] },
+  };
   const set = await setMailDomain({ ...deps, mailDomains }, clubId, { domain: 'knots.example' }, now);
   const { id } = await deps.db.manager.findOneByOrFail(MailDomain, { clubId });
   const published = new Map(set.records.map(({ name, value }) => [name, value]));

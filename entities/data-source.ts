@@ -34,6 +34,15 @@ import { Overage } from './billing/overage.ts';
 import { StudentImportAddress } from './access/student-import-address.ts';
 import { StudentImportRow } from './access/student-import-row.ts';
 import { StudentImport } from './access/student-import.ts';
+import { Automation } from './automations/automation.ts';
+import { AutomationCourseLook } from './automations/automation-course-look.ts';
+import { AutomationCourseWatch } from './automations/automation-course-watch.ts';
+import { AutomationReference } from './automations/automation-reference.ts';
+import { AutomationRun } from './automations/automation-run.ts';
+import { AutomationRunStep } from './automations/automation-run-step.ts';
+import { AutomationStepChange } from './automations/automation-step-change.ts';
+import { AutomationStepTally } from './automations/automation-step-tally.ts';
+import { AutomationVersion } from './automations/automation-version.ts';
 import { Campaign } from './campaigns/campaign.ts';
 import { Club } from './clubs/club.ts';
 import { Invitation } from './clubs/invitation.ts';
@@ -104,6 +113,7 @@ import { PendingSignUps1795360101000 } from './migrations/1795360101000-pending-
 import { MailDays1795360103000 } from './migrations/1795360103000-mail-days.ts';
 import { OpeningPlans1795360102000 } from './migrations/1795360102000-opening-plans.ts';
 import { SessionsAndAddresses1795351000000 } from './migrations/1795351000000-sessions-and-addresses.ts';
+import { Automations1795366800000 } from './migrations/1795366800000-automations.ts';
 import { Campaigns1795360000000 } from './migrations/1795360000000-campaigns.ts';
 import { RecordedFacts1795352520000 } from './migrations/1795352520000-recorded-facts.ts';
 import { RemovedSources1795356003000 } from './migrations/1795356003000-removed-sources.ts';
@@ -172,6 +182,15 @@ const entities = [
   Certificate,
   CertificateFile,
   BillingEvent,
+  Automation,
+  AutomationCourseLook,
+  AutomationCourseWatch,
+  AutomationReference,
+  AutomationRun,
+  AutomationRunStep,
+  AutomationStepChange,
+  AutomationStepTally,
+  AutomationVersion,
   Campaign,
   Club,
   ClubAiMonth,
@@ -279,6 +298,7 @@ const migrations = [
   ImportTurns1795362500000,
   MailTracking1795362859000,
   MailNotices1795365700000,
+  Automations1795366800000,
 ];
 
 export interface DatabaseSettings {

@@ -45,6 +45,7 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
   });
   const egress = createEgress({ allowedNetworks: [], ...(resolve && { resolve }) });
   const storage = createObjectStore(config.storage);
+  const publicStorage = createObjectStore({ ...config.storage, privateBucket: config.storage.publicBucket });
   const usual = await testDeps();
   const answers = createAnswerFeed({
     source: usual.db.source,
@@ -58,6 +59,7 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
         ...usual,
         egress,
         storage,
+        images: { storage, publicStorage, publicFilesUrl: config.storage.publicFilesUrl },
         answers,
         model: { configured: config.model.apiKey !== undefined, defaultModel: config.model.defaultModel },
         billing: billingOf(config.stripe, lines),
@@ -87,6 +89,7 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
       await answers.stop();
       await egress.close();
       storage.close();
+      publicStorage.close();
       await limiter.close();
     },
   };

@@ -4,7 +4,7 @@ import { CancelledFailure } from '@temporalio/common';
 import { stepAnswer, type AnswerDeps } from '../domain/agents/answers/answer-step.ts';
 import { heartbeating, timeOfStep } from './step.ts';
 
-/** Several fit into the time limit of the workflow. */
+/** Milliseconds: several heartbeats fit into the heartbeat timeout of the workflow. */
 const heartbeatEveryMs = 3_000;
 
 export function agentAnswerActivities(deps: AnswerDeps) {
@@ -16,9 +16,8 @@ export function agentAnswerActivities(deps: AnswerDeps) {
 }
 
 /**
- * Aborted when the worker stops, and for no other reason. An engine that was away for a while takes the activity for dead and
- * cancels it, although the model goes on and Postgres takes its words: the lease keeps the repetition away until the answer
- * has ended.
+ * Aborted when the worker stops, and for no other reason. Temporal may take an activity for dead and cancel it, although the
+ * model still answers. The lease then keeps the repeated activity from asking again.
  */
 function stopOfWorker(): AbortSignal {
   const canceled = cancellationSignal();

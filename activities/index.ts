@@ -35,11 +35,11 @@ export interface ActivityDeps extends VaultDeps {
   addOns: AddOnDeps;
   answers: AnswerDeps;
   sources: IndexingDeps;
-  /** Told how many workflows a round of the sweeper woke. */
+  /** Gets how many workflows a round of the sweeper woke. */
   onRescued: (count: number) => void;
 }
 
-/** What activities need of the whole, so that tests give no more. */
+/** The part of the dependencies that an activity needs: tests pass no more. */
 type Given<Name extends keyof ActivityDeps> = Pick<ActivityDeps, Name>;
 
 export const activities = {
@@ -61,7 +61,7 @@ export const activities = {
   }),
   agentAnswer: ({ answers }: Given<'answers'>) => agentAnswerActivities(answers),
   sourceIndex: ({ sources }: Given<'sources'>) => ({
-    /** Says all along that it lives, and how far it is; told to stop, it gives the source back. */
+    /** Sends heartbeats with its progress. When the worker stops, it releases the source. */
     indexSource(id: Id, now: number) {
       const { heartbeat, cancellationSignal: stop } = Context.current();
       return indexSource(sources, id, timeOfStep(now), { beat: heartbeat, stop });

@@ -4,7 +4,7 @@ import type { VaultDeps } from '../domain/deps.ts';
 import { removeOldSignUps } from '../domain/students/students.ts';
 import type { MediaDeps } from '../domain/media/media.ts';
 
-/** What one batch of each kind came to, in rows. */
+/** How many rows one batch of each kind changed. */
 export type RetentionRound = { more: boolean } & Readonly<Record<string, number | boolean>>;
 
 export function retentionActivities(deps: MediaDeps & VaultDeps) {

@@ -3,9 +3,8 @@ import { Context } from '@temporalio/activity';
 import type { Id } from '../platform/core/ids.ts';
 
 /**
- * The time of a step. A workflow's clock stands where its task was scheduled, so a step that waited in a queue, or is
- * repeated after an outage, would reckon from the past: the later of the two clocks is right in both cases, and in
- * tests, where workflow time runs ahead.
+ * The time of a step: the later of workflow time and machine time (ADR 6). Workflow time lags behind where a step waited in a
+ * queue or is repeated after an outage. In tests it runs ahead.
  */
 export function timeOfStep(workflowNow: number): number {
   return Math.max(workflowNow, Date.now());
@@ -19,10 +18,10 @@ export function activityOf<Deps, Step>(
   return (id, now) => step(deps, id, timeOfStep(now));
 }
 
-/** A quarter of the 10 s that workflows give: one that is lost does not end the activity. */
+/** A quarter of the 10 s that workflows wait for a heartbeat: a lost one does not end the activity. */
 const beatMs = 2_500;
 
-/** Does the work, and tells Temporal all along that this process lives, so that the death of it is noticed early. */
+/** Does the work and sends heartbeats meanwhile, so that Temporal notices early when this process dies. */
 export async function heartbeating<T>(work: () => Promise<T>, everyMs = beatMs): Promise<T> {
   const context = Context.current();
   const beats = setInterval(() => context.heartbeat(), everyMs);

@@ -56,7 +56,7 @@ function translate(text) {
   return ts.transpileModule(text, { compilerOptions }).outputText;
 }
 
-/** A reader never sees half of it. */
+/** Writes the file atomically. */
 function keep(file, text) {
   try {
     mkdirSync(path.dirname(file), { recursive: true });

@@ -1,5 +1,5 @@
 /**
- * What becomes of an error of an activity. Temporal must not keep or show a row or a request, so each is turned into a code (ENG-12).
+ * Errors of activities. Temporal must not keep or show a row or a request, so each error becomes a code (ENG-12).
  * A step that fails answers "not done", with a growing pause, in every workflow of the table of workflow types (ENG-16).
  */
 import type { Context } from '@temporalio/activity';
@@ -33,7 +33,7 @@ export function errorsAsCodes(log: Logger): () => ActivityInterceptors {
 }
 
 /**
- * Where the fault cannot be noted, as with Postgres away, the error goes on, and Temporal repeats the activity.
+ * If the fault cannot be recorded, as while Postgres is away, the error reaches Temporal, which repeats the activity.
  * @param log gets the error by kind and place
  */
 export function faultsAsAnswers(db: Database, log: Logger): (context: Context) => ActivityInterceptors {
@@ -57,7 +57,7 @@ export function faultsAsAnswers(db: Database, log: Logger): (context: Context) =
   });
 }
 
-/** @param args of a step: the row's id, and the workflow's time @returns undefined where it cannot be noted */
+/** @param args of a step: the row's id, and the workflow's time @returns undefined where it cannot be recorded */
 async function noted(db: Database, type: WorkflowType, args: readonly unknown[], error: unknown) {
   const [subjectId, now] = args;
   if (typeof subjectId !== 'string' || typeof now !== 'number') return undefined;

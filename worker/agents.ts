@@ -1,4 +1,4 @@
-/** What a worker answers questions with: the model, the writer of logs, and who is told what. */
+/** The dependencies with which a worker answers questions: the model, the writer of logs, metrics and log lines. */
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { AnswerDeps } from '../domain/agents/answers/answer-step.ts';

@@ -1,8 +1,8 @@
 /**
- * How many attempts this process makes at once, and which of them in place. A local first attempt (HOOK-15, ADR 4) halves the
- * engine's work, but holds a workflow task while it runs; an ordinary one holds a slot of the worker for up to 15 s. Receivers
- * that hang must not use up either, so places are bounded for each endpoint (HOOK-16), for each host (HOOK-17) and in all.
- * The relay starts deliveries through `start`, the step takes its places and gives them back. One for a process.
+ * How many attempts this process makes at once, and which of them are local. A local first attempt (HOOK-15, ADR 4) halves the
+ * engine's work, but occupies a workflow task while it runs; an ordinary one occupies a slot of the worker for up to 15 s.
+ * Receivers that hang must not use up either, so places are bounded for each endpoint (HOOK-16), for each host (HOOK-17) and in all.
+ * The relay starts deliveries through `start`; the step takes its places and gives them back. A process has one instance.
  */
 import type { AttemptPlaces, DeliveryDeps } from '../domain/webhooks/deliveries/attempts.ts';
 import type { Id } from '../platform/core/ids.ts';
@@ -18,7 +18,7 @@ export interface LocalStarts {
   start(deliveryId: Id, endpointId: Id | undefined, start: (local: boolean) => Promise<void>): Promise<void>;
 }
 
-/** Of a worker that does not serve the queue of webhooks: nobody would give a place back. */
+/** For a worker that does not serve the queue `webhooks`: no step would give a place back. */
 export const noLocalAttempts: LocalStarts = { start: (_delivery, _endpoint, start) => start(false) };
 
 /**
@@ -30,7 +30,7 @@ export const placesOfAnEndpoint = 8;
 /** Attempts to one host at a time, whatever clubs they are of (HOOK-17): a tenth of the slots, and eight full endpoints. */
 export const placesOfAHost = 64;
 
-/** @returns the places of the step, what hears how attempts end, and the starts of the relay */
+/** @returns the places of the step, the callback for ended attempts, and the starts of the relay */
 export function createAttemptPlaces(
   { ofAnEndpoint, ofAHost } = { ofAnEndpoint: placesOfAnEndpoint, ofAHost: placesOfAHost },
 ): LocalStarts & { places: AttemptPlaces } & Pick<DeliveryDeps, 'onAttempt'> {
@@ -91,8 +91,8 @@ const weightOfNewest = 0.2;
 
 /**
  * Attempts under way must all be recorded before their leases end, also if all end at the same moment: what is posted and not
- * recorded is posted again. So their number is bounded by how long a record takes (ENG-18): without a bound to speak of at
- * some milliseconds, 32 attempts at a second.
+ * recorded is posted again. So their number is bounded by how long a record takes (ENG-18): thousands at some milliseconds,
+ * 32 at a second.
  */
 function watchRecords() {
   let recordMs = 0;
@@ -122,13 +122,13 @@ export interface Places {
   /** Takes a place, also beyond the bound: until `leave`. */
   enter(key: string): void;
   leave(key: string): void;
-  /** For one who found no place. @param now Unix milliseconds @returns when to come again: after those who were told before */
+  /** For an attempt without a place. @param now Unix milliseconds @returns when to come again: after those put off before it */
   comeAgainAt(key: string, now: number): number;
   /** How long an attempt took. */
   report(key: string, tookMs: number): void;
 }
 
-/** @param capacity of each key @param random from 0 to 1: those who wait longest must not come all at once */
+/** @param capacity of each key @param random from 0 to 1: spreads the attempts with the longest wait */
 export function createPlaces(capacity: number, random: () => number): Places {
   const taken = new Map<string, number>();
   const durations = new Map<string, number>();
@@ -162,9 +162,9 @@ export function createPlaces(capacity: number, random: () => number): Places {
 export interface Bounds {
   /** Local attempts at a time that are not yet slow. */
   total: number;
-  /** Local attempts at a time with the slow ones: what may hold workflow tasks while others still get theirs. */
+  /** Local attempts at a time with the slow ones: the other workflow tasks stay free. */
   totalWithSlow: number;
-  /** Local attempts at a time to endpoints that have not answered quickly yet: whatever these do, the quick ones have places. */
+  /** Local attempts at a time to endpoints that have not answered quickly yet: the quick ones keep their places. */
   unknown: number;
   /** Local attempts at a time to one endpoint. */
   perEndpoint: number;
@@ -183,7 +183,7 @@ const bounds: Bounds = {
 
 /** A receiver that takes longer than this gets ordinary activities: while it answers, a workflow task would be held for it. */
 const slowReceiverMs = 100;
-/** A place held for longer than this, whatever for, closes its endpoint and counts as slow. */
+/** A place that is occupied for longer counts as slow, and its endpoint gets no further local attempts. */
 const slowPlaceMs = 1_000;
 /** How long a delivery waits for a place: by then each that is taken has been given back or is slow. */
 const patienceMs = slowPlaceMs;
@@ -192,15 +192,15 @@ const placeHeldMs = 30_000;
 
 export interface Admission {
   /**
-   * Asks for a place, waiting a little where there is none. The wait is what keeps the relay from starting more than
-   * the engine carries: a start is quick, so a burst would all be started at once, and nearly all of it the slow way.
-   * Meanwhile the backlog stays in Postgres, where the clubs take turns.
-   * @returns whether this delivery may be attempted locally; it then holds a place
+   * Asks for a place, and waits a little where there is none. The wait limits the relay to the pace of the engine. Without it
+   * the relay would start a whole burst at once, nearly all of it with ordinary activities. The backlog stays in Postgres,
+   * where clubs take turns.
+   * @returns whether this delivery may be attempted locally; it then has a place
    */
   enter(deliveryId: string, endpointId: string): Promise<boolean>;
-  /** Whether this delivery holds a place: its attempt is local. */
+  /** Whether this delivery has a place: its attempt is local. */
   holds(deliveryId: string): boolean;
-  /** The step of this delivery ended: its place, if it held one, is free. */
+  /** The step of this delivery ended: its place, if it had one, is free. */
   leave(deliveryId: string): void;
   /** How an attempt ended, local or not: decides whether its endpoint is open to local attempts. */
   report(endpointId: string, attempt: { ok: boolean; tookMs: number }): void;
@@ -226,7 +226,7 @@ export function createAdmission({ total, totalWithSlow, unknown, perEndpoint }: 
   const waiters = new Set<Waiter>();
   const count = (counts: (place: Place) => boolean) => [...places.values()].filter(counts).length;
 
-  /** Nothing is known of it, and as many such as there may be hold places: it does not wait for one. */
+  /** The endpoint is not known yet, and all places for unknown ones are taken: it does not wait for one. */
   const isOneUnknownTooMany = (endpointId: string) =>
     !quickEndpoints.has(endpointId) && count((place) => !quickEndpoints.has(place.endpointId)) >= unknown;
   const endpointIsFull = (endpointId: string) => count((place) => place.endpointId === endpointId) >= perEndpoint;

@@ -43,7 +43,7 @@ import { createWorkflowClient } from './workflow-client.ts';
 /** How long attempts in flight may take at a stop: the 15 s of an attempt, and its record (ENG-10). */
 const shutdownGraceMs = 20_000;
 
-/** At most so long the SDK keeps heartbeats back: a third of the shortest time limit for them, so that one may be lost. */
+/** The SDK delays heartbeats by at most this: a third of the shortest heartbeat timeout, so that one may be lost. */
 const heartbeatsEveryMs = 3_000;
 
 export interface RunningWorker {
@@ -188,7 +188,7 @@ export async function startWorker(
   };
 }
 
-/** Temporal's SDK in our log: its reports of what goes well are for debugging. */
+/** Temporal's SDK in our log: what it reports as information is for debugging here. */
 function temporalLogger(log: Logger): TemporalLogger {
   return {
     log: (level, message) => log[level === 'WARN' ? 'warn' : level === 'ERROR' ? 'error' : 'debug'](message),

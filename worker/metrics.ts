@@ -98,7 +98,7 @@ interface BacklogGauge {
   select: Sql | (() => Sql);
 }
 
-/** Gauges that are read from Postgres when they are asked for. @returns takes them away again */
+/** Gauges that are read from Postgres at each scrape. @returns a function that removes them */
 export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ageSeconds'>): () => void {
   const gauges: BacklogGauge[] = [
     { name: 'facts_waiting', help: 'Facts not yet fanned out.', select: sql`SELECT count(*)::int AS value FROM facts` },
@@ -169,7 +169,7 @@ export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ag
       help,
       labelNames,
       async collect() {
-        // With Postgres away the others still count: just then they are wanted.
+        // While Postgres is away, the other metrics are still served: they are needed then.
         const statement = typeof select === 'function' ? select() : select;
         const rows = await Promise.race([read<Backlog>(statement), sleep(scrapeMs, [])]).catch(() => []);
         const [labelName] = labelNames;

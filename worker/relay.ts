@@ -22,20 +22,20 @@ import type { LocalStarts } from './attempt-places.ts';
 import { relayed, relayErrors } from './metrics.ts';
 import { isEngineAway, type WorkflowClient } from './workflow-client.ts';
 
-/** Facts and wakes carried at a time: enough to keep the engine busy, few enough that another club's turn comes soon. */
+/** Facts and wakes in hand at a time: enough to keep the engine busy, few enough that another club's turn comes soon. */
 export const maxInFlight = 32;
 /** Of these, facts of one club, and wakes of one club: what waits for one busy endpoint must not hold up the others. */
 const maxPerClub = 8;
-/** Of either, places that are open to bulk: the others are free for somebody who waits, also of the same club (ENG-15). */
+/** The share of places that is open to bulk. The rest is for urgent and normal work, also of the same club (ENG-15). */
 const openToBulk = 3 / 4;
 /**
  * A relay with hardly a free place gathers some more, or waits so long, before it claims: a claim costs about the same whether
  * it finds one row or four, and in a burst there would be one for each row that was carried.
  */
 const gathered = { places: 4, ms: 10 } as const;
-/** How often the relay looks without being called: what a lost NOTIFY costs at most. */
+/** How often the relay polls: a lost NOTIFY costs at most this. */
 const pollMs = 1_000;
-/** A relay that has not read its work for so long cannot. */
+/** A relay that has not read its work for so long is not alive. */
 const aliveMs = 15_000;
 
 export interface RelayDeps {
@@ -68,11 +68,11 @@ export function startRelay(deps: RelayDeps): Relay {
   let notified = false;
   let lookedAt = performance.now();
   let wakeUp = () => {};
-  /** A sent wake of bulk counts as bulk so much longer, so the places of a club make its pace. */
+  /** A sent wake of bulk keeps its place for so long, so the places of a club limit its pace. */
   const bulkWakeMs = (1_000 * maxPerClub * openToBulk) / deps.bulkStartsPerSecond;
   const inFlight = new Set<Promise<void>>();
   const inHand = { fact: new Map<Id, InHand>(), wake: new Map<Id, InHand>() };
-  /** Whether a claim may find rows: not after one that found too few, until rows or places may have come. */
+  /** Whether a claim may find rows. After a claim that found fewer than it wanted, not before a NOTIFY, a freed place or a poll. */
   const mayWait = { fact: true, wake: true };
   const notify = (...kinds: readonly Kind[]) => {
     for (const kind of kinds) mayWait[kind] = true;
@@ -114,7 +114,7 @@ export function startRelay(deps: RelayDeps): Relay {
     if (performance.now() - lookedAt > pollMs) mayWait.fact = mayWait.wake = true;
     const looksForAll = mayWait.fact && mayWait.wake;
     try {
-      // Half for each, so that a wave of one kind does not hold up the other; what is left over goes round the next time.
+      // Half for each, so that a burst of one kind does not delay the other. The next turn uses the places that stay free.
       const wakes = await claim('wake', claimWakes, mayWait.fact ? half : room);
       for (const wake of wakes) {
         carry(
@@ -151,7 +151,7 @@ export function startRelay(deps: RelayDeps): Relay {
     if (!mayWait[kind]) return [];
     mayWait[kind] = false; // before the claim, never after it: a notification that comes during it must not be lost
     const rows = await rowsFor(deps.db.source, roomFor(kind, limit));
-    if (rows.length === limit) mayWait[kind] = true; // fewer: what its clubs have beyond their places comes up as these are carried
+    if (rows.length === limit) mayWait[kind] = true; // fewer: rows beyond a club's places are claimed as these are done
     return rows;
   }
 
@@ -163,7 +163,7 @@ export function startRelay(deps: RelayDeps): Relay {
     inHand: inHand[kind],
   });
 
-  /** @param putOff what makes it be tried again soon; if that fails too, its lease runs out */
+  /** @param putOff makes the row due again after a pause; if that fails too, its lease runs out */
   function carry(
     kind: Kind,
     row: { clubId: Id; priority: Priority },
@@ -191,7 +191,7 @@ export function startRelay(deps: RelayDeps): Relay {
       addTo(inHand[kind], row.clubId, { all: -1, bulk: 0 });
       if (isBulk && kind === 'wake') setTimeout(giveBackBulk, bulkWakeMs).unref();
       else if (isBulk) giveBackBulk();
-      notify(kind); // of its club more may wait
+      notify(kind); // more rows of its club may wait
     });
     inFlight.add(carried);
   }
@@ -231,7 +231,7 @@ function bulkOf(inHand: ReadonlyMap<Id, InHand>): number {
   return [...inHand.values()].reduce((sum, ofClub) => sum + ofClub.bulk, 0);
 }
 
-/** Hands the fact to its consumers, starts what it caused, and only then forgets it: dying in between means doing it again. */
+/** Hands the fact to its consumers, starts the workflows that it caused, and only then deletes it: after a crash all is repeated. */
 async function tellFact({ db, workflows, localAttempts, failpoint }: RelayDeps, fact: ClaimedFact): Promise<void> {
   const caused: CausedWorkflow[] = [];
   for (const consume of contextsInLockOrder.flatMap(({ factConsumers }) => factConsumers))
@@ -249,7 +249,7 @@ async function tellFact({ db, workflows, localAttempts, failpoint }: RelayDeps, 
 
 /** Deletes the wake only if it was not raised meanwhile: a wake that came later must be sent too. */
 async function sendWake({ db, workflows, failpoint }: RelayDeps, wake: ClaimedWake): Promise<void> {
-  // A wake that was raised before it was sent finds a run, most likely.
+  // The run of a raised wake probably exists already.
   const eagerly = workflowTypes[wake.workflowType].startsEagerly && !wake.raised;
   await (eagerly ? workflows.startOrSignal(wake) : workflows.signalWithStart(wake));
   await failpoint('wake_sent');

@@ -1,4 +1,4 @@
-/** What runs by the clock rather than for a row: Temporal Schedules, made or brought up to date at each start, and made again where they are missing. */
+/** Temporal Schedules, for work by the clock. Each start creates or updates them; missing ones are created again. */
 import {
   ScheduleAlreadyRunning,
   ScheduleOverlapPolicy,
@@ -39,7 +39,7 @@ export const schedules = {
 
 export const scheduledTypes = Object.keys(schedules) as readonly (keyof typeof schedules)[];
 
-/** Makes the schedules; one that stands is brought to what the code says. */
+/** Creates the schedules; an existing one is updated to the code's definition. */
 export async function ensureSchedules(client: ScheduleClient): Promise<void> {
   for (const schedule of Object.values(schedules)) {
     if (await isCreated(client, schedule)) continue;
@@ -47,12 +47,12 @@ export async function ensureSchedules(client: ScheduleClient): Promise<void> {
   }
 }
 
-/** How often missing schedules are made again: sooner than the sweeper is missed (worker/sweep-watch.ts). */
+/** How often missing schedules are created again: before `/readyz` misses the sweeper (worker/sweep-watch.ts). */
 const everyMs = 5 * 60_000;
 
 /**
- * Makes schedules again that somebody deleted, or that an engine forgot which came back empty. Those that stand are left alone: an
- * older worker beside a newer one would bring them back to what it knows.
+ * Creates schedules again that somebody deleted, or that Temporal lost. Existing ones stay as they are: an older worker would
+ * else undo the changes of a newer one.
  * @returns stops it
  */
 export function keepSchedules(client: ScheduleClient, onFailure: (error: unknown) => void): () => void {
@@ -65,7 +65,7 @@ async function createMissing(client: ScheduleClient): Promise<void> {
   for (const schedule of Object.values(schedules)) await isCreated(client, schedule);
 }
 
-/** @returns false where it stands already */
+/** @returns false where it exists already */
 async function isCreated(client: ScheduleClient, schedule: ScheduleOptions): Promise<boolean> {
   try {
     await client.create(schedule);

@@ -1,10 +1,10 @@
-/** Watches the watcher: when the sweeper has last looked at every kind of row, whichever worker it did so in (ENG-5). */
+/** When the sweeper last completed a round, in any worker (ENG-5). */
 import type { Queries } from '../platform/infra/postgres/database.ts';
 import { lastCompleteRound } from '../platform/engine/sweeper.ts';
 
-/** Rounds come every minute: so many may fail, or find Postgres away, before somebody must look. */
+/** Rounds come every minute: so many may fail before an operator must act. */
 const lateAfterMs = 10 * 60_000;
-/** How often it asks Postgres; a failure to answer leaves the last answer to grow old. */
+/** How often it asks Postgres. Without an answer the last one grows old. */
 const askEveryMs = 30_000;
 
 export interface SweepWatch {

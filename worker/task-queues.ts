@@ -15,5 +15,5 @@ export const slots: Record<TaskQueue, { workflowTasks: number; activities: numbe
   upkeep: { workflowTasks: 4, activities: 2 },
 };
 
-/** Waiting runs kept in memory, some 0.3 MB each; the others are read again from their histories when they go on. */
+/** Waiting runs in memory, some 0.3 MB each; the others are replayed from their histories when they continue. */
 export const cachedWorkflows = 400;

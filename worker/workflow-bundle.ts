@@ -1,6 +1,6 @@
 /**
  * The workflows in one file, as Temporal's sandbox loads them. To make the bundle takes seconds, so it is made once and
- * many workers load it by its path: a release has it beside its code, a test run makes it for all its workers.
+ * many workers load it by its path: a release ships it, and a test run makes one for all its workers.
  */
 import { rename, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';

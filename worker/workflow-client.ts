@@ -20,8 +20,8 @@ export interface WorkflowClient {
   /** Makes the row's run look again, and starts one if there is none. */
   signalWithStart(run: Run): Promise<void>;
   /**
-   * The same, where there will mostly be none and it matters how soon it begins: starts a run in this process if it can. A run
-   * that is there already is signaled, so that no wake is lost.
+   * The same for rows that mostly have no run, and where a person waits: starts the run in this process if it can. An existing run
+   * is signaled, so that no wake is lost.
    */
   startOrSignal(run: Run): Promise<void>;
 }
@@ -29,7 +29,7 @@ export interface WorkflowClient {
 /** @param connection the workers' own: an eager start needs both on one connection */
 export function createWorkflowClient(connection: NativeConnection, namespace: string): WorkflowClient {
   const { workflow } = new Client({ connection, namespace });
-  /** @returns whether there was none */
+  /** @returns whether there was no run yet */
   async function startFirst(run: Run, extraArguments: readonly unknown[]): Promise<boolean> {
     try {
       await workflow.start(run.workflowType, {
@@ -71,7 +71,7 @@ export function isEngineAway(error: unknown): boolean {
   return isGrpcServiceError(cause) && awayCodes.has(cause.code);
 }
 
-/** Temporal's own scale is 1 to 5, 3 without a word. */
+/** Temporal's own scale is 1 to 5; 3 is its default. */
 const priorityKeys = { 0: 1, 1: 3, 2: 5 } as const satisfies Record<Priority, number>;
 
 function optionsOf(run: Run) {

@@ -59,7 +59,7 @@ export const salesNotice = stepWorkflow<Activities['salesNotice'], 'processNotic
   { waitingFor: nextAttempt },
 );
 
-/** The end of a canceled subscription's access, as recorded: an administrator may change it meanwhile. `open`: it has no end any more. */
+/** The end of a canceled subscription's access, which an administrator may move. Outcome `open`: the access has no end any more. */
 export const subscriptionEnd = stepWorkflow<Activities['subscriptionEnd'], 'lookAtSubscriptionEnd'>(
   'lookAtSubscriptionEnd',
   { startToCloseTimeout: '30s' }, // two short statements; Postgres itself ends a statement after 30 s
@@ -71,7 +71,7 @@ export const studentImport = stepWorkflow<Activities['studentImport'], 'importRo
   'importRows',
   {
     startToCloseTimeout: '1m', // a batch takes a second or two; repeating one that takes longer does no harm
-    heartbeatTimeout: '10s', // the step beats every 2.5 s: the death of its worker is noticed so soon, not after the minute
+    heartbeatTimeout: '10s', // the step sends one every 2.5 s: Temporal notices a dead worker after 10 s, not after the minute
   },
   {
     waitingFor({ at, status, rowsDone, rowsTotal }) {
@@ -86,7 +86,7 @@ export const sourceIndex = stepWorkflow<Activities['sourceIndex'], 'indexSource'
   'indexSource',
   {
     startToCloseTimeout: '10m', // two minutes to read, and the time of store and Postgres for a large file
-    heartbeatTimeout: '10s', // it beats every 2.5 s: a dead worker is noticed so soon, when its lease is over too
+    heartbeatTimeout: '10s', // the step sends one every 2.5 s; a dead worker's lease lasts as long
   },
   {
     during: 'Indexing: the pending activity says how far it is',
@@ -104,7 +104,7 @@ export const agentAnswer = stepWorkflow<Activities['agentAnswer'], 'generateAnsw
   'generateAnswer',
   {
     startToCloseTimeout: '15m', // an answer streams for minutes; the step itself gives up at 13
-    heartbeatTimeout: '20s', // a dead worker's lease lasts as long: noticed earlier, its answer could not be taken up
+    heartbeatTimeout: '20s', // as long as a dead worker's lease: an earlier repetition could not claim the answer
     retry: { ...untilItSucceeds, maximumInterval: '10s' }, // somebody waits
   },
   {

@@ -7,10 +7,10 @@ const { retain } = proxyActivities<Activities['retention']>({
   retry: { maximumAttempts: 3 }, // the next run comes within the minute
 });
 
-/** Of these one a run may hold, so that its history stays short: the next run goes on. */
+/** Rounds of one run: its history stays short, and the next run continues. */
 const maxRounds = 60;
 
-/** @returns in how many rounds it removed what there was, and how many rows were touched */
+/** @returns how many rounds it made, and how many rows they changed */
 export async function retention(): Promise<{ rounds: number; rows: number }> {
   let rows = 0;
   for (let rounds = 1; ; rounds++) {

@@ -15,7 +15,7 @@ import {
 import { inAbout } from '../platform/core/durations.policy.ts';
 import type { FailedStep } from '../platform/engine/faults.ts';
 
-/** Says "look again" and nothing else: early, late, lost or doubled, it does no harm. */
+/** The signal without content: an early, late, lost or doubled one does no harm (ENG-1). */
 const lookAgain = defineSignal('lookAgain');
 
 /** A step's answer: how the row ended, or when to look again (`at`, in Unix milliseconds; at once where absent). */
@@ -26,7 +26,7 @@ type OutcomeOf<S extends Step> = Ended<S>['outcome'];
 
 /** For the operator who reads a run: opaque words, never a name (ENG-12). */
 interface Words<S extends Step> {
-  /** What the run waits for, or how far it is where the next step is due at once. */
+  /** What the run waits for; its progress where the next step is due at once. */
   waitingFor: (waiting: Waiting<S>) => string;
   /** Current details during a step that takes long. */
   during?: string;
@@ -34,13 +34,13 @@ interface Words<S extends Step> {
   ended?: (ended: Ended<S>) => string;
 }
 
-/** Retried without end: a refusal is a result of the step, and so is a fault that can be noted (ENG-16). What throws is that Postgres is away. */
+/** Retried without end: refusals and recorded faults are results of the step (ENG-16). An activity throws only while Postgres is away. */
 export const untilItSucceeds = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m' } as const;
 
 /** Clock skew must not cause a busy loop. */
 const shortestWaitMs = 1_000;
 
-/** The step that an activity is; a compile error for one whose answer is no step. */
+/** The result type of an activity; `never`, and so a compile error, where it is not a `Step`. */
 type StepOf<Activity> = Activity extends (rowId: string, now: number) => Promise<infer S>
   ? S extends Step
     ? S

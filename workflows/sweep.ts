@@ -13,7 +13,7 @@ export async function sweep(): Promise<{ rescued: number }> {
   try {
     rescued = await rescueOverdue(Date.now());
   } finally {
-    await removeExpired(Date.now()); // also where some kind of row could not be looked at
+    await removeExpired(Date.now()); // also where some kind of row could not be read
   }
   return { rescued };
 }

@@ -5,7 +5,7 @@ import { errorStatus, type ErrorCode } from './error-codes.ts';
 export interface ErrorHeaders {
   /** Whole seconds for `Retry-After`. */
   readonly retryAfterSeconds?: number;
-  /** Path of the resource that the request collides with, for `Location`. */
+  /** Path of the resource that the request conflicts with, for `Location`. */
   readonly location?: string;
 }
 

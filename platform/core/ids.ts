@@ -5,5 +5,5 @@ export type Id = string;
 
 export const newId = (): Id => v7();
 
-/** Stands where a club's id would, for what belongs to no club. */
+/** In place of a club's id, for rows that belong to no club. */
 export const noClub: Id = '00000000-0000-0000-0000-000000000000';

@@ -18,7 +18,7 @@ export function optionalInstant(text: string | undefined, field: string): Date |
   return text === undefined ? undefined : instantOf(text, field);
 }
 
-/** What a change says of a time that may be absent. @returns undefined where it stays, null where the empty text takes it away */
+/** A change of a time that may be absent. @returns undefined where the time stays, null where the empty text removes it */
 export function changedInstant(text: string | undefined, field: string): Date | null | undefined {
   return text === '' ? null : optionalInstant(text, field);
 }

@@ -1,2 +1,2 @@
-/** The process cannot start, for a reason that its operator can mend: the message says how. */
+/** The process cannot start, for a reason that its operator can remove: the message says how. */
 export class StartProblem extends Error {}

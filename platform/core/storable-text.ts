@@ -1,4 +1,4 @@
-/** Whether Postgres keeps it as text: a NUL byte and half of a surrogate pair it does not. */
+/** Whether Postgres can store it as text. It cannot store a NUL character or half of a surrogate pair. */
 export function isStorableText(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();
 }

@@ -21,7 +21,7 @@ export function holdsWebAddress(text: string): boolean {
   return webAddress.test(text);
 }
 
-/** Escapes what LIKE gives a meaning to. */
+/** Escapes the wildcards of LIKE. */
 export function likePattern(search: string): string {
   return `%${search.replace(/[\\%_]/g, (character) => `\\${character}`)}%`;
 }

@@ -1,6 +1,6 @@
 /**
- * Facts: the outbox of events. They are written in the transaction that makes them true, and relays claim them in turns over the
- * clubs and remove them once what they caused is started (ENG-4, ENG-9). Wakes are claimed in the same way.
+ * Facts: the outbox of events. A fact is written in the transaction of its cause. Relays claim facts in turns over the clubs, and
+ * delete each once its workflows are started (ENG-4, ENG-9). Wakes are claimed in the same way.
  */
 import type { DataSource } from 'typeorm';
 import { bulk, type FactDetails, type Priority } from '../../entities/facts/values.ts';
@@ -13,7 +13,7 @@ import type { EventType } from '../core/event-types.ts';
 export interface NewFact {
   clubId: Id;
   type: EventType;
-  /** Whom the fact is about. */
+  /** The student that the fact is about. */
   studentId: Id;
   /** The record that it is about: the enrollment, purchase, subscription, lesson, course, certificate, tag or level. */
   subjectId?: Id;
@@ -42,7 +42,7 @@ export async function recordFact(tx: Transaction, fact: NewFact): Promise<Id> {
   return id;
 }
 
-/** The same for many at once, told in this order. @returns their ids */
+/** Records many at once; relays get them in this order. @returns their ids */
 export async function recordFacts(tx: Transaction, facts: readonly NewFact[]): Promise<Id[]> {
   if (facts.length === 0) return [];
   const rows = facts.map((fact) => ({ ...fact, id: newId() }));
@@ -56,7 +56,7 @@ export async function recordFacts(tx: Transaction, facts: readonly NewFact[]): P
   return rows.map(({ id }) => id);
 }
 
-/** How long a relay may work on what it has claimed; one that died has lost it after this. */
+/** How long a relay may work on a claimed row. After this another relay may claim the row. */
 const leaseSeconds = 30;
 /** The wait after a failure: it doubles with each further one, up to the longest. */
 const backoff = { seconds: 5, longestSeconds: 600 } as const;
@@ -92,7 +92,7 @@ export async function claimFacts(db: DataSource | Queries, room: Room): Promise<
   return claimInTurns(leaseFacts, db, room);
 }
 
-/** Tries of a claim whose every candidate was taken meanwhile: by relays that are quicker, or by a long transaction. */
+/** Tries of a claim while other relays or a long transaction have every candidate. */
 const maxTries = 6;
 
 export async function claimInTurns<Row>(
@@ -132,12 +132,12 @@ export async function removeFact(source: DataSource, id: Id): Promise<void> {
 
 const deleteFact = prepared('delete_fact', `DELETE FROM facts WHERE id = $1`);
 
-/** Why a row could not be carried on: `its own` fault counts against it, while the engine being `away` concerns all rows alike. */
+/** Why a row failed. A fault of `its own` lengthens its pause; while Temporal is `away`, no row is at fault. */
 export type Failure = 'its own' | 'away';
 
 /**
- * A fact that could not be carried on is due again after 5 s, and after each further fault of its own twice as late, up to
- * 10 minutes. It then queues behind the facts that were due before.
+ * Makes a failed fact due again after 5 s. The pause doubles with each further fault of its own, up to 10 minutes. The fact then
+ * queues behind the facts that were due before.
  */
 export async function deferFact(source: DataSource, id: Id, failure: Failure): Promise<void> {
   await new Queries(source.manager).run(deferring(sql`facts`, sql`id = ${id}`, failure));
@@ -152,21 +152,20 @@ export function deferring(table: Sql, row: Sql, failure: Failure): Sql {
   return sql`UPDATE ${table} SET lease_until = NULL, ${failure === 'its own' ? counted : uncounted} WHERE ${row}`;
 }
 
-/** Candidates for each row that is wanted: so many relays may claim at the same moment and each still gets its rows. */
+/** Candidates for each wanted row: several relays that claim at the same moment still get their rows. */
 const candidatesARow = 4;
-/** Rows that are read of each club and priority at least, and in all for each row that is wanted. */
+/** Rows to read: of each club and priority at least, and in all for each wanted row. */
 const readOfAClub = 4;
 const readARow = 2 * candidatesARow;
 
 /**
- * Leases rows, the most urgent first (ENG-15), and in turns over the clubs (ENG-9). A row's rank is its turn among those of its club that are as urgent, plus the rows of the club that relays
- * have leased already; chance decides between equal ranks, or else the clubs with the lowest ids would always win.
+ * Leases rows, the most urgent first (ENG-15), and in turns over the clubs (ENG-9). The rank of a row is its turn among the rows of
+ * its club and priority, plus the club's leased rows. Chance decides between equal ranks; else the lowest club ids would always win.
  *
  * A row that failed is due later, so it lies behind the others in the index and is not read until then.
  *
- * The clubs with their priorities are found by skipping through the index, and of each a few rows are read: a club with a long backlog costs no
- * more than one with a short one. Rows that others hold are passed over before the limit counts: a relay beside us, or a long
- * transaction that raises a wake, must not hold up the rest.
+ * The statement finds clubs and priorities by skipping through the index, and reads a few rows of each: a long backlog costs no more
+ * than a short one. It skips rows that other relays or transactions have locked before the limit counts, so they delay no others.
  */
 export function inTurns(table: 'facts' | 'wakes', key: string, order: string, columns: string): string {
   const free = `${table}.due_at <= statement_timestamp() AND (${table}.lease_until IS NULL OR ${table}.lease_until < clock_timestamp())`;

@@ -1,4 +1,4 @@
-/** Faults of ours in the step of a row's workflow: recorded with a growing pause, so that "failing" is not taken for "late" (ENG-16). */
+/** Faults of steps: recorded with a growing pause, so that the sweeper does not take a failing row for a late one (ENG-16). */
 import { describeError } from '../infra/describe-error.ts';
 import { isConflict, type Queries } from '../infra/postgres/database.ts';
 import { raw, sql, union, type Sql } from '../infra/postgres/sql.ts';
@@ -19,10 +19,10 @@ const longestPauseSeconds = 600;
 const longestEagerPauseSeconds = 10;
 
 /**
- * Notes that the step of a row has failed.
+ * Records that the step of a row has failed.
  * @param now Unix milliseconds
  * @returns what the step answers instead
- * @throws Error where it cannot be noted: Postgres is away
+ * @throws Error where it cannot be recorded: Postgres is away
  */
 export async function noteFault(
   db: Queries,
@@ -33,7 +33,7 @@ export async function noteFault(
 ): Promise<FailedStep> {
   const described = describeError(error);
   const code = described.code ?? described.name;
-  // Two transactions were in each other's way: the step is as good as any other, and need not wait for longer each time.
+  // A passing conflict between two transactions: the step has no fault, so its pause does not grow.
   const counts = isConflict(error) ? 0 : 1;
   const at = new Date(now);
   const longest = workflowTypes[type].startsEagerly ? longestEagerPauseSeconds : longestPauseSeconds;
@@ -51,10 +51,10 @@ export async function noteFault(
   return { done: false, at: noted.retryAt.getTime(), failing: { faults: noted.faults, code } };
 }
 
-/** So long after the time of its next try, a step that has not failed again is taken for mended. */
+/** A step that has not failed again so long after the time of its next try counts as repaired. */
 const forgottenAfterMs = 10 * 60_000;
 
-/** Forgets the steps that have not failed again, so that a later fault of theirs begins with the first pause. */
+/** Deletes the records of steps that have not failed again, so that a later fault begins with the first pause. */
 export async function forgetFaults(db: Queries, now: Date): Promise<void> {
   await db.run(sql`DELETE FROM failing_steps WHERE retry_at < ${new Date(now.getTime() - forgottenAfterMs)}`);
 }

@@ -16,13 +16,13 @@ interface LeasedRow {
 /** @property fence the fencing token: a later claim has a higher one */
 export type Claim = Pick<LeasedRow, 'id' | 'fence'>;
 
-/** Another worker has claimed the row since, or the row has ended: the result in hand must not be recorded. */
+/** Another worker has claimed the row since, or the row has ended: this worker's result must not be recorded. */
 export class LeaseLost extends Error {
   override name = 'LeaseLost';
 }
 
 interface LeaseRule<E> {
-  /** What a row has as long as it is to be acted on. */
+  /** The values of a row that is still open. */
   open: Partial<E>;
   /** The column with the time from which it may be claimed. */
   due: keyof E & string;
@@ -78,7 +78,7 @@ export function defineLease<E extends LeasedRow>(entity: new () => E, rule: Leas
   };
 }
 
-/** A step of a leased row: claim, act, and answer what Postgres holds now, whichever worker wrote it. */
+/** A step of a leased row: claim, act, and return the state in Postgres, whichever worker wrote it. */
 export async function runStep<C, Step>(step: {
   claim: () => Promise<C | undefined>;
   /** Does the work and records it. */

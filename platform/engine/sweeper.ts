@@ -7,9 +7,9 @@ import { isFailing } from './faults.ts';
 import { wakeRuns } from './wakes.ts';
 import { workflowIdOf, workflowTypeNames, workflowTypes, type Run, type WorkflowType } from './workflow-types.ts';
 
-/** A row overdue by this, without a living lease, has lost its workflow, unless there is more due than the workers carry. */
+/** A row that is overdue by this and has no lease has lost its workflow, or the workers are overloaded. */
 const overdueMs = 2 * 60_000;
-/** Rows of each query a round, so that a server which forgot everything is brought back in steps, not in one wave. */
+/** Rows of each query in a round: after a total loss Temporal gets its runs back in steps. */
 const rescuedARound = 500;
 /** All queries of a round together end within the minute that the activity has. */
 const longestQueryMs = 5_000;
@@ -20,7 +20,7 @@ const removedARound = 1_000;
 /** How long a sent mail's row is kept. */
 const mailHistoryMs = 30 * 86_400_000;
 
-/** Some kinds of rows could not be looked at; those of the others were woken. */
+/** Some kinds of rows could not be read; overdue rows of the others were woken. */
 export class IncompleteRound extends Error {
   override name = 'IncompleteRound';
   /** How many workflows were woken all the same. */
@@ -35,7 +35,7 @@ export class IncompleteRound extends Error {
 
 /**
  * Wakes workflows whose rows are overdue, and that do not wait out the pause after a fault. Each kind of row has a transaction of
- * its own, so a kind that is slow or broken holds up no other.
+ * its own, so a kind that is slow or broken delays no other.
  * @returns how many: 0 in normal life, an alert depends on it
  * @throws IncompleteRound
  */
@@ -70,7 +70,7 @@ async function noteRound(db: Queries, now: Date): Promise<void> {
      ON CONFLICT (name) DO UPDATE SET completed_at = greatest(upkeep_rounds.completed_at, excluded.completed_at)`);
 }
 
-/** @returns when the sweeper has last looked at every kind of row; undefined before its first time */
+/** @returns when the last complete round was; undefined before the first */
 export async function lastCompleteRound(db: Queries): Promise<Date | undefined> {
   const row = await db.one<{ at: Date }>(sql`SELECT completed_at AS at FROM upkeep_rounds WHERE name = ${sweepRound}`);
   return row?.at;
@@ -107,7 +107,7 @@ export function overdueQueries(source: DataSource, before: Date): OverdueQuery[]
   });
 }
 
-/** Rows whose time is over: none of them is good for anything any more. */
+/** Expired rows, which nothing needs any more. */
 const expiredBefore = (before: Date) => sql`expires_at < ${before}`;
 /** Counts of a day that is over, in UTC. */
 const ofADayBefore = (before: Date) => sql`day < (${before}::timestamptz AT TIME ZONE 'UTC')::date`;

@@ -1,4 +1,4 @@
-/** Wakes: the runs of these rows must look again, and are started where there are none. Relays claim, send and remove them (ENG-3). */
+/** Wakes: requests to start or signal the workflows of rows. Relays claim, send and delete them (ENG-3). */
 import type { DataSource } from 'typeorm';
 import type { Priority } from '../../entities/facts/values.ts';
 import { noClub, type Id } from '../core/ids.ts';
@@ -8,7 +8,7 @@ import { sql } from '../infra/postgres/sql.ts';
 import { claimInTurns, deferring, inTurns, type Claimed, type Failure, type Room } from './facts.ts';
 import { priorityOf, runOf, workflowIdOf, type Run, type Subject, type WorkflowType } from './workflow-types.ts';
 
-/** Wakes the runs of rows that this transaction made due. A wake that is not sent yet is raised, not doubled. */
+/** Wakes the workflows of rows that this transaction made due. A wake that is not sent yet is raised, not doubled. */
 export async function wake<T extends WorkflowType>(
   tx: Transaction,
   type: T,
@@ -41,7 +41,7 @@ export async function wakeRuns(tx: Transaction, runs: readonly Run[], now: Date)
 }
 
 export interface ClaimedWake extends Run {
-  /** `noClub` for what belongs to none. */
+  /** `noClub` for a row that belongs to no club. */
   clubId: Id;
   workflowId: string;
   seq: string;
@@ -66,7 +66,7 @@ const leaseWakes = prepared<Claimed<ClaimedWake>>(
   ),
 );
 
-/** This wake is sent; one that was raised meanwhile stays, and is free to be claimed at once. */
+/** Deletes a sent wake. One that was raised meanwhile stays, and can be claimed at once. */
 export async function removeWake(source: DataSource, { workflowId, seq }: ClaimedWake): Promise<void> {
   const removed = await deleteWake(source, [workflowId, seq]);
   if (removed.length === 0) await freeWake(source, [workflowId]);

@@ -1,4 +1,4 @@
-/** What stands for an e-mail address where only its sameness matters: after a removal nothing of the address is left in it. */
+/** Keyed hashes of e-mail addresses: they compare addresses without storing them. */
 import type { Vault } from './vault.ts';
 
 /** @returns 32 bytes, the same for the same address */

@@ -8,21 +8,21 @@ export interface ThreadBounds {
   maxBuffersMb: number;
 }
 
-/** Why a thread was ended that kept no bound. */
+/** Why a thread was ended that exceeded a bound. */
 export type BoundReached = 'too_large' | 'took_too_long';
 
 /** With it the modules of a thread are compiled once for all threads: a thread then starts with half of the CPU. */
 const loader = new URL('../load.mjs', import.meta.url).href;
 
-/** How often the memory of a thread is looked at, in milliseconds. */
+/** How often the memory of a thread is measured, in milliseconds. */
 const watchMs = 200;
 
 /**
- * Runs a module in a thread until it has told its result.
- * @param module what the thread runs: it finds `data` as `workerData`, and tells through `parentPort`
- * @param work.transfer what of the data is given away instead of copied
- * @param work.onMessage told each message. It returns the result, which ends the thread, or undefined; a promise lets the thread
- *   wait, and what it resolves to as `answer` is sent back
+ * Runs a module in a thread until it has sent its result.
+ * @param module what the thread runs: it reads `data` from `workerData`, and sends messages through `parentPort`
+ * @param work.transfer parts of the data that are transferred instead of copied
+ * @param work.onMessage gets each message. It returns the result, which ends the thread, or undefined. A promise makes the thread
+ *   wait; its `answer` is sent back
  * @param work.signal ends the thread
  * @throws the signal's reason; whatever `onMessage` rejects with or the thread threw
  */

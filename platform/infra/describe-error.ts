@@ -1,4 +1,4 @@
-/** What of an error may be logged: its kind, its code and where it arose; never its message, which can quote a row or a request. */
+/** The parts of an error that may be logged: kind, code and place. Never its message, which can quote a row or a request. */
 import { QueryFailedError } from 'typeorm';
 
 export interface DescribedError {

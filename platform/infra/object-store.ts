@@ -1,4 +1,4 @@
-/** Files in S3's private bucket: streamed in or put there by callers, read in pieces, handed out by address, removed without a trace. */
+/** Files in one S3 bucket: streamed in or uploaded by callers, read in pieces, served by signed address, erased with all versions. */
 import type { Readable } from 'node:stream';
 import {
   AbortMultipartUploadCommand,
@@ -17,15 +17,15 @@ import { Upload } from '@aws-sdk/lib-storage';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import type { Secret } from '../core/secret.ts';
 
-/** Held in memory of an upload: one part at a time, the least that S3 takes. */
+/** Bytes of an upload in memory: one part at a time, the smallest that S3 takes. */
 const partBytes = 5 * 1_024 * 1_024;
-/** No answer of S3 is waited for longer. */
+/** How long an answer of S3 may take. */
 const answerMs = 20_000;
 
-/** Removing a file is tried so often where others remove it at the same time. */
+/** How often a removal is tried while others remove the same file. */
 const removalRounds = 5;
 
-/** A request that whoever has the address may make in our place, until it expires. */
+/** A signed request: anybody who has it may make it until it expires. */
 export interface SignedRequest {
   url: string;
   /** Names in lower case, each to be sent with this value: they are signed too. */
@@ -141,7 +141,7 @@ async function removeOnce(client: S3Client, Bucket: string, Key: string): Promis
     await client.send(new DeleteObjectCommand({ Bucket, Key, VersionId }));
 }
 
-/** Removing what is gone is a success at Amazon's S3. Others refuse it when somebody removes it between their look and their act. */
+/** Amazon's S3 accepts the removal of a missing file. Other servers may refuse it while somebody else removes the same file. */
 function goneMeanwhile(error: unknown): boolean {
   return error instanceof Error && /^NoSuch(Key|Upload|Version)$/.test(error.name);
 }
@@ -159,7 +159,7 @@ async function* versionsOf(client: S3Client, Bucket: string, key: string): Async
     const page = await client.send(new ListObjectVersionsCommand({ Bucket, Prefix: key, ...next })).catch(noVersions);
     for (const { Key, VersionId } of [...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])])
       if (Key === key && VersionId !== undefined) yield { VersionId };
-    // Keys come in order: beyond ours there is nothing of it.
+    // Keys are sorted: after ours come other files.
     if (!page.IsTruncated || page.NextKeyMarker !== key) return;
     next = {
       KeyMarker: page.NextKeyMarker,

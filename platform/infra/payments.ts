@@ -1,4 +1,4 @@
-/** The payment processor as add-ons need it: what a club pays with, one charge an add-on, and whether it was made. */
+/** The payment processor, for add-ons: the payment method of a club, one charge for each add-on, and its outcome. */
 import Stripe from 'stripe';
 import type { Secret } from '../core/secret.ts';
 import type { Id } from '../core/ids.ts';
@@ -43,10 +43,10 @@ export interface PaymentProcessor {
    * @throws Stripe.errors.StripeError
    */
   paymentMethodOf: (customerId: string, subscriptionId: string | null) => Promise<string | undefined>;
-  /** Charges once an add-on: asked again, it answers what it answered. */
+  /** Charges once for each add-on: a repeated call gets the first answer. */
   charge: (charge: Charge) => Promise<ChargeOutcome>;
   /**
-   * Looks through all payments of the customer, a few hundred at most: no clock is trusted where money was taken.
+   * Reads all payments of the customer, a few hundred at most, because clocks may differ.
    * @returns how the charge of an add-on ended, if one was made
    * @throws Stripe.errors.StripeError
    */
@@ -78,12 +78,12 @@ function processorAt(secretKey: Secret, url: URL): PaymentProcessor {
     host: url.hostname,
     port: url.port === '' ? (url.protocol === 'http:' ? 80 : 443) : Number(url.port),
     timeout: timeoutMs,
-    maxNetworkRetries: 0, // whoever calls tries again, by its own schedule
+    maxNetworkRetries: 0, // the caller retries, by its own schedule
     telemetry: false,
   });
   return {
     async paymentMethodOf(customerId, subscriptionId) {
-      // Whoever subscribes at a checkout leaves the payment method with the subscription.
+      // A checkout stores the payment method in the subscription.
       const subscription = subscriptionId === null ? undefined : await stripe.subscriptions.retrieve(subscriptionId);
       const own = idOf(subscription?.default_payment_method);
       if (own !== undefined) return own;
@@ -138,11 +138,11 @@ function processorAt(secretKey: Secret, url: URL): PaymentProcessor {
   };
 }
 
-/** A payment's states; those that are not listed are on their way. */
+/** Final states of a payment; any other is in progress. */
 const ended: Readonly<Record<string, 'paid' | 'declined'>> = {
   succeeded: 'paid',
   requires_payment_method: 'declined',
-  requires_action: 'declined', // whoever would have to act is not here
+  requires_action: 'declined', // the customer would have to act, and is not present
   canceled: 'declined',
 };
 
@@ -152,7 +152,7 @@ function outcomeOf({ id, status }: Stripe.PaymentIntent): ChargeOutcome {
   return result === undefined ? { result: 'unknown', code: 'processing' } : { result };
 }
 
-/** A card that is declined, and a request that cannot be right, are answers. After anything else the charge may have been made. */
+/** A declined card and an invalid request are answers. After any other error the charge may have been made. */
 function outcomeOfError(error: unknown): ChargeOutcome {
   if (!(error instanceof Stripe.errors.StripeError)) throw error;
   if (error.type === 'StripeCardError' || error.type === 'StripeInvalidRequestError') return { result: 'declined' };

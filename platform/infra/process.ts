@@ -1,4 +1,4 @@
-/** What every process of ours does alike: log as JSON lines, stop when it is asked to, say clearly why it cannot start. */
+/** Common to every process: JSON log lines, a graceful stop, and a clear message where it cannot start. */
 import { pino, type Logger } from 'pino';
 import type { DataSource } from 'typeorm';
 import { createDataSource, type DatabaseSettings } from '../../entities/data-source.ts';
@@ -47,7 +47,7 @@ export async function openDatabase(
   return source;
 }
 
-/** Starts the process and stops it once at SIGTERM or SIGINT; a second signal ends it at once. */
+/** Starts the process and stops it at SIGTERM or SIGINT; a second signal ends it at once. */
 export async function runProcess(start: () => Promise<{ stop: () => Promise<void> }>): Promise<void> {
   try {
     const running = await start();

@@ -5,7 +5,7 @@ import type { Secret } from '../core/secret.ts';
 
 /** For connecting, the greeting, and each silence on the wire. */
 export const smtpTimeLimits = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 25_000 };
-/** A connection that is cut is a failed attempt: the mail's row says when the next one is, not the pool. */
+/** A cut connection is a failed attempt: the mail's row schedules the next one, not the pool. */
 const maxRequeues = 0;
 
 /** Messages that are sent at a time. */

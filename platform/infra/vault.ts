@@ -1,4 +1,4 @@
-/** What the master key is used for: sealing secrets at rest, and deriving one-time tokens that are nowhere at rest. */
+/** The uses of the master key: it encrypts secrets at rest, and derives one-time tokens, which are stored nowhere. */
 import {
   createCipheriv,
   createDecipheriv,
@@ -51,7 +51,7 @@ export function sha256(value: string): Buffer {
   return createHash('sha256').update(value).digest();
 }
 
-/** Compares without telling by its time how much is alike. */
+/** Compares in constant time. */
 export function sameText(left: string, right: string): boolean {
   return timingSafeEqual(sha256(left), sha256(right));
 }

@@ -1,7 +1,6 @@
 /**
- * The connections to receivers, a few kept for the next request. A kept connection was checked when it was made, and it is
- * kept so shortly that "checked on every connection" loses nothing: it saves the handshakes while an endpoint's deliveries
- * follow one another, and a name that moves is followed within half a minute (DEL-7).
+ * The connections to receivers. A few are kept for the next request, which saves handshakes while deliveries follow one another.
+ * Each was checked when it was made, and none is kept for longer than 30 s, so a changed name is followed soon (DEL-7).
  */
 import type { Socket } from 'node:net';
 import { callbackify } from 'node:util';
@@ -12,7 +11,7 @@ export interface ConnectionLimits {
   open: number;
   kept: number;
   keptPerOrigin: number;
-  /** A kept connection is closed when nobody has used it for so long. Shorter than common receivers' own patience. */
+  /** A kept connection is closed when nobody has used it for so long. Shorter than the idle limits of common receivers. */
   idleMs: number;
   /** A connection older than this is not kept any more, however busy. */
   ageMs: number;
@@ -37,7 +36,7 @@ export interface WebhookDispatcher {
   ): boolean;
 }
 
-/** Makes a checked, encrypted connection to an origin; the signal ends the endeavour. */
+/** Makes a checked, encrypted connection to an origin; the signal aborts it. */
 export type OpenSocket = (origin: string, signal: AbortSignal) => Promise<Socket>;
 
 type Request = { options: Parameters<WebhookDispatcher['dispatch']>[0]; handler: Dispatcher.DispatchHandler };
@@ -124,7 +123,7 @@ export class Connections implements WebhookDispatcher {
       keepAliveMaxTimeout: this.#limits.idleMs,
       keepAliveTimeoutThreshold: 1_000,
       maxHeaderSize: this.#limits.headBytes,
-      // The attempt has one limit for everything; a second clock here would only make two answers possible.
+      // The attempt has one time limit for everything; a second one here could contradict it.
       headersTimeout: 0,
       bodyTimeout: 0,
     });

@@ -26,7 +26,7 @@ export class ConnectionFailed extends Error {
   }
 }
 
-/** The receiver is, or its name now leads, where webhooks may not go. */
+/** The address is not allowed, or the name now resolves to one that is not. */
 class AddressRefused extends ConnectionFailed {
   constructor() {
     super('address_refused', 'ADDRESS_REFUSED');
@@ -46,7 +46,7 @@ export interface Egress {
   close(): Promise<void>;
 }
 
-/** A registration does not wait longer than this for a name server, in milliseconds. */
+/** How long a registration waits for a name server, in milliseconds. */
 const registrationLookUpMs = 5_000;
 
 /**
@@ -64,14 +64,14 @@ export function createEgress(options: {
   const authorities = tls.getCACertificates('default');
   const secureContext = tls.createSecureContext({ ca: extraCa ? [...authorities, extraCa] : authorities });
 
-  /** Every address of a host, all of them allowed. One bad address refuses the host: which one is connected to must not be chance. */
+  /** Every address of a host. One refused address refuses the host, so that chance does not decide. */
   async function checkedAddresses(host: string, signal: AbortSignal): Promise<readonly string[]> {
     const addresses = await lookUp(host, resolve, signal);
     if (!addresses.every((address) => isAllowed(address, allowedNetworks))) throw new AddressRefused();
     return addresses;
   }
 
-  /** Connects, checks where to, and only then speaks: nothing is sent to an address that was not checked. */
+  /** Connects and checks the address before it sends anything. */
   async function open(origin: string, signal: AbortSignal): Promise<tls.TLSSocket> {
     const target = readTarget(origin);
     if ('problem' in target) throw new AddressRefused();
@@ -103,7 +103,7 @@ export function createEgress(options: {
       const limit = AbortSignal.timeout(registrationLookUpMs);
       await checkedAddresses(target.host, limit).catch((error: unknown) => {
         if (!(error instanceof ConnectionFailed) && !limit.aborted) throw error;
-        // One answer for "no such name" and "a private address": it must not tell what stands in a private network's DNS.
+        // One answer for "no such name" and "a private address", so that callers cannot probe the DNS of a private network.
         throw new DomainError('url_not_allowed', 'The url must resolve to the public internet.');
       });
     },
@@ -131,7 +131,7 @@ export function dnsResolver(servers?: readonly string[]): Resolve {
 /** `host`: an address, or a name without its trailing dot; no brackets. */
 type Target = { host: string; port: number } | { problem: string };
 
-/** Spellings that the URL parser would mend without a word: what is shown to people must be what is connected to. */
+/** Spellings that the URL parser would correct silently: people must see the address that is connected to. */
 const mended = /[\s\p{Cc}\\]/u;
 const hostName = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/;
 
@@ -192,7 +192,7 @@ function answering(addresses: readonly string[]): net.LookupFunction {
     );
 }
 
-/** What goes wrong on the wire during TLS is a broken connection; all else is TLS itself. */
+/** A network error during TLS is a connection error; any other error is one of TLS. */
 const wireCodes: ReadonlySet<string> = new Set([
   'ECONNRESET',
   'EPIPE',

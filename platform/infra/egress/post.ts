@@ -1,4 +1,4 @@
-/** One POST on the wire, and what came of it: a result, whatever the receiver does (DEL-1, DEL-2). */
+/** One HTTP POST. Whatever the receiver does is a result (DEL-1, DEL-2). */
 import { AssertionError } from 'node:assert';
 import { errors, type Dispatcher } from 'undici';
 import type { WebhookDispatcher } from './connection-pool.ts';
@@ -126,7 +126,7 @@ function answerOfResponse(
   };
 }
 
-/** Codes that accuse us, not the receiver: recording one as an attempt's outcome would count against an innocent endpoint. */
+/** Codes of faults of ours: as an attempt's outcome they would count against an endpoint without fault. */
 const faultsOfOurs: ReadonlySet<string> = new Set([
   'EMFILE',
   'ENFILE',
@@ -146,9 +146,9 @@ function answerOfFailure(error: unknown, limit: AbortSignal, ended: AbortSignal 
   return { outcome: outcomeOf(error, code), errorCode: code };
 }
 
-/** Every error of a network has a code, but for undici's parser's. One without is a mistake in the program. */
+/** Network errors have a code, except those of undici's parser. Any other error without one is a bug. */
 function codeOf(error: unknown): string | undefined {
-  // Some nonsense, such as the status 099, meets an assertion behind the parser.
+  // Some invalid responses, such as the status 099, fail an assertion of the parser.
   if (error instanceof errors.HTTPParserError || error instanceof AssertionError) return 'HTTP_PARSER';
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

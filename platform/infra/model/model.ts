@@ -1,6 +1,6 @@
 /**
- * The model's service: one request, its stream read event by event as fast as the reader takes it, every way to fail as one
- * kind of error. What is sent and what comes never enters an error or a log.
+ * The model's service: one request, whose stream is read as fast as the reader takes events. Every failure is one kind of error.
+ * Neither the request nor the answer enters an error or a log.
  */
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
 import { Stream } from '@anthropic-ai/sdk/core/streaming';
@@ -37,9 +37,9 @@ export type ModelEvent =
   | { type: 'begun'; requestId: string | null; use: TokenUse }
   | { type: 'text'; text: string }
   | { type: 'citation'; citation: ModelCitation }
-  /** The model has stopped; its last word is still to come. */
+  /** The model has stopped; the last event is still to come. */
   | { type: 'stopped'; reason: string | null; use: Partial<TokenUse> }
-  /** The last word: without it the stream was cut. */
+  /** The last event: without it the stream was cut. */
   | { type: 'ended' };
 
 /** @param signal ends the request @throws ModelFailure; what the signal was aborted with */
@@ -63,7 +63,7 @@ export class ModelFailure extends Error {
   }
 }
 
-/** Events that wait for their reader: some seconds of what a quick model says. */
+/** Events that wait for their reader: some seconds of a quick model's stream. */
 const maxAhead = 500;
 
 /** How long each silence may last, in milliseconds. */
@@ -117,7 +117,7 @@ async function* ask(
   outer.addEventListener('abort', end);
   if (outer.aborted) end();
   const whole = setTimeout(() => giveUp(new ModelFailure('unavailable', 'took_too_long')), patience.requestMs);
-  /** Waits for the service, and for nothing else: while the reader is busy, nobody can say that the model is silent. */
+  /** Measures only the time that the service takes: while the reader is busy, the model does not count as silent. */
   const withinSilence = async <T>(answer: Promise<T>, ms: number): Promise<T> => {
     watch.silence = setTimeout(() => giveUp(new ModelFailure('silent', 'silent')), ms);
     try {
@@ -154,7 +154,7 @@ async function* ask(
   } finally {
     clearTimeout(whole);
     outer.removeEventListener('abort', end);
-    controller.abort(); // whoever leaves early leaves nothing running
+    controller.abort(); // a reader that stops early ends the request
   }
 }
 
@@ -214,7 +214,7 @@ function failureOf(error: unknown): ModelFailure {
   return new ModelFailure('unavailable', systemCodeOf(error) ?? 'connection_error');
 }
 
-/** Error types are the service's words; only what looks like one is let into rows and logs. */
+/** Error types come from the service; only text that looks like one enters rows and logs. */
 function codeOf(type: string): string {
   return /^[a-z0-9_]{1,60}$/.test(type) ? type : 'unknown_error';
 }

@@ -1,10 +1,10 @@
 /**
- * Reads a stream as it comes, up to a bound, while its reader is busy: a connection that is cut takes with it what was received
- * and not yet read.
+ * Reads a stream ahead of its reader, up to a bound: a connection that is cut would else lose data that was received and not
+ * yet read.
  */
 
 /**
- * @param most items that wait for the reader; the source is not read on before it takes one
+ * @param most items that wait for the reader; then reading pauses until the reader takes one
  * @param leave ends the source, when the reader leaves before its end
  * @returns the same items; then the source's end, or its error
  */

@@ -5,7 +5,7 @@ import { sqlStateOf } from './errors.ts';
 import { PoolShareTaken } from './shared-pool.ts';
 import type { Sql } from './sql.ts';
 
-/** Runs statements: on any connection of the pool, or in a transaction on its own. Reads ask for no more than this. */
+/** Runs statements: on any connection of the pool, or in a transaction. Reads need no more than this. */
 export class Queries {
   /** For statements about one table without expressions: `find`, `insert`, `update`, `delete`, `exists`. */
   readonly manager: EntityManager;
@@ -59,7 +59,7 @@ export class Transaction extends Queries {
 }
 
 export interface Notifier {
-  /** Tells every relay that facts or wakes were committed. A lost NOTIFY costs a relay's poll interval, nothing else. */
+  /** Notifies every relay that facts or wakes were committed. A lost NOTIFY costs at most a poll interval. */
   notify(): void;
 }
 
@@ -96,7 +96,7 @@ export class Database extends Queries {
   }
 }
 
-/** Postgres found two transactions in each other's way and ended ours. Nothing was written: it is safe to retry. */
+/** Postgres aborted the transaction because of a conflict with another one. Nothing was written: it is safe to retry. */
 const passingConflicts = new Set(['40001', '40P01']);
 const maxTries = 5;
 
@@ -110,7 +110,7 @@ export class StaleRead extends Error {
 const repetitionPause = { leastMs: 5, maxMs: 50 } as const;
 
 /**
- * @param random from 0 to 1: two transactions in each other's way must not come back together
+ * @param random from 0 to 1: two conflicting transactions must not retry at the same moment
  * @returns milliseconds before a transaction is tried again
  */
 export function pauseBeforeRepetition(random: number): number {
@@ -122,10 +122,10 @@ function isPassing(error: unknown): boolean {
   return error instanceof StaleRead || passingConflicts.has(sqlStateOf(error) ?? '');
 }
 
-/** @returns whether others stood in the way of a transaction, so that nothing is wrong with it, and nothing was written */
+/** @returns whether a conflict with other transactions ended it: nothing is wrong with it, and nothing was written */
 export function isConflict(error: unknown): boolean {
   return isPassing(error) || error instanceof PoolShareTaken || sqlStateOf(error) === lockTimeout;
 }
 
-/** A lock was not had in time. */
+/** The wait for a lock timed out. */
 const lockTimeout = '55P03';

@@ -1,4 +1,4 @@
-/** Reads for gauges: they must not take connections from work, least of all while Postgres is slow (ENG-18). */
+/** Reads for gauges, which must not take connections from other work while Postgres is slow (ENG-18). */
 import pg, { type Pool, type QueryResult } from 'pg';
 import type { DataSource } from 'typeorm';
 import type { Sql } from './sql.ts';
@@ -8,7 +8,7 @@ const queryMs = 1_000;
 /** How long a scrape waits for its gauges, which are read one after the other. */
 export const scrapeMs = 5_000;
 
-/** @returns the statement's rows; none where the gauges before it took the time of the scrape */
+/** @returns the statement's rows; none where earlier gauges have used up the time of the scrape */
 export type GaugeRead = <Row>(statement: Sql) => Promise<Row[]>;
 
 /** @returns reads that run one at a time; each has a time limit, which goes along in its message, so it costs no round trip */

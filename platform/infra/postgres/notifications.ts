@@ -1,6 +1,6 @@
 /**
- * NOTIFY and LISTEN: processes tell one another that facts, wakes or answers were committed. A notification may be lost, so whoever
- * listens polls as well.
+ * NOTIFY and LISTEN: processes notify each other of committed facts, wakes and answers. A notification may be lost, so every
+ * listener polls as well.
  */
 import pg from 'pg';
 import type { DataSource } from 'typeorm';
@@ -14,7 +14,7 @@ export const relayChannel = 'relay';
 /**
  * Sends one NOTIFY at a time, and coalesces calls while a NOTIFY is in flight into one more. A failure is only reported,
  * because every listener polls as well.
- * @param onError told of a NOTIFY that failed
+ * @param onError gets the error of a failed NOTIFY
  */
 export function createNotifier(source: DataSource, onError: (error: unknown) => void): Notifier {
   let sending = false;
@@ -41,14 +41,14 @@ export function createNotifier(source: DataSource, onError: (error: unknown) => 
   };
 }
 
-/** How long a lost connection is away before it is tried again. */
+/** How long it waits before it replaces a lost connection. */
 const reconnectMs = 1_000;
-/** How often it asks whether anybody is there. */
+/** How often it checks that the connection still works. */
 const heartbeatMs = 10_000;
 
 export interface Listening {
   databaseUrl: string;
-  /** Of the connection, as Postgres lists it. */
+  /** The name of the connection, as Postgres lists it. */
   name: string;
   channel: string;
   /**
@@ -63,7 +63,7 @@ export interface Listener {
   stop(): Promise<void>;
 }
 
-/** Listens from now on on a connection of its own, without transaction pooling, and comes back when it is lost. */
+/** Listens on a connection of its own, without transaction pooling, and connects again when it is lost. */
 export function listen({ databaseUrl, name, channel, onNotify, onFailure }: Listening): Listener {
   let stopped = false;
   let client: pg.Client | undefined;
@@ -89,7 +89,7 @@ export function listen({ databaseUrl, name, channel, onNotify, onFailure }: List
       await fresh.connect();
       await fresh.query(`LISTEN ${channel}`);
       onNotify('');
-      // Something is said now and then, so that silence means that nobody is there.
+      // Regular traffic, so that silence means a dead connection.
       const alive = setInterval(() => void fresh.query('SELECT 1').catch(() => {}), heartbeatMs);
       fresh.once('end', () => clearInterval(alive));
     } catch (error) {

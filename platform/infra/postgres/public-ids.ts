@@ -25,7 +25,7 @@ export async function insertWithPublicId(
   while (!(await insert(candidates.next().value)));
 }
 
-/** Turns what Postgres says of a change to a `public_id` that is taken into what the caller is told. */
+/** Turns the unique violation of a taken `public_id` into the error for the caller. */
 export function refusalOf(error: unknown, kind: PublicKind): unknown {
   return violates(error, `${kind}s_club_public_id`) ? publicIdTaken(kind) : error;
 }

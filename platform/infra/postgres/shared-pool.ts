@@ -1,15 +1,15 @@
 /**
- * The connections of a process to Postgres, shared out by purpose: what one club waits for must not keep others waiting
- * (ENG-17), and what was done outside must be recorded while everything else waits (ENG-18).
+ * The connections of a process to Postgres, shared by purpose. A club that waits must not make others wait (ENG-17). Effects
+ * outside, such as a posted webhook, must be recorded while everything else waits (ENG-18).
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import pg, { type PoolClient, type PoolConfig } from 'pg';
 import type { Id } from '../../core/ids.ts';
 
-/** Whose connections are taken: those of a club's requests and steps, of records, or of nobody in particular. */
+/** For whom connections are taken: a club's requests and steps, records, or anybody else. */
 const purpose = new AsyncLocalStorage<{ clubId: Id } | 'record' | undefined>();
 
-/** Runs work for a club: the connections that it takes count as the club's, however deep. @returns what the work returns */
+/** Runs work for a club: all connections that it takes count as the club's. @returns what the work returns */
 export function forClub<T>(clubId: Id, work: () => T): T {
   return purpose.run({ clubId }, work);
 }
@@ -24,15 +24,15 @@ export function forAllClubs<T>(work: () => T): T {
   return purpose.run(undefined, work);
 }
 
-/** Others hold the connections that a statement may take. Nothing was sent: it is safe to retry. */
+/** All connections that a statement may take are in use. Nothing was sent: it is safe to retry. */
 export class PoolShareTaken extends Error {
   override name = 'PoolShareTaken';
   code = 'pool_share_taken';
 }
 
-/** Of the connections of a process, a club holds at most this share. */
+/** The share of a process's connections that one club may use. */
 const share = 1 / 2;
-/** How long a statement waits for a place of its share: shorter than a lock may take to be had, so that the queue drains. */
+/** How long a statement waits for a connection of its share: shorter than the limit for locks, so that the queue drains. */
 const patienceMs = 3_000;
 
 interface Shares {
@@ -71,7 +71,7 @@ export function createShares(limit: number): Shares {
     },
     leave(holder) {
       const [next] = lines.get(holder) ?? [];
-      if (next) return next(); // the place goes from hand to hand
+      if (next) return next(); // the next in line gets the place
       const count = (held.get(holder) ?? 1) - 1;
       if (count > 0) held.set(holder, count);
       else held.delete(holder);

@@ -25,13 +25,13 @@ export interface PagedList<Row> {
   from: Sql;
   /** The order, which must be total. */
   orderBy: Sql;
-  /** FROM and WHERE of what is counted, where the page joins tables that change nothing of how many there are. */
+  /** FROM and WHERE of the count, where the page joins tables that do not change the number of rows. */
   counted?: Sql;
   /** How many rows there are, where a tally or the caller knows; otherwise they are counted. */
   total?: number | (() => Promise<number>);
 }
 
-/** Reads one page of the list, and counts the list where the page does not tell how long it is. */
+/** Reads one page of the list, and counts the list unless the page already shows its length. */
 export async function listPage<Row>(
   db: Queries,
   request: PageRequest,

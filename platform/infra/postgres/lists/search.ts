@@ -5,11 +5,11 @@ import type { Id } from '../../../core/ids.ts';
 import { windowOf, type PageRequest } from './page.ts';
 
 export interface SearchRules {
-  /** A search finds as many, the newest; its total counts them. */
+  /** A search finds at most so many, the newest; its total counts them. */
   readonly max: number;
-  /** The newest records, which are looked at first. */
+  /** How many of the newest records are searched first. */
   readonly probe: number;
-  /** As many that fit among them, and the text is common: walking on is quicker than reading all that an index finds. */
+  /** So many matches among them make a text common: walking on is then quicker than the index. */
   readonly common: number;
   /** How far a list is walked for a common text. */
   readonly walk: number;
@@ -21,7 +21,7 @@ export const searchRules: SearchRules = {
   max: 1_000,
   probe: 1_000,
   common: 30,
-  walk: 40_000, // where one of 30 fits, 1,000 are found by then
+  walk: 40_000, // where one of 30 matches, 1,000 are found by then
   walkWithoutIndex: 10_000,
 };
 
@@ -33,7 +33,7 @@ export interface SearchedList {
   orderedBy: string;
   /** What the list shows, without the search. */
   conditions: Sql;
-  /** What a record that fits fulfils. */
+  /** The condition of a match. */
   matching: Sql;
 }
 
@@ -71,7 +71,7 @@ const newestFirst = ({ alias, orderedBy }: SearchedList) => raw(`${alias}.${orde
 const newest = (list: SearchedList, length: number) =>
   sql`(SELECT * FROM ${raw(list.from)} WHERE ${list.conditions} ORDER BY ${newestFirst(list)} LIMIT ${length}) AS ${raw(list.alias)}`;
 
-/** @returns what fits among the newest, and whether that is all that a search finds */
+/** @returns the matches among the newest, and whether the search is then complete */
 async function probe(db: Queries, list: SearchedList, rules: SearchRules): Promise<{ ids: Id[]; complete: boolean }> {
   const id = raw(`${list.alias}.id`);
   const seen = await db.one<{ looked: number; ids: Id[] }>(
@@ -83,7 +83,7 @@ async function probe(db: Queries, list: SearchedList, rules: SearchRules): Promi
   return { ids: ids.slice(0, rules.max), complete: looked < rules.probe || ids.length >= rules.max };
 }
 
-/** @returns what fits among so many of the newest; it stops at as many as a search finds */
+/** @returns the matches among so many of the newest; it stops at the bound of a search */
 async function walk(db: Queries, list: SearchedList, length: number, max: number): Promise<Id[]> {
   const found = await db.rows<{ id: Id }>(
     sql`SELECT ${raw(list.alias)}.id FROM ${newest(list, length)}

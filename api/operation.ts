@@ -9,6 +9,7 @@ import type { Queries } from '../platform/infra/postgres/database.ts';
 import type { ObjectStore } from '../platform/infra/object-store.ts';
 import type { AddressedDeps } from '../domain/deps.ts';
 import type { StudentIdentity } from '../domain/identity/student-identity.ts';
+import type { MailNoticeDeps } from '../domain/mail/notices/receive.ts';
 import type { BillingEventDeps } from '../domain/billing/notices.ts';
 import type { PaymentProcessor } from '../platform/infra/payments.ts';
 import type { Egress } from '../platform/infra/egress/egress.ts';
@@ -21,6 +22,7 @@ export interface Deps extends AddressedDeps {
   /** What agents are answering, as it is written. */
   answers: AnswerFeed;
   model: AskedModel;
+  mailNotices: MailNoticeDeps;
   billing: Omit<BillingEventDeps, 'db'> & {
     /** Undefined where the operator has set none up. */
     processor: PaymentProcessor | undefined;

@@ -17,6 +17,7 @@ import { createEgress } from '../platform/infra/egress/egress.ts';
 import { createApp } from './app.ts';
 import { createOpenStreams } from './open-streams.ts';
 import { billingOf } from './billing.ts';
+import { mailNoticesOf } from './mail-notices.ts';
 
 /** Sends a comment in a silent stream this often: proxies close a silent connection after 30 s and more (DEC-22). */
 const heartbeatMs = 15_000;
@@ -91,6 +92,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       answers,
       model: { configured: config.model.apiKey !== undefined, defaultModel: config.model.defaultModel },
       billing: billingOf(config.stripe, log),
+      mailNotices: mailNoticesOf(config.mail, egress),
     },
     limiter,
     log,

@@ -69,6 +69,7 @@ import { Mail } from './mail/mail.ts';
 import { MailClick } from './mail/mail-click.ts';
 import { MailLink } from './mail/mail-link.ts';
 import { MailSender } from './mail/mail-sender.ts';
+import { MailSoftBounce } from './mail/mail-soft-bounce.ts';
 import { MailSuppression } from './mail/mail-suppression.ts';
 import { TransactionalMail } from './mail/transactional-mail.ts';
 import { Media } from './media/media.ts';
@@ -112,6 +113,7 @@ import { CertificateFiles1795360200000 } from './migrations/1795360200000-certif
 import { StudentEmailKeys1795362600000 } from './migrations/1795362600000-student-email-keys.ts';
 import { ImportTurns1795362500000 } from './migrations/1795362500000-import-turns.ts';
 import { MailTracking1795362859000 } from './migrations/1795362859000-mail-tracking.ts';
+import { MailNotices1795365700000 } from './migrations/1795365700000-mail-notices.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -220,6 +222,7 @@ const entities = [
   MailClick,
   MailLink,
   MailSender,
+  MailSoftBounce,
   MailSuppression,
   TransactionalMail,
   CodeFailureCount,
@@ -275,6 +278,7 @@ const migrations = [
   StudentEmailKeys1795362600000,
   ImportTurns1795362500000,
   MailTracking1795362859000,
+  MailNotices1795365700000,
 ];
 
 export interface DatabaseSettings {

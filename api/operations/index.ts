@@ -15,6 +15,7 @@ import * as agentConversations from './agent-conversations.ts';
 import * as campaigns from './campaigns.ts';
 import * as certificates from './certificates.ts';
 import * as mail from './mail.ts';
+import * as mailNotices from './mail-notices.ts';
 import * as mailVisits from './mail-visits.ts';
 import * as media from './media.ts';
 import * as members from './members.ts';
@@ -44,6 +45,7 @@ export const operations: Operations = {
   ...certificates,
   ...billing,
   ...mail,
+  ...mailNotices,
   ...mailVisits,
   ...media,
   ...members,

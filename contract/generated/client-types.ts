@@ -4484,6 +4484,61 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/webhooks/mail/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Mail events
+         * @description Receives what became of mails of campaigns and automations, up to 1,000 events a request. Each mail is recognized by the id in its header `X-Club-Mail-Id`, by its Message-ID, or by the id in the mail server's reply. Events may come before the mail is recorded, again and in any order: of each kind the earliest time stays. A hard bounce, a complaint, or five soft bounces with no delivery between suppress the address. Events of mails that are not ours, and events older than 90 days, are passed over. Without the operator's token: `501 not_configured`; with a wrong one: `404`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `not_configured` | 501 | This environment lacks the configuration that the operation needs. |
+         */
+        post: operations["receiveMailEvents"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/ses/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Notice of SES
+         * @description Receives messages of Amazon SNS about SES: deliveries, bounces and complaints, by event publishing or feedback notifications; the others are passed over. A message is believed only if SNS has signed it (SignatureVersion 1 or 2) for the topic that the operator has pinned; otherwise `400 signature_invalid`, and nothing is written. A subscription to that topic is confirmed. Set `maxReceivesPerSecond` of the subscription to 9: this path takes 600 requests a minute from one address. Without the operator's token and topic: `501 not_configured`; with a wrong token: `404`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `signature_invalid` | 400 | The notice is not signed, is signed with another secret, or was signed too long ago. |
+         *     | `not_configured` | 501 | This environment lacks the configuration that the operation needs. |
+         */
+        post: operations["receiveSesNotice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/webhooks/{platform}/{token}": {
         parameters: {
             query?: never;
@@ -10618,6 +10673,56 @@ export interface components {
         Notice: {
             [key: string]: unknown;
         };
+        /**
+         * @description What became of one mail. At least one of `mail_id`, `message_id` and `provider_id` says which; the first counts more than the last.
+         * @example {
+         *       "kind": "delivered",
+         *       "at": "2026-03-02T09:15:02.000Z",
+         *       "mail_id": "1f0a8e52-77a4-4a3e-9a55-0c1d2e3f4a5b"
+         *     }
+         */
+        MailEvent: {
+            /**
+             * @description `delivered`: the mailbox has accepted it. `bounced`: refused for good. `soft_bounced`: refused for now. `complained`: the recipient called it spam.
+             * @enum {string}
+             */
+            kind: "delivered" | "bounced" | "soft_bounced" | "complained";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            at: string;
+            /**
+             * Format: uuid
+             * @description The header `X-Club-Mail-Id` of the mail.
+             */
+            mail_id?: string;
+            /** @description The Message-ID of the mail. */
+            message_id?: string;
+            /** @description The id in the mail server's reply to the mail. */
+            provider_id?: string;
+        };
+        /**
+         * @description Up to 1,000 events.
+         * @example {
+         *       "events": [
+         *         {
+         *           "kind": "delivered",
+         *           "at": "2026-03-02T09:15:02.000Z",
+         *           "mail_id": "1f0a8e52-77a4-4a3e-9a55-0c1d2e3f4a5b"
+         *         },
+         *         {
+         *           "kind": "bounced",
+         *           "at": "2026-03-02T09:15:07.000Z",
+         *           "provider_id": "4F5C11A2B3"
+         *         }
+         *       ]
+         *     }
+         */
+        MailEvents: {
+            /** @description In any order. */
+            events: components["schemas"]["MailEvent"][];
+        };
         /** @description The body of every event. It is assembled seconds after the fact and shows the resource as it is at that moment. */
         WebhookEnvelope: {
             /**
@@ -12096,6 +12201,11 @@ export interface components {
          * @example 0d5f3e1c-6f0b-4a0e-8f0a-5a7b0c9d1e2f
          */
         SalesNoticeId: string;
+        /**
+         * @description The token that the operator has set up.
+         * @example c3VjaC1hLXRva2VuLW9mLXRoZS1vcGVyYXRvcg
+         */
+        noticeToken: string;
     };
     requestBodies: never;
     headers: never;
@@ -26844,6 +26954,137 @@ export interface operations {
             };
             /** @description The request cannot be read. */
             400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            /** @description This environment lacks the configuration that the operation needs. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    receiveMailEvents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The token that the operator has set up.
+                 * @example c3VjaC1hLXRva2VuLW9mLXRoZS1vcGVyYXRvcg
+                 */
+                token: components["parameters"]["noticeToken"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MailEvents"];
+            };
+        };
+        responses: {
+            /** @description The events are noted. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "accepted": true
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Accepted"];
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            /** @description This environment lacks the configuration that the operation needs. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    receiveSesNotice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The token that the operator has set up.
+                 * @example c3VjaC1hLXRva2VuLW9mLXRoZS1vcGVyYXRvcg
+                 */
+                token: components["parameters"]["noticeToken"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** @example {"Type":"Notification","MessageId":"22b80b92-fdea-4c2c-8f9d-bdfb0c7bf324","TopicArn":"arn:aws:sns:eu-west-1:123456789012:mails","Message":"{}","Timestamp":"2026-03-02T09:15:00.000Z","SignatureVersion":"2","Signature":"ZXhhbXBsZQ==","SigningCertURL":"https://sns.eu-west-1.amazonaws.com/SimpleNotificationService-0.pem"} */
+                "text/plain": string;
+            };
+        };
+        responses: {
+            /** @description The notice is noted. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "accepted": true
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Accepted"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

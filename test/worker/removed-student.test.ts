@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { retentionActivities } from '../../activities/retention.ts';
 import { startFakeModel, type FakeModel, type Script } from '../../dev/fake-model.ts';
+import { noteEvents } from '../../domain/mail/notices/noting.ts';
 import { linkToken } from '../../domain/mail/tracking/tokens.ts';
 import { wayOutToken } from '../../domain/mail/way-out.ts';
 import { eventTypes } from '../../platform/core/event-types.ts';
@@ -234,6 +235,11 @@ describe('the removal of a student leaves ids and dates', function () {
     );
     if (!followed) throw new Error('The campaign did not reach the student.');
     await send('GET', `/mail/links/${linkToken(vault, followed)}`, { headers: { 'user-agent': 'Firefox/145.0' } }, 302);
+    await noteEvents(
+      db,
+      [{ kind: 'soft_bounced', at: new Date(), mailId: followed.mailId, providerId: undefined }],
+      new Date(),
+    );
     await sample();
     const wayOut = wayOutToken(vault, { kind: 'campaigns', studentId });
     await send('POST', `${at}/classroom/mail/unsubscribe/${wayOut}`);

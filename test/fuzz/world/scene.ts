@@ -14,13 +14,14 @@ import { runImport } from '../../toolkit/drive/imports.ts';
 import { put, type Reserved } from '../../toolkit/drive/media.ts';
 import { buildSalesConnection, noticeOf, purchaseNotice } from '../../toolkit/builders/sales.ts';
 import { stepNotice, takeNotice } from '../../toolkit/drive/sales.ts';
+import { linkToken, openingToken } from '../../../domain/mail/tracking/tokens.ts';
 import { wayOutToken } from '../../../domain/mail/way-out.ts';
 import { testDatabase, testDeps } from '../../toolkit/stack/database.ts';
 import type { ClubName, Entry } from '../requests/pool.ts';
 import type { CallerName } from '../requests/step.ts';
 import type { Caller } from './callers.ts';
 import { Furnishing } from './furnishing.ts';
-import type { FuzzGround } from './ground.ts';
+import { noticeToken, type FuzzGround } from './ground.ts';
 
 export interface Scene {
   readonly clubId: Id;
@@ -240,6 +241,31 @@ async function addCampaign(scene: Furnishing, student: TestStudent): Promise<voi
   scene.name('suppression', suppression.text('id'));
   const { vault } = await testDeps();
   scene.name('way_out', wayOutToken(vault, { kind: 'campaigns', studentId: student.id }));
+  const sent = await scene.make('POST', `/campaigns/${campaign.text('id')}/duplicate`);
+  const { mailId, linkId } = await addSentMail(scene.clubId, sent.text('id'), student);
+  scene.name('mail_link', linkToken(vault, { linkId, mailId }));
+  scene.name('mail_opening', openingToken(vault, mailId));
+  scene.name('notice_token', noticeToken);
+}
+
+/** The mail of a campaign that was sent, with a link in it. */
+async function addSentMail(clubId: Id, campaignId: Id, { id: studentId, email }: TestStudent) {
+  const source = await testDatabase();
+  const [mailId, linkId, now] = [newId(), newId(), new Date()];
+  await source.query(
+    `UPDATE campaigns SET status = 'sent', recipients = 1, scheduled_at = $2, frozen_at = $2, ended_at = $2 WHERE id = $1`,
+    [campaignId, now],
+  );
+  await source.query(
+    `INSERT INTO mails (id, club_id, campaign_id, student_id, student_name, student_email, status, fence, sent_at, next_attempt_at, created_at)
+     VALUES ($1, $2, $3, $4, 'Ada', $5, 'sent', 1, $6, $6, $6)`,
+    [mailId, clubId, campaignId, studentId, email, now],
+  );
+  await source.query(
+    `INSERT INTO mail_links (id, club_id, cause_id, position, url) VALUES ($1, $2, $3, 0, 'https://example.com')`,
+    [linkId, clubId, campaignId],
+  );
+  return { mailId, linkId };
 }
 
 async function addWebhooks(scene: Furnishing, student: TestStudent): Promise<void> {

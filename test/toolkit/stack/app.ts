@@ -5,6 +5,7 @@ import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { createApp } from '../../../api/app.ts';
 import { billingOf } from '../../../api/billing.ts';
+import { mailNoticesOf } from '../../../api/mail-notices.ts';
 import { createOpenStreams } from '../../../api/open-streams.ts';
 import type { ApiDeps } from '../../../api/middleware/context.ts';
 import { createAnswerFeed } from '../../../domain/agents/answers/answer-feed.ts';
@@ -60,6 +61,7 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
         answers,
         model: { configured: config.model.apiKey !== undefined, defaultModel: config.model.defaultModel },
         billing: billingOf(config.stripe, lines),
+        mailNotices: mailNoticesOf(config.mail, egress),
         newClubs: config.newClubs,
       },
       limiter,

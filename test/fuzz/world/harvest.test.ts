@@ -33,6 +33,11 @@ describe('test/fuzz/world/harvest', () => {
     );
   });
 
+  it('takes no name of a step, which its author has chosen', () => {
+    const audience = { match: 'all', rules: [{ kind: 'email_opened', step_id: 'p' }] };
+    expect(harvested('getCampaign', { data: { id: 'c', audience } })).to.deep.equal(['campaign {{s1/data/id}}']);
+  });
+
   it('tells deliveries to a webhook endpoint from those of access', () => {
     expect(harvested('sendTestWebhook', { data: { id: 'd', endpoint_id: 'e' } })).to.deep.equal([
       'webhook_delivery {{s1/data/id}}',

@@ -5,6 +5,8 @@
 import { Context } from '@temporalio/activity';
 import type { AnswerDeps } from '../domain/agents/answers/answer-step.ts';
 import { stepImport } from '../domain/access/imports/step.ts';
+import { tendAutomationGate } from '../domain/automations/gate.ts';
+import { takeStep, type RunDeps } from '../domain/automations/running/run-step.ts';
 import { settleAddOn, type AddOnDeps } from '../domain/billing/settling.ts';
 import { sendTestMail, type TestMailDeps } from '../domain/campaigns/test-mails.ts';
 import { stepCampaign } from '../domain/campaigns/step.ts';
@@ -34,6 +36,7 @@ export interface ActivityDeps extends VaultDeps {
   mails: MailDeps;
   campaigns: TestMailDeps;
   mailDomains: MailDomainSettings;
+  automations: RunDeps;
   notices: NoticeDeps;
   addOns: AddOnDeps;
   answers: AnswerDeps;
@@ -59,6 +62,10 @@ export const activities = {
   mailDomain: (deps: Given<'db' | 'vault' | 'mailDomains'>) => ({
     lookAtMailDomain: activityOf(lookAtMailDomain, deps),
   }),
+  automationRun: ({ automations }: Given<'automations'>) => ({
+    takeStep: (id: Id, now: number) => heartbeating(() => takeStep(automations, id, timeOfStep(now))),
+  }),
+  automationGate: (deps: Given<'db'>) => ({ tendAutomationGate: activityOf(tendAutomationGate, deps) }),
   salesNotice: ({ notices }: Given<'notices'>) => ({ processNotice: activityOf(processNotice, notices) }),
   subscriptionEnd: ({ db }: Given<'db'>) => ({
     lookAtSubscriptionEnd: activityOf(lookAtSubscriptionEnd, db),

@@ -65,6 +65,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
     extraCa: config.egress.extraCaFile === undefined ? undefined : readFileSync(config.egress.extraCaFile, 'utf8'),
   });
   const storage = createObjectStore(config.storage);
+  const publicStorage = createObjectStore({ ...config.storage, privateBucket: config.storage.publicBucket });
   const answers = createAnswerFeed({
     source,
     databaseUrl: config.database.url.reveal(),
@@ -91,6 +92,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       egress,
       storage,
       mailDomains: mailDomainSettings(config.mail),
+      images: { storage, publicStorage, publicFilesUrl: config.storage.publicFilesUrl },
       answers,
       model: { configured: config.model.apiKey !== undefined, defaultModel: config.model.defaultModel },
       billing: billingOf(config.stripe, log),
@@ -142,6 +144,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       await answers.stop();
       await egress.close();
       storage.close();
+      publicStorage.close();
       await limiter.close();
       await source.destroy();
       log.info('the API has stopped');

@@ -34,6 +34,15 @@ import { Overage } from './billing/overage.ts';
 import { StudentImportAddress } from './access/student-import-address.ts';
 import { StudentImportRow } from './access/student-import-row.ts';
 import { StudentImport } from './access/student-import.ts';
+import { Automation } from './automations/automation.ts';
+import { AutomationCourseLook } from './automations/automation-course-look.ts';
+import { AutomationCourseWatch } from './automations/automation-course-watch.ts';
+import { AutomationReference } from './automations/automation-reference.ts';
+import { AutomationRun } from './automations/automation-run.ts';
+import { AutomationRunStep } from './automations/automation-run-step.ts';
+import { AutomationStepChange } from './automations/automation-step-change.ts';
+import { AutomationStepTally } from './automations/automation-step-tally.ts';
+import { AutomationVersion } from './automations/automation-version.ts';
 import { Campaign } from './campaigns/campaign.ts';
 import { TestMail } from './campaigns/test-mail.ts';
 import { Club } from './clubs/club.ts';
@@ -107,6 +116,7 @@ import { PendingSignUps1795360101000 } from './migrations/1795360101000-pending-
 import { MailDays1795360103000 } from './migrations/1795360103000-mail-days.ts';
 import { OpeningPlans1795360102000 } from './migrations/1795360102000-opening-plans.ts';
 import { SessionsAndAddresses1795351000000 } from './migrations/1795351000000-sessions-and-addresses.ts';
+import { Automations1795366800000 } from './migrations/1795366800000-automations.ts';
 import { Campaigns1795360000000 } from './migrations/1795360000000-campaigns.ts';
 import { RecordedFacts1795352520000 } from './migrations/1795352520000-recorded-facts.ts';
 import { RemovedSources1795356003000 } from './migrations/1795356003000-removed-sources.ts';
@@ -177,6 +187,15 @@ const entities = [
   Certificate,
   CertificateFile,
   BillingEvent,
+  Automation,
+  AutomationCourseLook,
+  AutomationCourseWatch,
+  AutomationReference,
+  AutomationRun,
+  AutomationRunStep,
+  AutomationStepChange,
+  AutomationStepTally,
+  AutomationVersion,
   Campaign,
   TestMail,
   Club,
@@ -287,6 +306,7 @@ const migrations = [
   StudentEmailKeys1795362600000,
   MailTracking1795362859000,
   MailNotices1795365700000,
+  Automations1795366800000,
   MailDomains1795368800000,
   TestMails1795368900000,
 ];

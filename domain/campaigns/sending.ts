@@ -17,7 +17,7 @@ import type { Vault } from '../../platform/infra/vault.ts';
 import { meets, type Condition } from '../conditions/conditions.ts';
 import { provenAt, settledAs } from '../mail/evidence.ts';
 import { renderEmail } from '../mail/content/render.ts';
-import type { From } from '../mail/domains/from.ts';
+import { feedbackSenderOf, type From } from '../mail/domains/from.ts';
 import type { WarmUps } from '../mail/pace.policy.ts';
 import { identifyingHeaders, providerIdIn } from '../mail/notices/mail-event.policy.ts';
 import { outcomeOf, type Outcome } from '../mail/recipients.policy.ts';
@@ -47,8 +47,6 @@ export interface SendingDeps {
 
 /** Longer than the SMTP client's limit for a message (60 s), so that a living sender never loses its lease. */
 const leaseSeconds = 90;
-/** Mailbox providers count complaints by the last part of `Feedback-ID`, which has 5 to 15 characters. */
-const longestSenderId = 15;
 /** A mail server that refuses so many in a row is not asked on. */
 const refusalsBeforePause = 20;
 /** A mail server that so many in a row do not reach rests a while: an outage must not use up the attempts of all. */
@@ -261,7 +259,7 @@ function messageTo(
       'List-Id': `<campaigns.${campaign.clubId}.${domain}>`,
       'List-Unsubscribe': `<${leave}>`,
       'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
-      'Feedback-ID': `${campaign.id}:${campaign.clubId}:campaign:${domain.slice(-longestSenderId)}`,
+      'Feedback-ID': `${campaign.id}:${campaign.clubId}:campaign:${feedbackSenderOf(fromAddress)}`,
       ...identifyingHeaders(to.id),
       Precedence: 'bulk',
     },

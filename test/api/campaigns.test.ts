@@ -325,11 +325,11 @@ describe('campaigns', () => {
   describe('its tests (CAMP-43)', () => {
     const test = (id: Id, body?: object) => send('POST', `/campaigns/${id}/test-mails`, body);
 
-    it('202: asks for one to the caller, or to another confirmed member, and lists them newest first', async () => {
+    it('201: asks for one to the caller, or to another confirmed member, and lists them newest first', async () => {
       const { id } = await create();
       const editor = await buildMember(club.id, 'editor');
       const first = await test(id);
-      expect(first.status).to.equal(202);
+      expect(first.status).to.equal(201);
       expect(first.body.data).to.deep.include({ administrator_id: club.owner.id, status: 'pending' });
       const second = await test(id, { administrator_id: editor.id });
       expect(second.body.data).to.deep.include({ administrator_id: editor.id, status: 'pending' });

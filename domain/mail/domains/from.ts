@@ -28,3 +28,7 @@ export async function fromOf(
     domainProvenAt: own.firstProvenAt,
   };
 }
+
+/** Mailbox providers count complaints by the last part of `Feedback-ID`, which has 5 to 15 characters: the end of the platform's domain. */
+export const feedbackSenderOf = (platformAddress: string): string =>
+  platformAddress.slice(platformAddress.indexOf('@') + 1).slice(-15);

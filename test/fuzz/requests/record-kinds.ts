@@ -75,6 +75,7 @@ function kindOfSegment(path: string, segment: string): string | undefined {
 
 /** @returns the kind that a property such as `course_id` or `delivery_ids` names; undefined where it names no record */
 export function kindOfProperty(name: string): string | undefined {
-  if (name === 'external_id' || name === 'public_id') return undefined;
+  // Whoever writes an automation names its steps: `p` may be one in each club.
+  if (name === 'external_id' || name === 'public_id' || name === 'step_id') return undefined;
   return /_ids?$/.test(name) ? kindOfName(name) : undefined;
 }

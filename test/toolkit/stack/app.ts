@@ -46,6 +46,7 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
   });
   const egress = createEgress({ allowedNetworks: [], ...(resolve && { resolve }) });
   const storage = createObjectStore(config.storage);
+  const publicStorage = createObjectStore({ ...config.storage, privateBucket: config.storage.publicBucket });
   const usual = await testDeps();
   const answers = createAnswerFeed({
     source: usual.db.source,
@@ -60,6 +61,7 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
         egress,
         storage,
         mailDomains: mailDomainSettings(config.mail),
+        images: { storage, publicStorage, publicFilesUrl: config.storage.publicFilesUrl },
         answers,
         model: { configured: config.model.apiKey !== undefined, defaultModel: config.model.defaultModel },
         billing: billingOf(config.stripe, lines),
@@ -89,6 +91,7 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
       await answers.stop();
       await egress.close();
       storage.close();
+      publicStorage.close();
       await limiter.close();
     },
   };

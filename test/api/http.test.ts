@@ -112,8 +112,8 @@ describe('malformed percent-encoding in a path', () => {
 });
 
 describe('query parameters', () => {
-  it('400: an unknown parameter, in every operation', async () => {
-    for (const operation of everyOperation) {
+  it('400: an unknown parameter, in every operation that does not allow any', async () => {
+    for (const operation of everyOperation.filter(({ takesAnyQuery }) => !takesAnyQuery)) {
       const { id, owner } = await buildClub();
       const token = operation.auth.includes('admin')
         ? owner.token

@@ -17,6 +17,7 @@ import type { Vault } from '../../platform/infra/vault.ts';
 import { meets, type Condition } from '../conditions/conditions.ts';
 import { provenAt, settledAs } from '../mail/evidence.ts';
 import { renderEmail } from '../mail/content/render.ts';
+import { identifyingHeaders, providerIdIn } from '../mail/notices/mail-event.policy.ts';
 import { outcomeOf, type Outcome } from '../mail/recipients.policy.ts';
 import { trackedAddresses, type LinkedEmail } from '../mail/tracking/addresses.ts';
 import { wayOutToken } from '../mail/way-out.ts';
@@ -248,6 +249,7 @@ function messageTo(
       'List-Unsubscribe': `<${leave}>`,
       'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
       'Feedback-ID': `${campaign.id}:${campaign.clubId}:campaign:${domain.slice(-longestSenderId)}`,
+      ...identifyingHeaders(to.id),
       Precedence: 'bulk',
     },
   };
@@ -267,8 +269,9 @@ async function record(
   // A removed student's row has no address any more, and must not get one back by a server's words.
   const error = (text: string) => sql`CASE WHEN student_email <> '' THEN ${text}::text END`;
   // An acceptance is believed after the lease was over, too: the mail was given up, or is to go out again.
+  const providerId = (answer.kind === 'accepted' && providerIdIn(answer.reply)) || null;
   if (outcome.status === 'sent')
-    await db.run(sql`UPDATE mails SET status = 'sent', sent_at = least(${now}, ${provenAt}), lease_until = NULL, last_error = NULL
+    await db.run(sql`UPDATE mails SET status = 'sent', sent_at = least(${now}, ${provenAt}), provider_id = ${providerId}, lease_until = NULL, last_error = NULL
       WHERE ${mine} AND status IN ('sending', 'pending', 'failed')`);
   else if (outcome.status === 'failed')
     await db.run(sql`UPDATE mails SET lease_until = NULL, ${settledAs('failed', error(outcome.lastError))}

@@ -29,8 +29,7 @@ import { buildCampaign } from '../../toolkit/builders/campaigns.ts';
 import { sendingDeps } from '../../toolkit/drive/campaigns.ts';
 import { previewCampaign } from '../../../domain/campaigns/preview.ts';
 import { createCampaign, updateCampaign } from '../../../domain/campaigns/drafts.ts';
-import type { Queries } from '../../../platform/infra/postgres/database.ts';
-import type { Sql } from '../../../platform/infra/postgres/sql.ts';
+import { Queries } from '../../../platform/infra/postgres/database.ts';
 import type { DomainError } from '../../../platform/core/errors.ts';
 import { setMailDomain } from '../../../domain/mail/domains/domains.ts';
 import { MailDomain } from '../../../entities/mail/mail-domain.ts';
@@ -647,13 +646,15 @@ describe('a campaign, sent', () => {
     it('has no preview where an image is removed after the check and before it is read', async () => {
       await image(await red());
       const removed = { clubId: club.id };
-      const db: Queries = Object.assign(Object.create(deps.db) as Queries, {
-        async rows(query: Sql) {
-          const found = await deps.db.rows<{ id: Id }>(query);
-          if (found[0]?.id !== campaignId) await deps.db.manager.update(Media, removed, { removedAt: start });
+      const { manager } = deps.db;
+      const removing = Object.assign(Object.create(manager) as typeof manager, {
+        async find(...query: Parameters<typeof manager.find>) {
+          const found = await manager.find(...query);
+          await manager.update(Media, removed, { removedAt: start });
           return found;
         },
       });
+      const db = new Queries(removing);
       const storage = await testObjectStore();
       const seen = previewCampaign({ db, storage }, club.id, campaignId, undefined);
       expect(await seen.catch(({ code }: DomainError) => code)).to.equal('campaign_has_problems');

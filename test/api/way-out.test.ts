@@ -181,6 +181,12 @@ describe('the way out of a mail (CAMP-5)', () => {
         expect(await rowCounts()).to.deep.equal(before);
       });
 
+    it('422: a file that is refused in its middle does not hold up the next request of its connection', async () => {
+      const rows = Array.from({ length: 9_000 }, (_, row) => `somebody-${row}@a-long-domain-of-knots.example`);
+      expectError(await importFile(`mail\n${rows.join('\n')}`), 'invalid_request');
+      for (const row of [1, 2]) expect(await isSuppressed(rows[row] ?? '')).to.equal(false);
+    });
+
     it('413: refuses more than 4 MB, and writes nothing', async () => {
       const before = await rowCounts();
       expectError(await importFile(`email\n${'ada@example.com\n'.repeat(270_000)}`), 'body_too_large');

@@ -112,6 +112,7 @@ import { CertificateFiles1795360200000 } from './migrations/1795360200000-certif
 import { StudentEmailKeys1795362600000 } from './migrations/1795362600000-student-email-keys.ts';
 import { ImportTurns1795362500000 } from './migrations/1795362500000-import-turns.ts';
 import { MailTracking1795362859000 } from './migrations/1795362859000-mail-tracking.ts';
+import { MailTallies1795366366000 } from './migrations/1795366366000-mail-tallies.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -275,6 +276,7 @@ const migrations = [
   StudentEmailKeys1795362600000,
   ImportTurns1795362500000,
   MailTracking1795362859000,
+  MailTallies1795366366000,
 ];
 
 export interface DatabaseSettings {

@@ -33,8 +33,8 @@ import { connectionsForRecords, createAttemptPlaces, noLocalAttempts } from './a
 import { campaignMails, mails, notices, registerBacklogGauges, rescued, sources } from './metrics.ts';
 import { startRelay } from './relay.ts';
 import { ensureSchedules, keepSchedules } from './schedules.ts';
-import { createSmtpHandOver } from '../platform/infra/smtp-hand-over.ts';
-import { addressIn, createSmtpSender, smtpConnections, type SmtpSender } from '../platform/infra/smtp.ts';
+import { campaignConnections, createSmtpHandOver } from '../platform/infra/smtp-hand-over.ts';
+import { addressIn, createSmtpSender, type SmtpSender } from '../platform/infra/smtp.ts';
 import { watchSweeps } from './sweep-watch.ts';
 import { cachedWorkflows, slots } from './task-queues.ts';
 import { workflowBundle } from './workflow-bundle.ts';
@@ -71,7 +71,7 @@ export async function startWorker(
   });
   const smtp = createSmtpSender(config.mail);
   const bulkSmtp = createSmtpSender({ ...config.mail, smtpUrl: config.mail.bulkSmtpUrl });
-  const campaignSmtp = createSmtpHandOver({ smtpUrl: config.mail.bulkSmtpUrl, connections: smtpConnections });
+  const campaignSmtp = createSmtpHandOver({ smtpUrl: config.mail.bulkSmtpUrl, connections: campaignConnections });
   const storage = createObjectStore(config.storage);
   const publicStorage = createObjectStore({ ...config.storage, privateBucket: config.storage.publicBucket });
   const attemptPlaces = createAttemptPlaces();

@@ -19,7 +19,7 @@ import { onFreshStack, waitUntil } from '../support.ts';
 import type { SinkState } from './sink.ts';
 
 /** As many as the worker has for campaigns. */
-export { smtpConnections as connections } from '../../platform/infra/smtp.ts';
+export { campaignConnections as connections } from '../../platform/infra/smtp-hand-over.ts';
 
 export interface Scene {
   db: Database;

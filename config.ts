@@ -121,6 +121,16 @@ export function readConfig(env: Environment = process.env) {
        * wait for the next day. `off` for none.
        */
       warmUp: read.counts('MAIL_WARM_UP', '200,400,800,1600,3200,6400,12800'),
+      /**
+       * In the addresses to which mail providers post notices; 16 to 128 letters, digits, `-` and `_`. Without it they answer 501.
+       */
+      noticeToken: env['MAIL_NOTICE_TOKEN']
+        ? new Secret(read.text('MAIL_NOTICE_TOKEN', undefined, /^[\w-]{16,128}$/))
+        : undefined,
+      /** The topic of SNS to which SES reports, such as arn:aws:sns:eu-west-1:123456789012:mails. Without it SES's notices answer 501. */
+      sesTopicArn: env['SES_TOPIC_ARN']
+        ? read.text('SES_TOPIC_ARN', undefined, /^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[\w-]+$/)
+        : undefined,
       /** Sender of all mails. */
       from: read.text('MAIL_FROM', 'Club Learning <no-reply@club-learning.localhost>'),
     },

@@ -5,6 +5,8 @@
 import { Context } from '@temporalio/activity';
 import type { AnswerDeps } from '../domain/agents/answers/answer-step.ts';
 import { stepImport } from '../domain/access/imports/step.ts';
+import { tendAutomationGate } from '../domain/automations/gate.ts';
+import { takeStep, type RunDeps } from '../domain/automations/running/run-step.ts';
 import { settleAddOn, type AddOnDeps } from '../domain/billing/settling.ts';
 import type { SendingDeps } from '../domain/campaigns/sending.ts';
 import { stepCampaign } from '../domain/campaigns/step.ts';
@@ -31,6 +33,7 @@ export interface ActivityDeps extends VaultDeps {
   deliveries: DeliveryDeps;
   mails: MailDeps;
   campaigns: SendingDeps;
+  automations: RunDeps;
   notices: NoticeDeps;
   addOns: AddOnDeps;
   answers: AnswerDeps;
@@ -52,6 +55,10 @@ export const activities = {
   campaignRun: ({ campaigns }: Given<'campaigns'>) => ({
     sendCampaign: (id: Id, now: number) => heartbeating(() => stepCampaign(campaigns, id, timeOfStep(now))),
   }),
+  automationRun: ({ automations }: Given<'automations'>) => ({
+    takeStep: (id: Id, now: number) => heartbeating(() => takeStep(automations, id, timeOfStep(now))),
+  }),
+  automationGate: (deps: Given<'db'>) => ({ tendAutomationGate: activityOf(tendAutomationGate, deps) }),
   salesNotice: ({ notices }: Given<'notices'>) => ({ processNotice: activityOf(processNotice, notices) }),
   subscriptionEnd: ({ db }: Given<'db'>) => ({
     lookAtSubscriptionEnd: activityOf(lookAtSubscriptionEnd, db),

@@ -18,3 +18,9 @@ export const eventStreamsRefused = new Counter({
   help: 'Streams that were refused because too many are open: of one student, or in the process.',
   labelNames: ['reason'],
 });
+
+export const mailEvents = new Counter({
+  name: 'mail_events_total',
+  help: 'What mail providers told of mails: matched to one of ours, or passed over, because it is of none or older than 90 days.',
+  labelNames: ['outcome'],
+});

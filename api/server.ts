@@ -17,6 +17,7 @@ import { createEgress } from '../platform/infra/egress/egress.ts';
 import { createApp } from './app.ts';
 import { createOpenStreams } from './open-streams.ts';
 import { billingOf } from './billing.ts';
+import { mailNoticesOf } from './mail-notices.ts';
 
 /** Sends a comment in a silent stream this often: proxies close a silent connection after 30 s and more (DEC-22). */
 const heartbeatMs = 15_000;
@@ -63,6 +64,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
     extraCa: config.egress.extraCaFile === undefined ? undefined : readFileSync(config.egress.extraCaFile, 'utf8'),
   });
   const storage = createObjectStore(config.storage);
+  const publicStorage = createObjectStore({ ...config.storage, privateBucket: config.storage.publicBucket });
   const answers = createAnswerFeed({
     source,
     databaseUrl: config.database.url.reveal(),
@@ -88,9 +90,11 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       newClubs: config.newClubs,
       egress,
       storage,
+      images: { storage, publicStorage, publicFilesUrl: config.storage.publicFilesUrl },
       answers,
       model: { configured: config.model.apiKey !== undefined, defaultModel: config.model.defaultModel },
       billing: billingOf(config.stripe, log),
+      mailNotices: mailNoticesOf(config.mail, egress),
     },
     limiter,
     log,
@@ -138,6 +142,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       await answers.stop();
       await egress.close();
       storage.close();
+      publicStorage.close();
       await limiter.close();
       await source.destroy();
       log.info('the API has stopped');

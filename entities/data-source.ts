@@ -34,6 +34,15 @@ import { Overage } from './billing/overage.ts';
 import { StudentImportAddress } from './access/student-import-address.ts';
 import { StudentImportRow } from './access/student-import-row.ts';
 import { StudentImport } from './access/student-import.ts';
+import { Automation } from './automations/automation.ts';
+import { AutomationCourseLook } from './automations/automation-course-look.ts';
+import { AutomationCourseWatch } from './automations/automation-course-watch.ts';
+import { AutomationReference } from './automations/automation-reference.ts';
+import { AutomationRun } from './automations/automation-run.ts';
+import { AutomationRunStep } from './automations/automation-run-step.ts';
+import { AutomationStepChange } from './automations/automation-step-change.ts';
+import { AutomationStepTally } from './automations/automation-step-tally.ts';
+import { AutomationVersion } from './automations/automation-version.ts';
 import { Campaign } from './campaigns/campaign.ts';
 import { Club } from './clubs/club.ts';
 import { Invitation } from './clubs/invitation.ts';
@@ -69,6 +78,7 @@ import { Mail } from './mail/mail.ts';
 import { MailClick } from './mail/mail-click.ts';
 import { MailLink } from './mail/mail-link.ts';
 import { MailSender } from './mail/mail-sender.ts';
+import { MailSoftBounce } from './mail/mail-soft-bounce.ts';
 import { MailSuppression } from './mail/mail-suppression.ts';
 import { TransactionalMail } from './mail/transactional-mail.ts';
 import { Media } from './media/media.ts';
@@ -103,6 +113,7 @@ import { PendingSignUps1795360101000 } from './migrations/1795360101000-pending-
 import { MailDays1795360103000 } from './migrations/1795360103000-mail-days.ts';
 import { OpeningPlans1795360102000 } from './migrations/1795360102000-opening-plans.ts';
 import { SessionsAndAddresses1795351000000 } from './migrations/1795351000000-sessions-and-addresses.ts';
+import { Automations1795366800000 } from './migrations/1795366800000-automations.ts';
 import { Campaigns1795360000000 } from './migrations/1795360000000-campaigns.ts';
 import { RecordedFacts1795352520000 } from './migrations/1795352520000-recorded-facts.ts';
 import { RemovedSources1795356003000 } from './migrations/1795356003000-removed-sources.ts';
@@ -112,7 +123,8 @@ import { CertificateFiles1795360200000 } from './migrations/1795360200000-certif
 import { StudentEmailKeys1795362600000 } from './migrations/1795362600000-student-email-keys.ts';
 import { ImportTurns1795362500000 } from './migrations/1795362500000-import-turns.ts';
 import { MailTracking1795362859000 } from './migrations/1795362859000-mail-tracking.ts';
-import { MailTallies1795366366000 } from './migrations/1795366366000-mail-tallies.ts';
+import { MailNotices1795365700000 } from './migrations/1795365700000-mail-notices.ts';
+import { MailTallies1795369173000 } from './migrations/1795369173000-mail-tallies.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -171,6 +183,15 @@ const entities = [
   Certificate,
   CertificateFile,
   BillingEvent,
+  Automation,
+  AutomationCourseLook,
+  AutomationCourseWatch,
+  AutomationReference,
+  AutomationRun,
+  AutomationRunStep,
+  AutomationStepChange,
+  AutomationStepTally,
+  AutomationVersion,
   Campaign,
   Club,
   ClubAiMonth,
@@ -221,6 +242,7 @@ const entities = [
   MailClick,
   MailLink,
   MailSender,
+  MailSoftBounce,
   MailSuppression,
   TransactionalMail,
   CodeFailureCount,
@@ -276,7 +298,9 @@ const migrations = [
   StudentEmailKeys1795362600000,
   ImportTurns1795362500000,
   MailTracking1795362859000,
-  MailTallies1795366366000,
+  MailNotices1795365700000,
+  Automations1795366800000,
+  MailTallies1795369173000,
 ];
 
 export interface DatabaseSettings {

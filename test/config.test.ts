@@ -101,6 +101,8 @@ describe('the configuration', () => {
     NEW_CLUB_PLAN: ['free', 'Trial'],
     CLUBS_PER_ADMINISTRATOR: ['0', 'many'],
     ANSWER_TICK_MS: ['-1', '6000'],
+    MAIL_NOTICE_TOKEN: ['too-short', 'with/a/slash/in/it', 'x'.repeat(129)],
+    SES_TOPIC_ARN: ['mails', 'arn:aws:sqs:eu-west-1:123456789012:mails', 'arn:aws:sns:eu-west-1:12:mails'],
     MAIL_WARM_UP: ['0', '10,', '10, 20', 'none', '-1'],
     WORKER_TASK_QUEUES: ['nothing', 'webhooks,Mail'],
     TEMPORAL_ADDRESS: ['temporal', 'temporal:port', 'http://temporal:7233'],

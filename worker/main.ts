@@ -30,11 +30,11 @@ import { errorsAsCodes, faultsAsAnswers } from './activity-errors.ts';
 import { createAnswerDeps } from './agents.ts';
 import { failpointFrom } from './failpoints.ts';
 import { connectionsForRecords, createAttemptPlaces, noLocalAttempts } from './attempt-places.ts';
-import { campaignMails, mails, notices, registerBacklogGauges, rescued, sources } from './metrics.ts';
+import { automationMails, campaignMails, mails, notices, registerBacklogGauges, rescued, sources } from './metrics.ts';
 import { startRelay } from './relay.ts';
 import { ensureSchedules, keepSchedules } from './schedules.ts';
 import { campaignConnections, createSmtpHandOver } from '../platform/infra/smtp-hand-over.ts';
-import { addressIn, createSmtpSender, type SmtpSender } from '../platform/infra/smtp.ts';
+import { addressIn, createSmtpSender, smtpConnections, type SmtpSender } from '../platform/infra/smtp.ts';
 import { watchSweeps } from './sweep-watch.ts';
 import { cachedWorkflows, slots } from './task-queues.ts';
 import { workflowBundle } from './workflow-bundle.ts';
@@ -72,6 +72,7 @@ export async function startWorker(
   const smtp = createSmtpSender(config.mail);
   const bulkSmtp = createSmtpSender({ ...config.mail, smtpUrl: config.mail.bulkSmtpUrl });
   const campaignSmtp = createSmtpHandOver({ smtpUrl: config.mail.bulkSmtpUrl, connections: campaignConnections });
+  const automationSmtp = createSmtpHandOver({ smtpUrl: config.mail.bulkSmtpUrl, connections: smtpConnections });
   const storage = createObjectStore(config.storage);
   const publicStorage = createObjectStore({ ...config.storage, privateBucket: config.storage.publicBucket });
   const attemptPlaces = createAttemptPlaces();
@@ -112,6 +113,15 @@ export async function startWorker(
       fromAddress: addressIn(config.mail.from),
       publicUrl: config.api.publicUrl,
       onOutcome: (status) => campaignMails.inc({ status }),
+      failpoint,
+    },
+    automations: {
+      db,
+      vault,
+      smtp: automationSmtp,
+      fromAddress: addressIn(config.mail.from),
+      publicUrl: config.api.publicUrl,
+      onMail: (status) => automationMails.inc({ status }),
       failpoint,
     },
     notices: { db, vault, onOutcome: (outcome) => notices.inc({ outcome }), failpoint },
@@ -178,6 +188,7 @@ export async function startWorker(
       smtp.close();
       bulkSmtp.close();
       campaignSmtp.close();
+      automationSmtp.close();
       storage.close();
       publicStorage.close();
       await egress.close();

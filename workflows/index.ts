@@ -52,6 +52,35 @@ export const campaignRun = stepWorkflow<Activities['campaignRun'], 'sendCampaign
   },
 );
 
+const kindWords: Readonly<Record<string, string>> = {
+  send_email: 'an e-mail',
+  delay: 'a delay',
+  until_time: 'a time of day',
+  until_condition: 'a condition',
+};
+
+/** One student's way through a version of an automation: one look after another, with months between them where it waits. */
+export const automationRun = stepWorkflow<Activities['automationRun'], 'takeStep'>(
+  'takeStep',
+  {
+    startToCloseTimeout: '3m', // an e-mail waits for a connection and takes a minute at most; repeating a look does no harm
+    heartbeatTimeout: '10s', // the step beats every 2.5 s: the death of its worker is noticed so soon
+  },
+  {
+    waitingFor: ({ at, number, steps, kind, held }) =>
+      held
+        ? `step ${number} of ${steps}, held by a pause`
+        : `step ${number} of ${steps}${at === undefined ? '' : `, ${kindWords[kind] ?? kind} ${inAbout(at - Date.now())}`}`,
+  },
+);
+
+/** The gate of an automation, only while it lets runs go on that a pause has held. */
+export const automationGate = stepWorkflow<Activities['automationGate'], 'tendAutomationGate'>(
+  'tendAutomationGate',
+  { startToCloseTimeout: '30s' }, // one transaction of a few statements; Postgres itself ends a statement after 30 s
+  { waitingFor: ({ released }) => `the next page of runs; ${released} were let go` },
+);
+
 /** One notice of a sales platform, from its arrival until it is processed, ignored or failed. */
 export const salesNotice = stepWorkflow<Activities['salesNotice'], 'processNotice'>(
   'processNotice',

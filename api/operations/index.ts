@@ -2,6 +2,7 @@
 import type { Operations } from '../operation.ts';
 import * as agentConversationReviews from './agent-conversation-reviews.ts';
 import * as aiBudget from './ai-budget.ts';
+import * as automations from './automations.ts';
 import * as billing from './billing.ts';
 import * as agentSettings from './agent-settings.ts';
 import * as administratorSessions from './administrator-sessions.ts';
@@ -15,6 +16,7 @@ import * as agentConversations from './agent-conversations.ts';
 import * as campaigns from './campaigns.ts';
 import * as certificates from './certificates.ts';
 import * as mail from './mail.ts';
+import * as mailNotices from './mail-notices.ts';
 import * as mailVisits from './mail-visits.ts';
 import * as media from './media.ts';
 import * as members from './members.ts';
@@ -40,10 +42,12 @@ export const operations: Operations = {
   ...deliveries,
   ...enrollments,
   ...agentConversations,
+  ...automations,
   ...campaigns,
   ...certificates,
   ...billing,
   ...mail,
+  ...mailNotices,
   ...mailVisits,
   ...media,
   ...members,

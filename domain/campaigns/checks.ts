@@ -15,7 +15,7 @@ import { compileEmail } from '../mail/content/compile.ts';
 import type { EmailContent } from '../mail/content/email-content.ts';
 import { contentProblems, type ContentProblem } from '../mail/content/problems.ts';
 import { renderEmail } from '../mail/content/render.ts';
-import { libraryImage } from './images.ts';
+import { libraryImage, readyImages } from './images.ts';
 import { findCampaign, type CampaignRow } from './records.ts';
 
 type Problem = RecordOf<'CampaignProblem'>;
@@ -49,17 +49,9 @@ export async function problemsOf(db: Queries, campaign: CampaignRow): Promise<Pr
 }
 
 async function emailProblems(db: Queries, { clubId, content }: CampaignRow): Promise<ContentProblem[]> {
-  const images = new Set(await readyImages(db, clubId, content));
+  const mediaIds = (content.blocks ?? []).flatMap(({ media_id: id }) => id ?? []);
+  const images = new Set(await readyImages(db, clubId, mediaIds));
   return contentProblems(content, { path: '$.content', isImage: (mediaId) => images.has(mediaId) });
-}
-
-/** @returns which images of the e-mail are ready images of the club's library */
-async function readyImages(db: Queries, clubId: Id, { blocks = [] }: Partial<EmailContent>): Promise<Id[]> {
-  const ids = blocks.flatMap(({ media_id: id }) => (id === undefined ? [] : [id]));
-  if (ids.length === 0) return [];
-  const rows = await db.rows<{ id: Id }>(sql`SELECT id FROM media
-    WHERE id = ANY(${ids}) AND club_id = ${clubId} AND purpose = 'library' AND kind = 'image' AND status = 'ready' AND removed_at IS NULL`);
-  return rows.map(({ id }) => id);
 }
 
 /**

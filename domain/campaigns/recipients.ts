@@ -7,7 +7,7 @@ import type { Id } from '../../platform/core/ids.ts';
 import { countEach, countListed } from '../../platform/infra/postgres/lists/counts.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
-import { all, columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
+import { all, columns, raw, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
 import { findCampaign, type CampaignRow } from './records.ts';
 
 const listed = columns(Mail, [
@@ -144,12 +144,13 @@ export async function readStatistics(db: Queries, clubId: Id, campaignId: Id): P
 
 /**
  * Leaves of a removed student's recipient rows ids, times and statuses alone. What is under way ends as it ends: its record
- * writes no address. Which links were followed is forgotten; that each was followed stays counted.
+ * writes no address. Which links were followed and what bounced is forgotten, and stays counted.
  */
 export async function purgeStudentFromCampaigns(tx: Transaction, studentId: Id): Promise<void> {
   await tx.run(sql`UPDATE mails SET student_name = 'Removed student', student_email = '', address_key = NULL, last_error = NULL,
       status = CASE status WHEN 'pending' THEN 'skipped' ELSE status END,
       skip_reason = CASE status WHEN 'pending' THEN 'student_removed' ELSE skip_reason END
     WHERE student_id = ${studentId}`);
-  await tx.run(sql`DELETE FROM mail_clicks WHERE mail_id IN (SELECT id FROM mails WHERE student_id = ${studentId})`);
+  for (const events of [raw('mail_clicks'), raw('mail_soft_bounces')])
+    await tx.run(sql`DELETE FROM ${events} WHERE mail_id IN (SELECT id FROM mails WHERE student_id = ${studentId})`);
 }

@@ -18,6 +18,7 @@ import type { Vault } from '../../platform/infra/vault.ts';
 import { meets, type Condition } from '../conditions/conditions.ts';
 import { provenAt, settledAs } from '../mail/evidence.ts';
 import { renderEmail } from '../mail/content/render.ts';
+import { identifyingHeaders, providerIdIn } from '../mail/notices/mail-event.policy.ts';
 import { outcomeOf, type Outcome } from '../mail/recipients.policy.ts';
 import { trackedAddresses, type LinkedEmail } from '../mail/tracking/addresses.ts';
 import { wayOutToken } from '../mail/way-out.ts';
@@ -60,6 +61,12 @@ interface Claimed extends Pick<Mail, 'id' | 'studentId' | 'fence' | 'attemptCoun
   confirmed: boolean;
 }
 
+/** A mail that the server took. */
+interface Taken extends Claimed {
+  /** By what the provider tells of it, where its answer says that. */
+  providerId: string | null;
+}
+
 interface Candidate {
   id: Id;
   email: string | null;
@@ -74,7 +81,7 @@ interface Scene {
   /** Refusals in a row so far. */
   refusals: number;
   /** Records a mail that the server took, together with those of other connections. */
-  recordSent: (claimed: Claimed) => Promise<unknown>;
+  recordSent: (taken: Taken) => Promise<unknown>;
 }
 
 /** What a page came to. */
@@ -99,7 +106,7 @@ export async function sendPage(deps: SendingDeps, campaign: Campaign, most: numb
     clubName: (await db.manager.findOneByOrFail(Club, { id: campaign.clubId })).name,
     sender: await db.manager.findOneByOrFail(MailSender, { clubId: campaign.clubId }),
     refusals: campaign.refusals,
-    recordSent: gathered((claims: readonly Claimed[]) => recordAllSent(db, claims, now)),
+    recordSent: gathered((taken: readonly Taken[]) => recordAllSent(db, taken, now)),
   };
   let handedOver = 0;
   let unreached = 0;
@@ -262,6 +269,7 @@ function messageTo(
       'List-Unsubscribe': `<${leave}>`,
       'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
       'Feedback-ID': `${campaign.id}:${campaign.clubId}:campaign:${domain.slice(-longestSenderId)}`,
+      ...identifyingHeaders(to.id),
       Precedence: 'bulk',
     },
   };
@@ -281,7 +289,11 @@ async function record(
   const mine = sql`id = ${id} AND fence = ${fence}`;
   // A removed student's row has no address any more, and must not get one back by a server's words.
   const error = (text: string) => sql`CASE WHEN student_email <> '' THEN ${text}::text END`;
-  if (outcome.status === 'sent') await scene.recordSent(claimed);
+  if (outcome.status === 'sent')
+    await scene.recordSent({
+      ...claimed,
+      providerId: (answer.kind === 'accepted' && providerIdIn(answer.reply)) || null,
+    });
   else if (outcome.status === 'failed')
     await db.run(sql`UPDATE mails SET lease_until = NULL, ${settledAs('failed', error(outcome.lastError))}
       WHERE ${mine} AND status = 'sending'`);
@@ -301,11 +313,12 @@ async function record(
 }
 
 /** An acceptance is believed after the lease was over, too: the mail was given up, or is to go out again. */
-async function recordAllSent(db: Database, claims: readonly Claimed[], now: Date): Promise<readonly Claimed[]> {
-  await db.run(sql`UPDATE mails SET status = 'sent', sent_at = least(${now}, ${provenAt}), lease_until = NULL, last_error = NULL
-      FROM unnest(${claims.map(({ id }) => id)}::uuid[], ${claims.map(({ fence }) => fence)}::int[]) AS claimed (id, fence)
-     WHERE mails.id = claimed.id AND mails.fence = claimed.fence AND mails.status IN ('sending', 'pending', 'failed')`);
-  return claims;
+async function recordAllSent(db: Database, taken: readonly Taken[], now: Date): Promise<readonly Taken[]> {
+  await db.run(sql`UPDATE mails SET status = 'sent', sent_at = least(${now}, ${provenAt}), provider_id = taken.provider_id, lease_until = NULL, last_error = NULL
+      FROM unnest(${taken.map(({ id }) => id)}::uuid[], ${taken.map(({ fence }) => fence)}::int[],
+                  ${taken.map(({ providerId }) => providerId)}::text[]) AS taken (id, fence, provider_id)
+     WHERE mails.id = taken.id AND mails.fence = taken.fence AND mails.status IN ('sending', 'pending', 'failed')`);
+  return taken;
 }
 
 /** Counts refusals in a row; too many pause the campaign. A run of successes writes nothing. @returns whether the campaign goes on */

@@ -2,7 +2,7 @@
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 
 /** The earliest time at which something happened to a mail that had gone out; null where nothing is known. Columns of `mails`. */
-export const provenAt: Sql = sql`least(delivered_at, bounced_at, complained_at, opened_at, clicked_at, machine_opened_at, machine_clicked_at)`;
+export const provenAt: Sql = sql`least(delivered_at, bounced_at, soft_bounced_at, complained_at, opened_at, clicked_at, machine_opened_at, machine_clicked_at)`;
 
 /**
  * Sets of an UPDATE of `mails`, by which evidence makes a mail `sent`: not while it is being handed over, for who does that

@@ -29,6 +29,7 @@ import { recipientStatuses, skipReasons, type RecipientStatus, type SkipReason }
   where: `campaign_id IS NOT NULL AND status = 'sending'`,
 })
 @Index('mails_student', ['studentId'])
+@Index('mails_provider', ['providerId'], { where: 'provider_id IS NOT NULL' })
 export class Mail {
   @PrimaryColumn({ type: 'uuid' })
   id: string;
@@ -85,6 +86,10 @@ export class Mail {
   @Column({ type: 'integer', default: 0 })
   fence: number;
 
+  /** The id that the mail server gave it in its reply. */
+  @Column({ type: 'text', nullable: true })
+  providerId: string | null;
+
   /** Until when the one who claimed it may hand it over, by the database's clock. */
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
@@ -97,6 +102,10 @@ export class Mail {
 
   @Column({ type: 'timestamptz', nullable: true })
   bouncedAt: Date | null;
+
+  /** When it was first refused for now. */
+  @Column({ type: 'timestamptz', nullable: true })
+  softBouncedAt: Date | null;
 
   @Column({ type: 'timestamptz', nullable: true })
   complainedAt: Date | null;

@@ -6,6 +6,8 @@ import { bulk, type Priority } from '../../entities/facts/values.ts';
 import { StudentImport } from '../../entities/access/student-import.ts';
 import { AgentAnswer } from '../../entities/agents/agent-answer.ts';
 import { AgentSource } from '../../entities/agents/agent-source.ts';
+import { Automation } from '../../entities/automations/automation.ts';
+import { AutomationRun } from '../../entities/automations/automation-run.ts';
 import { Campaign } from '../../entities/campaigns/campaign.ts';
 import { AddOn } from '../../entities/billing/add-on.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
@@ -19,6 +21,7 @@ export const taskQueues = [
   'mail',
   'bulk-mail',
   'campaigns',
+  'automations',
   'sales',
   'imports',
   'billing',
@@ -29,7 +32,15 @@ export const taskQueues = [
 export type TaskQueue = (typeof taskQueues)[number];
 
 /** Search attributes of runs. Everyone who opens the Temporal UI sees them: opaque ids and event types only (ENG-12). */
-export const searchAttributes = ['ClubId', 'EndpointId', 'EventType', 'AgentId', 'CampaignId'] as const;
+export const searchAttributes = [
+  'ClubId',
+  'EndpointId',
+  'EventType',
+  'AgentId',
+  'CampaignId',
+  'AutomationId',
+  'AutomationVersion',
+] as const;
 export type SearchAttribute = (typeof searchAttributes)[number];
 export type WorkflowAttributes = Partial<Record<SearchAttribute, string>>;
 
@@ -171,6 +182,20 @@ export const workflowTypes = {
     attributes: { ClubId: 'clubId', CampaignId: 'id' },
     summary: 'campaign {CampaignId}',
     due: [{ at: 'looksAt', where: null, leased: false }],
+  }),
+  automationRun: row(AutomationRun, {
+    id: 'automation-run',
+    taskQueue: 'automations',
+    attributes: { ClubId: 'clubId', AutomationId: 'automationId', AutomationVersion: 'versionId' },
+    summary: 'a run of automation {AutomationId}',
+    due: [{ at: 'looksAt', where: null, leased: false }],
+  }),
+  automationGate: row(Automation, {
+    id: 'automation-gate',
+    taskQueue: 'automations',
+    attributes: { ClubId: 'clubId', AutomationId: 'id' },
+    summary: 'gate of automation {AutomationId}',
+    due: [{ at: 'gateLooksAt', where: null, leased: false }],
   }),
   sourceIndex: row(AgentSource, {
     id: 'source-index',

@@ -209,7 +209,7 @@ describe('visits to the addresses of mails (CAMP-13)', () => {
     expect(mail.message.html).to.contain('href="https://example.com/one"');
   });
 
-  it('leads on without a note once the club tracks nothing any more, the student is removed, or 90 days are over', async () => {
+  it('leads on without a note where the club tracks nothing, the student is removed, or 90 days are over', async () => {
     const sender = { from_name: 'Knots', postal_address: 'Quay 1' };
     const followed = async () => {
       const { picture, links } = addressesIn(mail);

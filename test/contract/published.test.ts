@@ -96,6 +96,11 @@ describe('the published contract', () => {
       expect(schema['description'], at).to.match(/accept those that you do not know/);
   });
 
+  it('names all that a delivery may open, also what is not built yet', () => {
+    const kind = placesIn(webhooks, 'webhooks').find(({ at }) => at === 'EventOpening/kind');
+    expect(kind?.schema['x-extensible-enum']).to.deep.equal(['course', 'agent', 'repository', 'space']);
+  });
+
   it('names the values of enumerations in requests', () => {
     for (const { at, schema } of requests) expect(schema, at).not.to.have.any.keys('x-extensible-enum', 'x-extensible');
   });

@@ -1,6 +1,6 @@
 /** docs/how-to: what an operator must set up and can look for is named, all of it. */
 import { expect } from 'chai';
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { ConfigError, readConfig } from '../../config.ts';
 import { projectDirectory } from '../../dev/project.ts';
@@ -43,6 +43,14 @@ describe('the pages for operators', () => {
     expect([...row.matchAll(/`(s3:\w+)`/g)].map(([, name]) => name)).to.have.members([
       ...new Set(Object.values(permissions).flat()),
     ]);
+  });
+
+  it('deploy: names every extension of Postgres that a migration requires', () => {
+    const migrations = globSync('entities/migrations/*.ts', { cwd: projectDirectory }).map(read).join('\n');
+    const required = [...migrations.matchAll(/requireExtension\(queryRunner, '(\w+)'\)/g)].map(([, name]) => name);
+    expect(required).to.have.length.above(0);
+    const named = /create the extensions (.+?):/.exec(deploy)?.[1] ?? '';
+    expect([...named.matchAll(/`(\w+)`/g)].map(([, name]) => name)).to.have.members(required);
   });
 
   it('operate: names every search attribute and every task queue', () => {

@@ -119,12 +119,14 @@ async function workFails(world: World): Promise<Broken | undefined> {
   }
 }
 
-/** Operations whose refusals are recorded, as their descriptions say, and reads that keep what they drew (DEC-56). */
+/** Operations whose refusals are recorded, as their descriptions say, and reads that keep what they drew (DEC-56) or that they were made (CAMP-13). */
 const leavesRowsWhenRefused: ReadonlySet<OperationId> = new Set<OperationId>([
   'buyAddOn',
   'receiveBillingNotice',
   'getCertificatePdf',
   'getOwnCertificatePdf',
+  'followMailLink',
+  'loadMailPicture',
   'exchangeStudentCode',
 ]);
 

@@ -24,7 +24,7 @@ export function linesOf(tally: Tally, seed: number): string[] {
 /** Operations that are built and were called, but never with success: their rules are hardly tried. */
 export function neverSucceeded({ byOperation }: Tally): OperationId[] {
   const succeeded = (operationId: OperationId) =>
-    [...(byOperation.get(operationId)?.keys() ?? [])].some((status) => status >= 200 && status < 300);
+    [...(byOperation.get(operationId)?.keys() ?? [])].some((status) => status >= 200 && status < 400);
   return built.map(({ operationId }) => operationId).filter((id) => byOperation.has(id) && !succeeded(id));
 }
 

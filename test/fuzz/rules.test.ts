@@ -80,6 +80,15 @@ describe('test/fuzz/rules', () => {
     expect(brokenBy({ status: 403, body: error('forbidden') })).to.deep.equal(rule);
   });
 
+  it('let a page for people refuse by its status alone', () => {
+    const html = { ...usual, 'content-type': 'text/html; charset=utf-8' };
+    const step = { operation: 'getMailPreference', path: { clubId: 'nobody', token: 't' } } as const;
+    const rule = 'answers as session, club and role demand';
+    expect(brokenBy({ status: 403, step, headers: html })).to.not.include(rule);
+    expect(brokenBy({ status: 404, step, headers: html })).to.include(rule);
+    expect(brokenBy({ status: 403, step })).to.include(rule);
+  });
+
   it('report a request with a fault that is accepted, or refused with another code', () => {
     const rule = ['refuses what the contract does not allow'];
     const step = { fault: { what: 'page is 0', code: 'invalid_request' } } as const;

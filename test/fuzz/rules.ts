@@ -1,7 +1,7 @@
 /** What must hold of every answer, whatever was asked: one function a rule, and all of them in one list. */
 import type { ContractOperation } from '../../contract/contract.ts';
 import { isObject } from '../../contract/openapi.ts';
-import { errorStatus } from '../../platform/core/error-codes.ts';
+import { errorStatus, type ErrorCode } from '../../platform/core/error-codes.ts';
 import { operationOf } from '../toolkit/drive/every-operation.ts';
 import type { ClubName, Pool } from './requests/pool.ts';
 import { isRecord, type Json } from './requests/step.ts';
@@ -45,6 +45,7 @@ const rules: Readonly<Record<string, Rule>> = {
     if (isLimited(of) || of.code === 'method_not_allowed') return undefined;
     const wanted = refusalOf(of);
     if (wanted === of.code) return undefined;
+    if (wanted !== undefined && isPage(of) && of.status === errorStatus[wanted]) return undefined;
     if (of.hasRival && of.code !== undefined) return undefined; // the other request may have ended the session
     if (wanted !== undefined) return `answered ${of.status} ${of.code ?? ''}, and not ${wanted}`;
     return of.code === 'unauthenticated' || of.code === 'forbidden' ? `answered ${of.status} ${of.code}` : undefined;
@@ -145,7 +146,7 @@ const messageOf = ({ answer }: Case): string => answer?.text ?? '';
 const isLimited = ({ code }: Case) => code === 'rate_limited' || code === 'rate_limit_unavailable';
 
 /** The code with which session, club and role alone refuse the caller; undefined where they let them in. */
-function refusalOf({ operation, caller, sent, clubs }: Case): string | undefined {
+function refusalOf({ operation, caller, sent, clubs }: Case): ErrorCode | undefined {
   const { auth, roles, pathParameters } = operation;
   const clubId = sent.path['clubId']?.toLowerCase();
   const club = clubNamed(clubs, clubId);
@@ -171,10 +172,10 @@ const clubOf = ({ clubs, sent }: Case) => clubNamed(clubs, sent.path['clubId']?.
 
 const otherThan = (club: ClubName): ClubName => (club === 'own' ? 'other' : 'own');
 
-/** A body without what a draft names: that is judged when the draft is scheduled, and told among its problems. */
+/** A body without what a draft names, which is told among its problems, and without students who are told one by one. */
 function lookedUp(body: Json | undefined): Json | undefined {
   if (!isRecord(body)) return body;
-  const { content: _content, audience: _audience, ...rest } = body;
+  const { content: _content, audience: _audience, draft: _draft, student_ids: _students, ...rest } = body;
   return rest;
 }
 

@@ -11,6 +11,7 @@ import { createSmtpHandOver } from '../../platform/infra/smtp-hand-over.ts';
 import { createSmtpSender } from '../../platform/infra/smtp.ts';
 import { createWorkflowClient, type WorkflowClient } from '../../worker/workflow-client.ts';
 import { useAnswering } from '../toolkit/drive/answering.ts';
+import { automationDeps } from '../toolkit/drive/automations.ts';
 import { sendingDeps } from '../toolkit/drive/campaigns.ts';
 import { importDeps } from '../toolkit/drive/imports.ts';
 import { indexingDeps } from '../toolkit/drive/indexing.ts';
@@ -164,6 +165,12 @@ async function activitiesOf(
     campaigns: all.campaignRun({
       campaigns: await sendingDeps(createSmtpHandOver({ smtpUrl: mail.smtpUrl, connections: 2 })),
     }),
+    automations: {
+      ...all.automationRun({
+        automations: await automationDeps(createSmtpHandOver({ smtpUrl: mail.smtpUrl, connections: 2 })),
+      }),
+      ...all.automationGate({ db }),
+    },
     billing: all.addOn({
       addOns: {
         db,

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { retentionActivities } from '../../activities/retention.ts';
 import { startFakeModel, type FakeModel, type Script } from '../../dev/fake-model.ts';
+import { noteEvents } from '../../domain/mail/notices/noting.ts';
 import { linkToken } from '../../domain/mail/tracking/tokens.ts';
 import { wayOutToken } from '../../domain/mail/way-out.ts';
 import { eventTypes } from '../../platform/core/event-types.ts';
@@ -42,6 +43,8 @@ const explained: Readonly<Record<string, string>> = {
   overages: 'of clubs: months and numbers',
   invitations: 'of administrators',
   club_mail_days: 'counts of mails of clubs',
+  automation_course_looks: 'ids of courses whose lessons changed',
+  automation_course_watches: 'ids of runs and courses',
   failing_steps: 'ids of rows whose step fails, and a count',
   upkeep_rounds: 'times of rounds',
   student_import_addresses: 'as long as an import is open: removals.test.ts',
@@ -190,6 +193,34 @@ describe('the removal of a student leaves ids and dates', function () {
     await notice('subscription.past_due', { subscription: { ...subscription.subscription, lateness: 'one' } });
     await notice('purchase.paid', { purchase: { id: 3 } });
 
+    // An automation that mails, tags and waits; the student is in it.
+    await admin('PUT', '/mail/sender', { from_name: 'Knots', postal_address: 'Quay 1' });
+    const automation = await admin('POST', '/workflows', {
+      name: 'Welcome',
+      draft: {
+        trigger: { kind: 'manual' },
+        reentry: 'once',
+        exit_on_access_lost: false,
+        steps: [
+          { id: 'tag', kind: 'add_tag', tag_id: tagged.id },
+          {
+            id: 'mail',
+            kind: 'send_email',
+            email: {
+              subject: `Hi {{student_name}}`,
+              blocks: [{ kind: 'text', text: 'To {{student_email}}, {{student_name}}' }],
+            },
+          },
+          { id: 'wait', kind: 'wait', wait: { kind: 'delay', amount: 90, unit: 'days' } },
+        ],
+      },
+    });
+    await send('POST', `${at}/workflows/${automation.id}/publish`, {
+      token: club.owner.token,
+      headers: { 'if-match': '*' },
+    });
+    await admin('POST', `/workflows/${automation.id}/runs`, { id: newId(), student_ids: [studentId] });
+
     // A file of students, named after this one, with a column of which nobody knows what it means.
     const fileName = encodeURIComponent(`${needleOf('file')}.csv`);
     await send('POST', `${at}/student-imports?file_name=${fileName}&invite=true`, {
@@ -218,6 +249,8 @@ describe('the removal of a student leaves ids and dates', function () {
           `SELECT EXISTS (SELECT FROM facts) OR EXISTS (SELECT FROM wakes)
                OR EXISTS (SELECT FROM webhook_deliveries WHERE status = 'pending')
                OR EXISTS (SELECT FROM transactional_mails WHERE status = 'pending')
+               OR EXISTS (SELECT FROM automation_runs WHERE looks_at <= now())
+               OR EXISTS (SELECT FROM mails WHERE status IN ('pending', 'sending'))
                OR EXISTS (SELECT FROM sales_notices WHERE status = 'pending')
                OR EXISTS (SELECT FROM campaigns WHERE looks_at IS NOT NULL)
                OR EXISTS (SELECT FROM agent_sources WHERE looks_at IS NOT NULL)
@@ -234,6 +267,11 @@ describe('the removal of a student leaves ids and dates', function () {
     );
     if (!followed) throw new Error('The campaign did not reach the student.');
     await send('GET', `/mail/links/${linkToken(vault, followed)}`, { headers: { 'user-agent': 'Firefox/145.0' } }, 302);
+    await noteEvents(
+      db,
+      [{ kind: 'soft_bounced', at: new Date(), mailId: followed.mailId, providerId: undefined }],
+      new Date(),
+    );
     await sample();
     const wayOut = wayOutToken(vault, { kind: 'campaigns', studentId });
     await send('POST', `${at}/classroom/mail/unsubscribe/${wayOut}`);

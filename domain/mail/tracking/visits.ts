@@ -4,15 +4,15 @@ import type { TalliedList } from '../../../entities/facts/values.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { addToTallies } from '../../../platform/infra/postgres/lists/counts.ts';
 import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import type { VaultDeps } from '../../deps.ts';
+import { wakeRun } from '../../watches/watches.ts';
 import { sentByEvidence } from '../evidence.ts';
+import { noticedMs } from '../retention.policy.ts';
 import { judgeClick, type KnownClick } from './clicks.policy.ts';
 import { isMachine, type Visit } from './machines.policy.ts';
 import { readLinkToken, readOpeningToken, type FollowedLink } from './tokens.ts';
-
-/** Visits are noted so long after a mail was sent; what is known of each click is removed after as long. */
-const noticedMs = 90 * 86_400_000;
 
 /** A mail that was handed over, whose recipient is still a student, and of which the club wants to know this much. */
 const noted = (mailId: Id, trackings: readonly string[], now: Date) => sql`mails.id = ${mailId} AND mails.fence > 0
@@ -25,13 +25,18 @@ export async function noteOpening({ db, vault }: VaultDeps, token: string, visit
   if (mailId === undefined) throw notFound('mail');
   const machine = isMachine(visit);
   const column = machine ? sql`machine_opened_at` : sql`opened_at`;
-  await db.run(sql`
-    WITH opened AS (
-      UPDATE mails SET ${column} = ${now}, ${sentByEvidence(sql`${now}::timestamptz`)}
-       WHERE ${noted(mailId, ['all'], now)} AND ${column} IS NULL
-   RETURNING club_id, campaign_id)
-    INSERT INTO list_tally_changes (club_id, list, subject_id, marked, records)
-    SELECT club_id, 'mails_opened', campaign_id, ${machine}, 1 FROM opened WHERE campaign_id IS NOT NULL`);
+  await db.transaction(async (tx) => {
+    const opened = await tx.one<{ runId: Id | null }>(sql`
+      WITH opened AS (
+        UPDATE mails SET ${column} = ${now}, ${sentByEvidence(sql`${now}::timestamptz`)}
+         WHERE ${noted(mailId, ['all'], now)} AND ${column} IS NULL
+     RETURNING club_id, campaign_id, run_id),
+      tallied AS (
+        INSERT INTO list_tally_changes (club_id, list, subject_id, marked, records)
+        SELECT club_id, 'mails_opened', campaign_id, ${machine}, 1 FROM opened WHERE campaign_id IS NOT NULL)
+      SELECT run_id AS "runId" FROM opened`);
+    if (opened?.runId && !machine) await wakeRun(tx, opened.runId, now);
+  });
 }
 
 /**
@@ -48,7 +53,7 @@ export async function followLink({ db, vault }: VaultDeps, token: string, visit:
   return link.url;
 }
 
-const judged = columns(Mail, ['id', 'clubId', 'campaignId']);
+const judged = columns(Mail, ['id', 'clubId', 'campaignId', 'runId']);
 
 async function noteClick(tx: Transaction, { linkId, mailId }: FollowedLink, byMachine: boolean, now: Date) {
   const mail = await tx.one<RowOf<typeof judged>>(
@@ -64,6 +69,8 @@ async function noteClick(tx: Transaction, { linkId, mailId }: FollowedLink, byMa
   const { machine, turned } = judgeClick(known, { linkId, machine: byMachine, at });
   const written = [...turned.map((click) => ({ ...click, machine: true })), { linkId, machine, at, lastAt: at }];
   await keepClicks(tx, mailId, turned, written);
+  // A rule of the run may ask for it; a click that turns out to be a machine's turns the answer back.
+  if (mail.runId !== null) await wakeRun(tx, mail.runId, now);
   await countClicks(tx, mail, known, [...known.filter((click) => !turned.includes(click)), ...written]);
 }
 
@@ -90,19 +97,16 @@ async function countClicks(
   await tx.run(sql`UPDATE mails SET clicked_at = ${firstOf(after, false)}, machine_clicked_at = ${firstOf(after, true)},
       ${sentByEvidence(sql`${first}::timestamptz`)} WHERE id = ${mail.id}`);
   if (mail.campaignId === null) return;
-  const changes: { list: TalliedList; subject: Id; marked: boolean; records: number }[] = [];
-  for (const marked of [false, true]) {
-    const [then, now] = [linksOf(before, marked), linksOf(after, marked)];
-    for (const subject of new Set([...then, ...now]))
-      if (then.has(subject) !== now.has(subject))
-        changes.push({ list: 'mails_links_clicked', subject, marked, records: now.has(subject) ? 1 : -1 });
-    const records = Math.sign(now.size) - Math.sign(then.size);
-    if (records !== 0) changes.push({ list: 'mails_clicked', subject: mail.campaignId, marked, records });
+  const changes: Parameters<typeof addToTallies>[1][number][] = [];
+  const count = (list: TalliedList, subjectId: Id, marked: boolean, records: number) =>
+    changes.push({ clubId: mail.clubId, list, subjectId, marked, records });
+  for (const machine of [false, true]) {
+    const [then, now] = [linksOf(before, machine), linksOf(after, machine)];
+    for (const linkId of then) count('mails_links_clicked', linkId, machine, -1);
+    for (const linkId of now) count('mails_links_clicked', linkId, machine, 1);
+    count('mails_clicked', mail.campaignId, machine, Math.sign(now.size) - Math.sign(then.size));
   }
-  if (changes.length > 0)
-    await tx.run(sql`INSERT INTO list_tally_changes (club_id, list, subject_id, marked, records)
-      SELECT ${mail.clubId}::uuid, change.* FROM unnest(${changes.map(({ list }) => list)}::text[], ${changes.map(({ subject }) => subject)}::uuid[],
-        ${changes.map(({ marked }) => marked)}::boolean[], ${changes.map(({ records }) => records)}::int[]) AS change`);
+  await addToTallies(tx, changes);
 }
 
 const linksOf = (clicks: readonly KnownClick[], machine: boolean): Set<Id> =>

@@ -67,7 +67,7 @@ interface Exchange {
 }
 
 /** Sends the request and settles as soon as there is nothing more to learn, however long undici takes to clean up. */
-function exchange(
+export function exchange(
   dispatcher: WebhookDispatcher,
   request: Parameters<WebhookDispatcher['dispatch']>[0],
   excerptBytes: number,

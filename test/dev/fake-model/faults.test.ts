@@ -2,6 +2,7 @@ import type { APIError } from '@anthropic-ai/sdk';
 import { expect } from 'chai';
 import type { Script } from '../../../dev/fake-model/script.ts';
 import { asking, failureOf, useModelClient } from '../../toolkit/drive/model-client.ts';
+import { until } from '../../toolkit/drive/until.ts';
 
 const four: Script = { answer: ['a', 'b', 'c', 'd'] };
 
@@ -86,8 +87,10 @@ describe('dev/fake-model: faults', () => {
   for (const { when, script, received } of silences)
     it(`is silent ${when}, until the client goes`, async () => {
       const silent = stream(asking('x'), script);
-      setTimeout(() => silent.abort(), 60);
-      expect(await failureOf(silent.finalMessage())).to.equal('APIUserAbortError');
+      const failure = failureOf(silent.finalMessage());
+      await until('the request', { timeoutMs: 10_000 }, async () => model().requests[0]?.text === received);
+      setTimeout(() => silent.abort(), 40); // what would come meanwhile would be text, or an end
+      expect(await failure).to.equal('APIUserAbortError');
       expect(await outcomeOf(1)).to.equal('closed_by_client');
       expect(model().requests.map(({ text }) => text)).to.deep.equal([received]);
       expect(model().closedByClient()).to.equal(1);

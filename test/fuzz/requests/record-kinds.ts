@@ -38,12 +38,21 @@ export function kindOfName(name: string): string {
   return spelled[singular] ?? singular;
 }
 
+/** By a part of the path. */
+const tokens = [
+  { of: '/classroom/mail/', kind: 'way_out' },
+  { of: '/mail/links/', kind: 'mail_link' },
+  { of: '/mail/openings/', kind: 'mail_opening' },
+  { of: '/webhooks/mail/', kind: 'notice_token' },
+  { of: '/webhooks/ses/', kind: 'notice_token' },
+] as const;
+
 /** @returns the kind of record that a path parameter names, with `.public_id`, `.code` or `.token` where it is no id */
 export function kindOfParameter({ path }: Pick<ContractOperation, 'path'>, name: string): string {
   const [, segment = ''] = new RegExp(`([\\w-]+)/\\{${name}\\}`).exec(path) ?? [];
   if (name === 'publicId') return `${kindOfName(segment)}.public_id`;
   if (name === 'code' || name === 'certificateCode') return `${kindOfName(segment)}.code`;
-  if (name === 'token') return path.includes('/mail/') ? 'way_out' : 'connection.token';
+  if (name === 'token') return tokens.find(({ of }) => path.includes(of))?.kind ?? 'connection.token';
   return kindOfSegment(path, segment) ?? kindOfName(name);
 }
 
@@ -66,6 +75,7 @@ function kindOfSegment(path: string, segment: string): string | undefined {
 
 /** @returns the kind that a property such as `course_id` or `delivery_ids` names; undefined where it names no record */
 export function kindOfProperty(name: string): string | undefined {
-  if (name === 'external_id' || name === 'public_id') return undefined;
+  // Whoever writes an automation names its steps: `p` may be one in each club.
+  if (name === 'external_id' || name === 'public_id' || name === 'step_id') return undefined;
   return /_ids?$/.test(name) ? kindOfName(name) : undefined;
 }

@@ -15,6 +15,9 @@ export interface FuzzGround {
   close(): Promise<void>;
 }
 
+/** In the addresses of notices of mail providers. */
+export const noticeToken = 'a-token-of-the-operator';
+
 const publicAddress = '93.184.216.34';
 const errorLevel = 50;
 
@@ -27,6 +30,7 @@ export async function openGround(): Promise<FuzzGround> {
       STRIPE_SECRET_KEY: stripe.secretKey,
       STRIPE_API_URL: stripe.url,
       STRIPE_WEBHOOK_SECRET: webhookSecret,
+      MAIL_NOTICE_TOKEN: noticeToken,
     },
   });
   return {

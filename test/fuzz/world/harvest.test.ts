@@ -33,6 +33,11 @@ describe('test/fuzz/world/harvest', () => {
     );
   });
 
+  it('takes no name of a step, which its author has chosen', () => {
+    const audience = { match: 'all', rules: [{ kind: 'email_opened', step_id: 'p' }] };
+    expect(harvested('getCampaign', { data: { id: 'c', audience } })).to.deep.equal(['campaign {{s1/data/id}}']);
+  });
+
   it('tells deliveries to a webhook endpoint from those of access', () => {
     expect(harvested('sendTestWebhook', { data: { id: 'd', endpoint_id: 'e' } })).to.deep.equal([
       'webhook_delivery {{s1/data/id}}',
@@ -64,9 +69,10 @@ describe('test/fuzz/world/harvest', () => {
       ),
     );
     expect([...kinds].toSorted()).to.deep.equal(
-      `administrator agent agent.public_id campaign certificate certificate.code cohort comment connection connection.token conversation
-       course course.public_id delivery endpoint enrollment import invitation lesson lesson.public_id level link link.code media
-       message module notice product source student suppression tag way_out webhook_delivery`.split(/\s+/),
+      `administrator agent agent.public_id campaign certificate certificate.code cohort comment connection connection.token
+       conversation course course.public_id delivery endpoint enrollment import invitation lesson lesson.public_id level link
+       link.code mail_link mail_opening media message module notice notice_token product run source student suppression tag way_out
+       webhook_delivery workflow`.split(/\s+/),
     );
   });
 });

@@ -14,13 +14,17 @@ import { runImport } from '../../toolkit/drive/imports.ts';
 import { put, type Reserved } from '../../toolkit/drive/media.ts';
 import { buildSalesConnection, noticeOf, purchaseNotice } from '../../toolkit/builders/sales.ts';
 import { stepNotice, takeNotice } from '../../toolkit/drive/sales.ts';
+import { enrollByHand } from '../../../domain/automations/entering/by-hand.ts';
+import { updateAutomation } from '../../../domain/automations/drafts.ts';
+import { publishAutomation } from '../../../domain/automations/publishing.ts';
+import { linkToken, openingToken } from '../../../domain/mail/tracking/tokens.ts';
 import { wayOutToken } from '../../../domain/mail/way-out.ts';
 import { testDatabase, testDeps } from '../../toolkit/stack/database.ts';
 import type { ClubName, Entry } from '../requests/pool.ts';
 import type { CallerName } from '../requests/step.ts';
 import type { Caller } from './callers.ts';
 import { Furnishing } from './furnishing.ts';
-import type { FuzzGround } from './ground.ts';
+import { noticeToken, type FuzzGround } from './ground.ts';
 
 export interface Scene {
   readonly clubId: Id;
@@ -58,6 +62,7 @@ export async function buildScene(ground: FuzzGround, club: ClubName): Promise<Sc
   await addFiles(scene);
   await addWebhooks(scene, student);
   await addCampaign(scene, student);
+  await addAutomation(scene, student);
   const enrollFurther = (studentId: Id) => enroll(scene, studentId, opened);
   return { clubId, canary, callers, entries: scene.entries, enroll: enrollFurther };
 }
@@ -240,6 +245,69 @@ async function addCampaign(scene: Furnishing, student: TestStudent): Promise<voi
   scene.name('suppression', suppression.text('id'));
   const { vault } = await testDeps();
   scene.name('way_out', wayOutToken(vault, { kind: 'campaigns', studentId: student.id }));
+  const sent = await scene.make('POST', `/campaigns/${campaign.text('id')}/duplicate`);
+  const { mailId, linkId } = await addSentMail(scene.clubId, sent.text('id'), student);
+  scene.name('mail_link', linkToken(vault, { linkId, mailId }));
+  scene.name('mail_opening', openingToken(vault, mailId));
+  scene.name('notice_token', noticeToken);
+}
+
+/** The mail of a campaign that was sent, with a link in it. */
+async function addSentMail(clubId: Id, campaignId: Id, { id: studentId, email }: TestStudent) {
+  const source = await testDatabase();
+  const [mailId, linkId, now] = [newId(), newId(), new Date()];
+  await source.query(
+    `UPDATE campaigns SET status = 'sent', recipients = 1, scheduled_at = $2, frozen_at = $2, ended_at = $2 WHERE id = $1`,
+    [campaignId, now],
+  );
+  await source.query(
+    `INSERT INTO mails (id, club_id, campaign_id, student_id, student_name, student_email, status, fence, sent_at, next_attempt_at, created_at)
+     VALUES ($1, $2, $3, $4, 'Ada', $5, 'sent', 1, $6, $6, $6)`,
+    [mailId, clubId, campaignId, studentId, email, now],
+  );
+  await source.query(
+    `INSERT INTO mail_links (id, club_id, cause_id, position, url) VALUES ($1, $2, $3, 0, 'https://example.com')`,
+    [linkId, clubId, campaignId],
+  );
+  return { mailId, linkId };
+}
+
+/** An active automation whose draft was changed since, one that is paused, and a draft; an active run and a failed one. */
+async function addAutomation(scene: Furnishing, student: TestStudent): Promise<void> {
+  const { clubId, canary } = scene;
+  const draftOf = (points: number) => ({
+    trigger: { kind: 'manual' },
+    reentry: 'always',
+    exit_on_access_lost: false,
+    steps: [{ id: 'points', kind: 'award_points', points }],
+  });
+  const deps = await testDeps();
+  const create = async (name: string) => {
+    const id = (await scene.make('POST', '/workflows', { name: `${name} ${canary}`, draft: draftOf(1) })).text('id');
+    scene.name('workflow', id, name);
+    return id;
+  };
+  const publish = (id: Id) => publishAutomation({ ...deps, images: undefined as never }, clubId, id, '*', new Date());
+  const id = await create('workflow');
+  await publish(id);
+  await updateAutomation(deps, clubId, id, { draft: draftOf(2) as never }, '*', new Date());
+  await create('draftWorkflow');
+  const paused = await create('pausedWorkflow');
+  await publish(paused);
+  await scene.make('POST', `/workflows/${paused}/pause`);
+  for (const name of ['run', 'failedRun']) {
+    const cause = newId();
+    await enrollByHand(deps, clubId, id, { id: cause, student_ids: [student.id] }, new Date());
+    const [run] = await deps.db.source.query<{ id: Id }[]>(`SELECT id FROM automation_runs WHERE cause_id = $1`, [
+      cause,
+    ]);
+    if (name === 'failedRun')
+      await deps.db.source.query(
+        `UPDATE automation_runs SET status = 'failed', error_code = 'fault', ended_at = now(), looks_at = NULL WHERE cause_id = $1`,
+        [cause],
+      );
+    scene.name('run', run?.id ?? '', name, { workflowId: scene.template('workflow') });
+  }
 }
 
 async function addWebhooks(scene: Furnishing, student: TestStudent): Promise<void> {

@@ -5,6 +5,7 @@ import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { createApp } from '../../../api/app.ts';
 import { billingOf } from '../../../api/billing.ts';
+import { mailNoticesOf } from '../../../api/mail-notices.ts';
 import { createOpenStreams } from '../../../api/open-streams.ts';
 import type { ApiDeps } from '../../../api/middleware/context.ts';
 import { createAnswerFeed } from '../../../domain/agents/answers/answer-feed.ts';
@@ -44,6 +45,7 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
   });
   const egress = createEgress({ allowedNetworks: [], ...(resolve && { resolve }) });
   const storage = createObjectStore(config.storage);
+  const publicStorage = createObjectStore({ ...config.storage, privateBucket: config.storage.publicBucket });
   const usual = await testDeps();
   const answers = createAnswerFeed({
     source: usual.db.source,
@@ -57,9 +59,11 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
         ...usual,
         egress,
         storage,
+        images: { storage, publicStorage, publicFilesUrl: config.storage.publicFilesUrl },
         answers,
         model: { configured: config.model.apiKey !== undefined, defaultModel: config.model.defaultModel },
         billing: billingOf(config.stripe, lines),
+        mailNotices: mailNoticesOf(config.mail, egress),
         newClubs: config.newClubs,
       },
       limiter,
@@ -85,6 +89,7 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
       await answers.stop();
       await egress.close();
       storage.close();
+      publicStorage.close();
       await limiter.close();
     },
   };

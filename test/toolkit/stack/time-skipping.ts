@@ -45,7 +45,7 @@ async function startTimeSkipping(): Promise<TestWorkflowEnvironment> {
   const start = () =>
     TestWorkflowEnvironment.createTimeSkipping({ server: { executable: { type: 'existing-path', path: guarded } } });
   // The SDK gives the server's JVM 5 s to start, which a busy machine can miss; it can be asked again.
-  return start().catch(start).catch(start);
+  return start().catch(start).catch(start).catch(start).catch(start);
 }
 
 /**

@@ -1,5 +1,5 @@
 /** How many records a club's list has: exact, at a cost that does not grow with the list (docs/adr/0011-lists-of-a-million.md). */
-import type { Database, Queries } from '../database.ts';
+import type { Database, Queries, Transaction } from '../database.ts';
 import { all, raw, sql } from '../sql.ts';
 import type { TalliedList } from '../../../../entities/facts/values.ts';
 import type { Id } from '../../../core/ids.ts';
@@ -50,6 +50,26 @@ export async function countEach(
   const keyOf = ({ list, subjectId, marked }: Counted) => `${list} ${subjectId} ${marked}`;
   const totals = new Map(rows.map((row) => [keyOf(row), row.total]));
   return (counted) => totals.get(keyOf(counted)) ?? 0;
+}
+
+/**
+ * Notes by how much counts change, for lists that no trigger counts; changes of one count are added up first.
+ * @param changes in any order
+ */
+export async function addToTallies(
+  tx: Transaction,
+  changes: readonly (Counted & { clubId: Id; records: number })[],
+): Promise<void> {
+  const sums = new Map<string, (typeof changes)[number]>();
+  for (const change of changes) {
+    const name = `${change.clubId} ${change.list} ${change.subjectId} ${change.marked}`;
+    sums.set(name, { ...change, records: change.records + (sums.get(name)?.records ?? 0) });
+  }
+  const rows = [...sums.values()].filter(({ records }) => records !== 0);
+  if (rows.length === 0) return;
+  await tx.run(sql`INSERT INTO list_tally_changes (club_id, list, subject_id, marked, records)
+    SELECT * FROM unnest(${rows.map(({ clubId }) => clubId)}::uuid[], ${rows.map(({ list }) => list)}::text[], ${rows.map(({ subjectId }) => subjectId)}::uuid[],
+      ${rows.map(({ marked }) => marked)}::boolean[], ${rows.map(({ records }) => records)}::int[])`);
 }
 
 const key = raw('club_id, list, subject_id, marked');

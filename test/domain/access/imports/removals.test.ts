@@ -88,6 +88,24 @@ describe('student import and removal', () => {
       await expectNothingLeft();
     });
 
+    for (const [when, rows] of [
+      ['before its row', ''],
+      ['after its row', others(600)],
+    ] as const)
+      it(`takes the words of the file as the import ends: the student was removed ${when} (DEC-57)`, async () => {
+        const student = await buildStudent(club.id, person);
+        const file = `email,name,${person.name}\n${`${row}${rows}`.replaceAll('\n', ',x\n')}`;
+        const importId = await begin(file, `file_name=${encodeURIComponent(`${person.name}.csv`)}`);
+        if (rows !== '') await step(importId);
+        await remove(student.id);
+        expect(await readImport(club, importId)).to.deep.include({ file_name: `${person.name}.csv` });
+        await runImport(importId);
+        const ended = await readImport(club, importId);
+        expect(ended).to.deep.include({ status: 'completed', ignored_columns: [] });
+        expect(ended).not.to.have.property('file_name');
+        await expectNothingLeft();
+      });
+
     it('recreates neither address of a student whose address was corrected before the removal', async () => {
       const student = await buildStudent(club.id, { ...person, email: 'former@example.com' });
       const importId = await begin(`${header}${row}former@example.com,${person.name}\n`);

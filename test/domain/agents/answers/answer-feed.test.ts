@@ -22,6 +22,7 @@ import { until } from '../../../toolkit/drive/until.ts';
 import { withoutTimersOf } from '../../../toolkit/fakes/timers.ts';
 import { testDatabase } from '../../../toolkit/stack/database.ts';
 import { expect } from 'chai';
+import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 
 interface Follower {
@@ -183,10 +184,14 @@ describe('feed of answers', function () {
       await appendWords(own, 'first ');
       await until('first words', { timeoutMs: 10_000 }, async () => follower.got.length > 0);
       const looks = looksAt(source);
-      for (let count = 0; count < 5; count++) await appendWords(other, 'words');
+      for (let count = 0; count < 6; count++) {
+        await appendWords(other, 'words');
+        await sleep(60); // longer than NOTIFYs gather
+      }
       await endAnswer(own);
       expect(await follower.over).to.equal(true);
-      expect(looks.stop()).to.deep.equal([1]);
+      // One for the end, and at most one for the first words, whose NOTIFY may come after them.
+      expect(looks.stop()).to.have.length.below(3);
     });
   });
 

@@ -1,7 +1,7 @@
 /** A conversation is deleted anywhere in the making of an answer: no word stays, and what was used is settled, once. */
 import { expect } from 'chai';
 import { eraseConversations } from '../../../../domain/agents/conversations/erasure.ts';
-import { answerRow, chargeRow, monthOf } from '../../../toolkit/assert/answers.ts';
+import { answerRow, callRows, chargeRow, monthOf } from '../../../toolkit/assert/answers.ts';
 import { useAnswering } from '../../../toolkit/drive/answering.ts';
 import { columnsHolding, testDeps } from '../../../toolkit/stack/database.ts';
 import { buildQuestion, reservedMicros } from '../../../toolkit/builders/questions.ts';
@@ -56,4 +56,26 @@ describe('deletion of a conversation during its answer', function () {
       expect(await settled()).to.equal(cost);
       expect(answering.model().requests.length).to.be.at.most(1);
     });
+
+  it('keeps no id of a request: neither of one that was answered, nor of one that is refused afterwards', async () => {
+    const { db } = await testDeps();
+    for (const script of [{ answer: ['One'] }, { refuse: 529 }] as const) {
+      const question = await buildQuestion();
+      answering.model().next(script);
+      // The model has the request, and its answer is on the way.
+      const last = 'refuse' in script ? 'answer_claimed' : 'answer_ending';
+      await answering.step(question.questionId, {
+        async failpoint(name) {
+          if (name === last)
+            await db.transaction((tx) =>
+              eraseConversations(tx, [question.conversationId], 'conversation_deleted', new Date()),
+            );
+        },
+      });
+      const { id } = answering.model().requests.at(-1) ?? { id: '' };
+      expect(id).to.match(/^req_/);
+      expect((await callRows(question.answerId)).map(({ requestId }) => requestId)).to.deep.equal([null]);
+      expect(await columnsHolding(id)).to.deep.equal([]);
+    }
+  });
 });

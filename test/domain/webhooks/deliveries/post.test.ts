@@ -201,13 +201,15 @@ describe('one webhook attempt', () => {
 
     it('are thrown at once with the caller’s reason when it aborts before or during the attempt', async () => {
       const closed = Promise.withResolvers<void>();
-      const receiver = await receiverThat((socket) => socket.on('close', () => closed.resolve()));
+      const stop = new AbortController();
       const reason = Object.assign(new Error('shutting down'), { code: 'ECONNRESET' });
+      const receiver = await receiverThat((socket) => {
+        socket.on('close', () => closed.resolve());
+        stop.abort(reason);
+      });
       expect(await thrown(post(receiver.port, { signal: AbortSignal.abort(reason) }))).to.equal(reason);
       expect(receiver.connections()).to.equal(0);
 
-      const stop = new AbortController();
-      setTimeout(() => stop.abort(reason), 50);
       const stopped = () => thrown(post(receiver.port, { signal: stop.signal }));
       expect(await withoutTimersOf(1_000, stopped)).to.equal(reason);
       await closed.promise;

@@ -1,6 +1,7 @@
 import { makeAuthority, type Authority } from '../../../../dev/certificates.ts';
 import { DomainError } from '../../../../platform/core/errors.ts';
 import { createEgress, dnsResolver, type Egress, type Resolve } from '../../../../platform/infra/egress/egress.ts';
+import { getText } from '../../../../platform/infra/egress/get-text.ts';
 import { postWebhook } from '../../../../domain/webhooks/deliveries/post.ts';
 import { newSecret } from '../../../../domain/webhooks/deliveries/post.ts';
 import { startNameServer } from '../../../toolkit/fakes/name-server.ts';
@@ -260,6 +261,28 @@ describe('registration of a url: it must be https and resolve to the public inte
     expect((await refusal(checkUrl('https://10.0.0.1/'))).code).to.equal('url_not_allowed');
     expect((await refusal(checkUrl('https://[::1]/'))).code).to.equal('url_not_allowed');
     expect((await refusal(checkUrl('http://127.0.0.1:8443/'))).code).to.equal('url_not_allowed');
+  });
+});
+
+describe('a text that is fetched over the guarded way out (CAMP-15)', () => {
+  it('is the body of a 200; any other answer is an error, and an address that is not public is never asked', async () => {
+    const authority = await makeAuthority();
+    const answers = ['200 OK', '404 Not Found', '302 Found\r\nLocation: https://receiver.test/'];
+    const receiver = await startReceiver(await authority.issue(['receiver.test']), (socket, _, number) =>
+      socket.write(`HTTP/1.1 ${answers[number - 1]}\r\nContent-Length: 4\r\n\r\ntext`),
+    );
+    const resolve: Resolve = async () => ['127.0.0.1'];
+    const url = `https://receiver.test:${receiver.port}/a.pem?b=c`;
+    const open = createEgress({ allowedNetworks: loopback, extraCa: authority.certificate, resolve });
+    const outcomes = [];
+    for (const _ of answers) outcomes.push(await getText(open.dispatcher, url).catch((error: Error) => error.message));
+    expect(outcomes).to.deep.equal(['text', 'A text was not fetched: 404', 'A text was not fetched: 302']);
+    expect(receiver.requests.map(({ line }) => line)).to.deep.equal(answers.map(() => 'GET /a.pem?b=c HTTP/1.1'));
+    const guarded = createEgress({ allowedNetworks: [], extraCa: authority.certificate, resolve });
+    const refused = await getText(guarded.dispatcher, url).catch((error: Error) => error.message);
+    expect([refused, receiver.requests.length]).to.deep.equal(['A text was not fetched: no answer', answers.length]);
+    for (const egress of [open, guarded]) await egress.close();
+    await receiver.stop();
   });
 });
 

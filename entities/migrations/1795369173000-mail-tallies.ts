@@ -31,7 +31,7 @@ const down = `
     EXECUTE FUNCTION "mails_retallied"();
 `;
 
-export class MailTallies1795366366000 implements MigrationInterface {
+export class MailTallies1795369173000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(up);
   }

@@ -1,0 +1,21 @@
+/** What the API process offers to the notices of mail providers, from its configuration. */
+import type { Config } from '../config.ts';
+import type { MailNoticeDeps } from '../domain/mail/notices/receive.ts';
+import { createSnsGuard } from '../domain/mail/notices/sns.ts';
+import type { Egress } from '../platform/infra/egress/egress.ts';
+import { getText } from '../platform/infra/egress/get-text.ts';
+import { mailEvents } from './metrics.ts';
+
+export function mailNoticesOf(
+  { noticeToken, sesTopicArn }: Config['mail'],
+  { dispatcher }: Pick<Egress, 'dispatcher'>,
+): MailNoticeDeps {
+  return {
+    token: noticeToken,
+    sns: sesTopicArn === undefined ? undefined : createSnsGuard(sesTopicArn, (url) => getText(dispatcher, url)),
+    onEvents({ matched, passedOver }) {
+      mailEvents.inc({ outcome: 'matched' }, matched);
+      mailEvents.inc({ outcome: 'passed_over' }, passedOver);
+    },
+  };
+}

@@ -1,0 +1,128 @@
+/** Messages of Amazon SNS: believed only when signed by SNS, for the topic that the operator has pinned (CAMP-15). */
+import { createVerify, X509Certificate } from 'node:crypto';
+import { DomainError } from '../../../platform/core/errors.ts';
+
+/** What SNS posts, with what it signs. */
+export interface SnsMessage {
+  Type: 'Notification' | 'SubscriptionConfirmation' | 'UnsubscribeConfirmation';
+  MessageId: string;
+  TopicArn: string;
+  Message: string;
+  Timestamp: string;
+  SignatureVersion: '1' | '2';
+  Signature: string;
+  SigningCertURL: string;
+  Subject?: string;
+  Token?: string;
+  SubscribeURL?: string;
+}
+
+const texts = [
+  'Type',
+  'MessageId',
+  'TopicArn',
+  'Message',
+  'Timestamp',
+  'SignatureVersion',
+  'Signature',
+  'SigningCertURL',
+];
+const types: ReadonlySet<unknown> = new Set(['Notification', 'SubscriptionConfirmation', 'UnsubscribeConfirmation']);
+const algorithms = { '1': 'RSA-SHA1', '2': 'RSA-SHA256' } as const;
+
+/** @throws DomainError malformed_request */
+export function readSnsMessage(body: Buffer): SnsMessage {
+  const malformed = () => new DomainError('malformed_request', 'The body is not a message of SNS.');
+  let message: Record<string, unknown> | null;
+  try {
+    message = JSON.parse(body.toString('utf8')) as Record<string, unknown> | null;
+  } catch {
+    throw malformed();
+  }
+  if (typeof message !== 'object' || message === null) throw malformed();
+  const { Type: type, Token, SubscribeURL, Subject, SignatureVersion: version } = message;
+  const confirms = type !== 'Notification';
+  const isWhole =
+    texts.every((name) => typeof message[name] === 'string') &&
+    types.has(type) &&
+    (!confirms || (typeof Token === 'string' && typeof SubscribeURL === 'string')) &&
+    (Subject === undefined || Subject === null || typeof Subject === 'string') &&
+    Object.hasOwn(algorithms, String(version));
+  if (!isWhole) throw malformed();
+  return message as unknown as SnsMessage;
+}
+
+/** The hosts of SNS, whose certificates and confirmations are the only addresses that are asked. */
+const snsHost = /^sns\.[a-z0-9-]{3,40}\.amazonaws\.com(?:\.cn)?$/;
+
+/** @returns the address, if it is one of SNS itself @throws DomainError signature_invalid */
+function snsUrl(text: string, path: RegExp): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isOfSns =
+    url?.protocol === 'https:' &&
+    url.port === '' &&
+    url.username === '' &&
+    url.password === '' &&
+    url.hash === '' &&
+    snsHost.test(url.hostname) &&
+    path.test(url.pathname + url.search);
+  if (!url || !isOfSns) throw refused('names an address that is not one of SNS');
+  return url.href;
+}
+
+const refused = (why: string) => new DomainError('signature_invalid', `The message ${why}.`);
+
+const certificatePath = /^\/SimpleNotificationService-[0-9a-zA-Z]{1,64}\.pem$/;
+const confirmationPath = /^\/\?Action=ConfirmSubscription&/;
+
+/** Certificates kept: SNS changes them about once a year. */
+const mostCertificates = 8;
+
+export interface SnsGuard {
+  /** @throws DomainError signature_invalid, for another topic, too @throws Error where SNS's certificate cannot be fetched */
+  verify: (message: SnsMessage, now: Date) => Promise<void>;
+  /** Confirms a subscription that was verified. @throws Error where SNS does not take it */
+  confirm: (message: SnsMessage) => Promise<void>;
+}
+
+/**
+ * @param topicArn the only topic that is listened to
+ * @param getText fetches an address of SNS; rejects where it does not answer 200
+ */
+export function createSnsGuard(topicArn: string, getText: (url: string) => Promise<string>): SnsGuard {
+  const certificates = new Map<string, X509Certificate>();
+  const certificateAt = async (url: string): Promise<X509Certificate> => {
+    const known = certificates.get(url);
+    if (known) return known;
+    const certificate = new X509Certificate(await getText(url));
+    const [oldest] = certificates.keys();
+    if (certificates.size >= mostCertificates && oldest !== undefined) certificates.delete(oldest);
+    certificates.set(url, certificate);
+    return certificate;
+  };
+  return {
+    async verify(message, now) {
+      if (message.TopicArn !== topicArn) throw refused('is of another topic');
+      const certificate = await certificateAt(snsUrl(message.SigningCertURL, certificatePath));
+      if (now < certificate.validFromDate || now > certificate.validToDate)
+        throw refused('is signed with a certificate that is not valid now');
+      const verifier = createVerify(algorithms[message.SignatureVersion]).update(signedText(message), 'utf8');
+      if (!verifier.verify(certificate.publicKey, message.Signature, 'base64')) throw refused('is not signed by SNS');
+    },
+    async confirm({ SubscribeURL }) {
+      await getText(snsUrl(SubscribeURL ?? '', confirmationPath));
+    },
+  };
+}
+
+/** What SNS signs: names and values in lines, in this order; a subject only where there is one. */
+function signedText(message: SnsMessage): string {
+  const names =
+    message.Type === 'Notification'
+      ? (['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type'] as const)
+      : (['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type'] as const);
+  return names
+    .filter((name) => typeof message[name] === 'string')
+    .map((name) => `${name}\n${message[name]}\n`)
+    .join('');
+}

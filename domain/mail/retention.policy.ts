@@ -1,0 +1,5 @@
+/** How long what is told of mails is noted and kept. */
+const day = 86_400_000;
+
+/** Visits are noted so long after a mail was sent, and notices so long after their event; each is removed after as long. */
+export const noticedMs = 90 * day;

@@ -1,0 +1,18 @@
+/** That a mail was refused for now; kept for 90 days, to see whether its address is as good as none (CAMP-15). */
+import { Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Mail } from './mail.ts';
+
+@Entity('mail_soft_bounces')
+export class MailSoftBounce {
+  @PrimaryColumn({ type: 'uuid', primaryKeyConstraintName: 'mail_soft_bounces_key' })
+  mailId: string;
+
+  @PrimaryColumn({ type: 'timestamptz', primaryKeyConstraintName: 'mail_soft_bounces_key' })
+  @Index('mail_soft_bounces_at')
+  at: Date;
+
+  @ManyToOne(() => Mail, { onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'mail_id', foreignKeyConstraintName: 'mail_soft_bounces_mail' })
+  mail: Relation<Mail>;
+}

@@ -114,7 +114,7 @@ export function readConfig(env: Environment = process.env) {
     },
     mail: {
       smtpUrl,
-      /** The mail server for bulk, such as the invitations of an import. Without it, `SMTP_URL`. */
+      /** The mail server for bulk: campaigns, and the invitations of an import. Without it, `SMTP_URL`. */
       bulkSmtpUrl: env['BULK_SMTP_URL'] ? read.secretUrl('BULK_SMTP_URL', ['smtp:', 'smtps:']) : smtpUrl,
       /**
        * Warm-up: invitations that a club may send on its first day, its second day and so on, separated by commas; the others

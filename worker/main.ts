@@ -141,7 +141,7 @@ export async function startWorker(
   const served = config.worker.taskQueues.length > 0 ? config.worker.taskQueues : taskQueues;
   const bulkDeps: ActivityDeps = { ...deps, mails: mailsThrough(bulkSmtp) };
   const activitiesFor = (queue: TaskQueue) => activitiesOn(queue, queue === 'bulk-mail' ? bulkDeps : deps);
-  const interceptors = [stepsForClubs, errorsAsCodes(log), faultsAsAnswers(db, log)];
+  const interceptors = [errorsAsCodes(log), faultsAsAnswers(db, log), stepsForClubs]; // a fault is noted outside of the club's share
   const workers = await createWorkers(connection, config, served, { activitiesFor, interceptors }, log);
   const { schedule: scheduleClient } = new Client({ connection, namespace: config.temporal.namespace });
   await ensureSchedules(scheduleClient);

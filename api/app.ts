@@ -120,8 +120,8 @@ function corsByList(origins: readonly string[]): Koa.Middleware {
       return origins.includes(origin) ? origin : '';
     },
     allowMethods: 'GET,POST,PUT,PATCH,DELETE',
-    allowHeaders: 'Authorization,Content-Type,X-Request-Id',
-    exposeHeaders: 'Location,Retry-After,X-Request-Id',
+    allowHeaders: 'Authorization,Content-Type,If-Match,X-Request-Id',
+    exposeHeaders: 'ETag,Location,Retry-After,X-Request-Id',
     maxAge: 600,
     keepHeadersOnError: false, // errors are answered further in, where these headers are set already
   });

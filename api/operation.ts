@@ -1,6 +1,7 @@
 /** What a handler is: typed by the contract, given a request that has passed every check, answering with the body alone. */
 import type { BodyOf, OperationId, ParamsOf, QueryOf, ResponseOf } from '../contract/contract.ts';
 import type { AnswerFeed } from '../domain/agents/answers/answer-feed.ts';
+import type { PublishingDeps } from '../domain/automations/publishing.ts';
 import type { AskedModel } from '../domain/agents/conversations/asking.ts';
 import type { NewClubs } from '../domain/clubs/organizations.ts';
 import type { Role } from '../entities/clubs/values.ts';
@@ -8,6 +9,7 @@ import type { Id } from '../platform/core/ids.ts';
 import type { Queries } from '../platform/infra/postgres/database.ts';
 import type { ObjectStore } from '../platform/infra/object-store.ts';
 import type { AddressedDeps } from '../domain/deps.ts';
+import type { MailDomainSettings } from '../domain/mail/domains/domains.ts';
 import type { StudentIdentity } from '../domain/identity/student-identity.ts';
 import type { MailNoticeDeps } from '../domain/mail/notices/receive.ts';
 import type { BillingEventDeps } from '../domain/billing/notices.ts';
@@ -19,6 +21,9 @@ export interface Deps extends AddressedDeps {
   newClubs: NewClubs;
   egress: Egress;
   storage: ObjectStore;
+  mailDomains: MailDomainSettings;
+  /** The images of e-mails are published from here. */
+  images: PublishingDeps['images'];
   /** What agents are answering, as it is written. */
   answers: AnswerFeed;
   model: AskedModel;
@@ -46,6 +51,8 @@ export interface OperationRequest<Op extends OperationId> {
   method: string;
   /** @returns a header of the request, empty where it is absent */
   header: (name: string) => string;
+  /** Sets a header of the answer. */
+  answerWith: (name: 'ETag', value: string) => void;
   /** Postgres, for operations that read. */
   db: Queries;
   /** For operations that change something. */

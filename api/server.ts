@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { collectDefaultMetrics } from 'prom-client';
 import { readConfig, type Config } from '../config.ts';
+import { mailDomainSettings } from '../domain/mail/domains/settings.ts';
 import { createAnswerFeed } from '../domain/agents/answers/answer-feed.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
 import { createNotifier } from '../platform/infra/postgres/notifications.ts';
@@ -64,6 +65,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
     extraCa: config.egress.extraCaFile === undefined ? undefined : readFileSync(config.egress.extraCaFile, 'utf8'),
   });
   const storage = createObjectStore(config.storage);
+  const publicStorage = createObjectStore({ ...config.storage, privateBucket: config.storage.publicBucket });
   const answers = createAnswerFeed({
     source,
     databaseUrl: config.database.url.reveal(),
@@ -89,6 +91,8 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       newClubs: config.newClubs,
       egress,
       storage,
+      mailDomains: mailDomainSettings(config.mail),
+      images: { storage, publicStorage, publicFilesUrl: config.storage.publicFilesUrl },
       answers,
       model: { configured: config.model.apiKey !== undefined, defaultModel: config.model.defaultModel },
       billing: billingOf(config.stripe, log),
@@ -140,6 +144,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       await answers.stop();
       await egress.close();
       storage.close();
+      publicStorage.close();
       await limiter.close();
       await source.destroy();
       log.info('the API has stopped');

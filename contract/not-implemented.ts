@@ -4,7 +4,6 @@ import type { OperationId } from './operations.ts';
 export const notImplemented: readonly OperationId[] = [
   'reserveAssignmentFile',
   'listAssignmentSubmissions',
-  'getAutomation',
   'getRepository',
   'leaveCommunitySpace',
   'getStorageUsage',

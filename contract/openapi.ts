@@ -24,7 +24,7 @@ export interface SchemaObject extends JsonObject {
 
 export interface ParameterObject {
   readonly name: string;
-  readonly in: 'path' | 'query';
+  readonly in: 'path' | 'query' | 'header';
   readonly required?: boolean;
   readonly schema: SchemaObject | Reference;
 }

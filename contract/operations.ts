@@ -13,7 +13,8 @@ export type OperationId = Exclude<keyof operations, keyof webhooks>;
 
 export interface ContractParameter {
   readonly name: string;
-  readonly in: 'path' | 'query';
+  /** What stands in headers is judged by the operation itself. */
+  readonly in: 'path' | 'query' | 'header';
   readonly required: boolean;
   readonly schema: SchemaObject;
   /** JSON pointer of its schema in the document. */

@@ -5,8 +5,11 @@ import type { ObjectStore } from '../platform/infra/object-store.ts';
 import type { Vault } from '../platform/infra/vault.ts';
 import { rollUpListTallies } from '../platform/infra/postgres/lists/counts.ts';
 import type { Id } from '../platform/core/ids.ts';
-import type { FactToTell } from '../platform/engine/facts.ts';
+import type { ClaimedFact } from '../platform/engine/facts.ts';
 import type { Run } from '../platform/engine/workflow-types.ts';
+import { enrollByFacts } from './automations/entering/by-facts.ts';
+import { forgetOldPaths, purgeStudentFromAutomations } from './automations/student-removal.ts';
+import { rollUpSteps } from './automations/tallies.ts';
 import { purgeStudentFromCampaigns } from './campaigns/recipients.ts';
 import { hideEnrollmentsOf } from './access/enrollments/enrollments.ts';
 import { forgetAddressesLate, forgetFilesThatName, noteAddressLeft } from './access/imports/removals.ts';
@@ -24,6 +27,7 @@ import { eraseDue, purgeStudentFromMedia } from './media/erasure.ts';
 import { retainNotices } from './sales/retention.ts';
 import { claimNotices, purgeStudentFromSales } from './sales/student-removal.ts';
 import { fanOutEach } from './webhooks/events/fan-out.ts';
+import { wakeWatchersOfCourses } from './watches/watches.ts';
 import { retainWebhooks } from './webhooks/retention.ts';
 import { purgeStudentFromWebhooks } from './webhooks/student-removal.ts';
 
@@ -61,7 +65,7 @@ export interface RetentionJob {
  */
 export type FactConsumer = (
   db: Database,
-  facts: readonly FactToTell[],
+  facts: readonly ClaimedFact[],
   now: Date,
 ) => Promise<readonly CausedWorkflow[]>;
 
@@ -100,6 +104,7 @@ export const contexts = {
     retention: [],
     factConsumers: [],
   },
+  watches: { eraseStudent: null, changeEmail: null, retention: [], factConsumers: [] },
   billing: { eraseStudent: null, changeEmail: null, retention: [], factConsumers: [] },
   knowledge: {
     eraseStudent: null,
@@ -195,6 +200,21 @@ export const contexts = {
     changeEmail: null, // a mail is claimed for the address that the student has then
     retention: [],
     factConsumers: [],
+  },
+  automations: {
+    eraseStudent: (tx, { studentId }, now) => purgeStudentFromAutomations(tx, studentId, now),
+    changeEmail: null, // a mail is claimed for the address that the student has then
+    retention: [
+      rollingUp('automationStepChanges', rollUpSteps),
+      { run: ({ db }, now) => forgetOldPaths(db, now) },
+      {
+        async run({ db }, now) {
+          const { woken, more } = await wakeWatchersOfCourses(db, now);
+          return { rows: { courseWatchersWoken: woken }, more };
+        },
+      },
+    ],
+    factConsumers: [enrollByFacts],
   },
   webhooks: {
     eraseStudent: (tx, { studentId }, now) => purgeStudentFromWebhooks(tx, studentId, now),

@@ -23,6 +23,7 @@ import { createLogger, openDatabase, runProcess } from '../platform/infra/proces
 import { createVault } from '../platform/infra/vault.ts';
 import { taskQueues, type TaskQueue } from '../platform/engine/workflow-types.ts';
 import { createEgress } from '../platform/infra/egress/egress.ts';
+import { mailDomainSettings } from '../domain/mail/domains/settings.ts';
 import { postThrough } from '../domain/webhooks/deliveries/post.ts';
 import { activitiesOn } from './activities.ts';
 import { stepsForClubs } from './activity-clubs.ts';
@@ -30,7 +31,7 @@ import { errorsAsCodes, faultsAsAnswers } from './activity-errors.ts';
 import { createAnswerDeps } from './agents.ts';
 import { failpointFrom } from './failpoints.ts';
 import { connectionsForRecords, createAttemptPlaces, noLocalAttempts } from './attempt-places.ts';
-import { campaignMails, mails, notices, registerBacklogGauges, rescued, sources } from './metrics.ts';
+import { automationMails, campaignMails, mails, notices, registerBacklogGauges, rescued, sources } from './metrics.ts';
 import { startRelay } from './relay.ts';
 import { ensureSchedules, keepSchedules } from './schedules.ts';
 import { createSmtpHandOver } from '../platform/infra/smtp-hand-over.ts';
@@ -72,6 +73,7 @@ export async function startWorker(
   const smtp = createSmtpSender(config.mail);
   const bulkSmtp = createSmtpSender({ ...config.mail, smtpUrl: config.mail.bulkSmtpUrl });
   const campaignSmtp = createSmtpHandOver({ smtpUrl: config.mail.bulkSmtpUrl, connections: smtpConnections });
+  const automationSmtp = createSmtpHandOver({ smtpUrl: config.mail.bulkSmtpUrl, connections: smtpConnections });
   const storage = createObjectStore(config.storage);
   const publicStorage = createObjectStore({ ...config.storage, privateBucket: config.storage.publicBucket });
   const attemptPlaces = createAttemptPlaces();
@@ -110,8 +112,19 @@ export async function startWorker(
       smtp: campaignSmtp,
       images: { storage, publicStorage, publicFilesUrl: config.storage.publicFilesUrl },
       fromAddress: addressIn(config.mail.from),
+      warmUps: { clubs: config.mail.warmUp, domains: config.mail.domainWarmUp },
       publicUrl: config.api.publicUrl,
       onOutcome: (status) => campaignMails.inc({ status }),
+      failpoint,
+    },
+    mailDomains: mailDomainSettings(config.mail),
+    automations: {
+      db,
+      vault,
+      smtp: automationSmtp,
+      fromAddress: addressIn(config.mail.from),
+      publicUrl: config.api.publicUrl,
+      onMail: (status) => automationMails.inc({ status }),
       failpoint,
     },
     notices: { db, vault, onOutcome: (outcome) => notices.inc({ outcome }), failpoint },
@@ -131,7 +144,7 @@ export async function startWorker(
   const served = config.worker.taskQueues.length > 0 ? config.worker.taskQueues : taskQueues;
   const bulkDeps: ActivityDeps = { ...deps, mails: mailsThrough(bulkSmtp) };
   const activitiesFor = (queue: TaskQueue) => activitiesOn(queue, queue === 'bulk-mail' ? bulkDeps : deps);
-  const interceptors = [stepsForClubs, errorsAsCodes(log), faultsAsAnswers(db, log)];
+  const interceptors = [errorsAsCodes(log), faultsAsAnswers(db, log), stepsForClubs]; // a fault is noted outside of the club's share
   const workers = await createWorkers(connection, config, served, { activitiesFor, interceptors }, log);
   const { schedule: scheduleClient } = new Client({ connection, namespace: config.temporal.namespace });
   await ensureSchedules(scheduleClient);
@@ -178,6 +191,7 @@ export async function startWorker(
       smtp.close();
       bulkSmtp.close();
       campaignSmtp.close();
+      automationSmtp.close();
       storage.close();
       publicStorage.close();
       await egress.close();

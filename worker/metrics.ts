@@ -26,6 +26,12 @@ export const campaignMails = new Counter({
   labelNames: ['status'],
 });
 
+export const automationMails = new Counter({
+  name: 'automation_mails_total',
+  help: 'Mails of automations that were handed over, by what they became: sent, failed, pending (to be tried again).',
+  labelNames: ['status'],
+});
+
 export const notices = new Counter({
   name: 'sales_notices_total',
   help: 'Notices of sales platforms that were processed, by outcome.',

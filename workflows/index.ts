@@ -30,6 +30,7 @@ const campaignWaits = {
   resume: 'somebody who resumes it',
   window: 'its send window',
   rate: 'the rate of its sender',
+  day: 'the next day, because its club or its domain is new and has sent enough today,',
   retries: 'the next attempt',
   server: 'the mail server, which is not reached',
   under_way: 'mails that are under way',
@@ -50,6 +51,49 @@ export const campaignRun = stepWorkflow<Activities['campaignRun'], 'sendCampaign
         `${campaignWaits[waitingFor]}${at === undefined ? '' : ` ${inAbout(at - Date.now())}`}`,
       ].join('; '),
   },
+);
+
+/** One test of a campaign's e-mail, from the act that asked for it until it is sent or given up. */
+export const testMail = stepWorkflow<Activities['testMail'], 'sendTestMail'>(
+  'sendTestMail',
+  { startToCloseTimeout: '130s' }, // beyond the SMTP client's 60 s and the lease's 120 s: a retry then finds the lease expired
+  { waitingFor: nextAttempt },
+);
+
+/** One mail domain of a club, for as long as the club has it: its records are looked at each day. */
+export const mailDomain = stepWorkflow<Activities['mailDomain'], 'lookAtMailDomain'>(
+  'lookAtMailDomain',
+  { startToCloseTimeout: '30s' }, // name servers have 10 s for all records together; the rest is a few short statements
+  { waitingFor: ({ at, status }) => `the next look at its DNS records ${inAbout(at - Date.now())}; ${status}` },
+);
+
+const kindWords: Readonly<Record<string, string>> = {
+  send_email: 'an e-mail',
+  delay: 'a delay',
+  until_time: 'a time of day',
+  until_condition: 'a condition',
+};
+
+/** One student's way through a version of an automation: one look after another, with months between them where it waits. */
+export const automationRun = stepWorkflow<Activities['automationRun'], 'takeStep'>(
+  'takeStep',
+  {
+    startToCloseTimeout: '3m', // an e-mail waits for a connection and takes a minute at most; repeating a look does no harm
+    heartbeatTimeout: '10s', // the step beats every 2.5 s: the death of its worker is noticed so soon
+  },
+  {
+    waitingFor: ({ at, number, steps, kind, held }) =>
+      held
+        ? `step ${number} of ${steps}, held by a pause`
+        : `step ${number} of ${steps}${at === undefined ? '' : `, ${kindWords[kind] ?? kind} ${inAbout(at - Date.now())}`}`,
+  },
+);
+
+/** The gate of an automation, only while it lets runs go on that a pause has held. */
+export const automationGate = stepWorkflow<Activities['automationGate'], 'tendAutomationGate'>(
+  'tendAutomationGate',
+  { startToCloseTimeout: '30s' }, // one transaction of a few statements; Postgres itself ends a statement after 30 s
+  { waitingFor: ({ released }) => `the next page of runs; ${released} were let go` },
 );
 
 /** One notice of a sales platform, from its arrival until it is processed, ignored or failed. */

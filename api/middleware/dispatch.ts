@@ -30,6 +30,7 @@ export function dispatch(
       },
       method: context.method,
       header: (name: string) => context.get(name),
+      answerWith: (name: string, value: string) => context.set(name, value),
       db: deps.db,
       deps,
       now: context.state.now,

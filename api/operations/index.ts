@@ -2,6 +2,7 @@
 import type { Operations } from '../operation.ts';
 import * as agentConversationReviews from './agent-conversation-reviews.ts';
 import * as aiBudget from './ai-budget.ts';
+import * as automations from './automations.ts';
 import * as billing from './billing.ts';
 import * as agentSettings from './agent-settings.ts';
 import * as administratorSessions from './administrator-sessions.ts';
@@ -41,6 +42,7 @@ export const operations: Operations = {
   ...deliveries,
   ...enrollments,
   ...agentConversations,
+  ...automations,
   ...campaigns,
   ...certificates,
   ...billing,

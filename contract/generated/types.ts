@@ -3061,6 +3061,72 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}/checks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Check a campaign
+         * @description Everything that an administrator should know before it goes out: what keeps it from being scheduled, what lets fewer people read it, from which address it is, and how the last campaigns fared.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["checkCampaign"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}/test-mails": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List test mails
+         * @description Tests of this campaign of the last 30 days, newest first.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["listTestMails"];
+        put?: never;
+        /**
+         * Send a test
+         * @description Mails the e-mail as it is to a member of the club, from the address and with the signature that recipients would see. Its variables are filled from the member's account, `[Test]` stands before its subject, and its way out leads nowhere. 20 an hour for each club. An e-mail with problems is not sent: `409 campaign_has_problems`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         *     | `campaign_has_problems` | 409 | The e-mail of the campaign has problems; they are listed under `problems`. |
+         */
+        post: operations["sendTestMail"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clubs/{clubId}/campaigns/{campaignId}/preview": {
         parameters: {
             query?: never;
@@ -3323,6 +3389,78 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/clubs/{clubId}/mail/domain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the mail domain
+         * @description The domain from which campaigns and automations are written, with the records that its DNS must have.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getMailDomain"];
+        /**
+         * Set the mail domain
+         * @description Lets the club write from a domain of its own once DNS proves it: publish the `records` of the answer. Until then, and whenever they are gone, mails are written from the platform's domain under the club's name. Another domain gets another key and must be proven anew; the same domain keeps both.
+         *
+         *     Roles: `owner`, `admin`.
+         */
+        put: operations["setMailDomain"];
+        post?: never;
+        /**
+         * Remove the mail domain
+         * @description Mails are written from the platform's domain again. The key is gone: the same domain set again must be proven anew.
+         *
+         *     Roles: `owner`, `admin`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        delete: operations["removeMailDomain"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/mail/domain/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check the mail domain
+         * @description Asks DNS for the records now; the service itself asks each day. Where no name server answers, what was known stays.
+         *
+         *     Roles: `owner`, `admin`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        post: operations["checkMailDomain"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clubs/{clubId}/mail/suppressions": {
         parameters: {
             query?: never;
@@ -3343,6 +3481,34 @@ export interface paths {
          *     Roles: `owner`, `admin`, `editor`.
          */
         post: operations["addSuppression"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/mail/suppressions/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import suppressions
+         * @description Suppresses each address of the column `email` of a CSV file, such as another provider exports: UTF-8, with a header line; other columns are passed over. At most 4 MB and 50,000 rows, 20 files an hour. Rows without a usable address are told and passed over; all others are suppressed together or, where the request fails, not at all. The same file may be sent again.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `suppression_limit_reached` | 409 | The club has as many suppressions as a club may have. |
+         */
+        post: operations["importSuppressions"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3375,6 +3541,30 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/mail/preferences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the own mail preferences
+         * @description Which kinds of mail of the club the student has not left.
+         */
+        get: operations["getMailPreferences"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change the own mail preferences
+         * @description Leaves kinds of mail, or comes back to them. A mail that is on its way may still arrive.
+         */
+        patch: operations["setMailPreferences"];
         trace?: never;
     };
     "/v1/clubs/{clubId}/classroom/mail/unsubscribe/{token}": {
@@ -3736,6 +3926,39 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/clubs/{clubId}/workflows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List automations
+         * @description Newest first.
+         */
+        get: operations["listAutomations"];
+        put?: never;
+        /**
+         * Create an automation
+         * @description Begins a draft. It may be incomplete: `problems` says what it lacks. What no draft may exceed is refused with `422`: steps nest 10 deep, 200 of them, waits of 366 days, 20 rules a condition, 100 ids a list, 256 KB.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         *     | `automation_limit_reached` | 409 | The club has as many automations as a club may have. |
+         */
+        post: operations["createAutomation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clubs/{clubId}/workflows/{workflowId}": {
         parameters: {
             query?: never;
@@ -3754,6 +3977,403 @@ export interface paths {
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
          */
         get: operations["getAutomation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change an automation
+         * @description Changes name or draft; what is absent stays, and the draft is replaced as a whole. The published version and the runs in it stay as they are.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         *     | `draft_changed` | 409 | Somebody has changed the draft since it was read; read it again. |
+         *     | `automation_state` | 409 | The status of the automation does not allow this. |
+         */
+        patch: operations["updateAutomation"];
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/workflows/{workflowId}/duplicate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Duplicate an automation
+         * @description A new draft with the same definition.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         *     | `automation_limit_reached` | 409 | The club has as many automations as a club may have. |
+         */
+        post: operations["duplicateAutomation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/workflows/{workflowId}/problems": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the problems
+         * @description Everything that keeps the draft from being published, in the order of the definition. None: it can be published.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getAutomationProblems"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/workflows/{workflowId}/publish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Publish the draft
+         * @description The draft becomes the next version, which decides on new runs. Runs that are under way stay in their version. A draft becomes `active`; a paused automation stays paused.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         *     | `draft_changed` | 409 | Somebody has changed the draft since it was read; read it again. |
+         *     | `automation_state` | 409 | The status of the automation does not allow this. |
+         *     | `nothing_to_publish` | 409 | The draft is the same as the published version. |
+         *     | `invalid_definition` | 422 | The draft of the automation has problems; the message names the first, and `problems` lists all. |
+         */
+        post: operations["publishAutomation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/workflows/{workflowId}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause an automation
+         * @description Nobody enters any more, and everybody inside is held at their step. Deadlines go on running.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `automation_state` | 409 | The status of the automation does not allow this. |
+         */
+        post: operations["pauseAutomation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/workflows/{workflowId}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume an automation
+         * @description Lets those inside go on, a few at first: exits and conditions come first, then deadlines.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         *     | `automation_state` | 409 | The status of the automation does not allow this. |
+         */
+        post: operations["resumeAutomation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/workflows/{workflowId}/archive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Archive an automation
+         * @description Puts it away for good. Everybody inside leaves.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `automation_state` | 409 | The status of the automation does not allow this. |
+         */
+        post: operations["archiveAutomation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/workflows/{workflowId}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List versions
+         * @description The latest first.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["listAutomationVersions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/workflows/{workflowId}/difference": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare two versions
+         * @description What changed from one version to another, or to the draft, by the ids of steps.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["compareAutomationVersions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/workflows/{workflowId}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List runs
+         * @description Newest first.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["listAutomationRuns"];
+        put?: never;
+        /**
+         * Enroll students
+         * @description Starts a run for each student, of an automation whose trigger is `manual`. Sending the same `id` again starts nothing twice.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         *     | `automation_state` | 409 | The status of the automation does not allow this. |
+         *     | `automation_not_manual` | 409 | Only an automation whose trigger is `manual` takes students by hand. |
+         */
+        post: operations["enrollInAutomation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/workflows/{workflowId}/runs/{runId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a run
+         * @description One run with its path: each step with its times, its outcome and what each rule answered. Paths stay a year after the end of the run; those of removed students go at once.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getAutomationRun"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/workflows/{workflowId}/runs/{runId}/exit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End a run
+         * @description The student leaves at once, wherever the run is.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `run_state` | 409 | The status of the run does not allow this. |
+         */
+        post: operations["exitAutomationRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/workflows/{workflowId}/runs/{runId}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a failed run
+         * @description The run tries the step at which it failed again. `409 reentry_forbidden` where the student has another run that reentry does not allow beside it.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `run_state` | 409 | The status of the run does not allow this. |
+         *     | `reentry_forbidden` | 409 | The student has another run that reentry does not allow beside this one. |
+         *     | `automation_state` | 409 | The status of the automation does not allow this. |
+         */
+        post: operations["resumeAutomationRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/workflows/{workflowId}/counts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count runs by step
+         * @description How many came to each step of a version, wait there, and left it; and what became of its e-mails.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getAutomationCounts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -5059,7 +5679,15 @@ export interface components {
          *     | `campaign_not_draft` | 409 | The campaign is scheduled, under way or over; only a draft can be changed. |
          *     | `campaign_has_problems` | 409 | The e-mail of the campaign has problems; they are listed under `problems`. |
          *     | `campaign_state` | 409 | The status of the campaign does not allow this. |
+         *     | `draft_changed` | 409 | Somebody has changed the draft since it was read; read it again. |
+         *     | `nothing_to_publish` | 409 | The draft is the same as the published version. |
+         *     | `automation_state` | 409 | The status of the automation does not allow this. |
+         *     | `automation_not_manual` | 409 | Only an automation whose trigger is `manual` takes students by hand. |
+         *     | `run_state` | 409 | The status of the run does not allow this. |
+         *     | `reentry_forbidden` | 409 | The student has another run that reentry does not allow beside this one. |
+         *     | `automation_limit_reached` | 409 | The club has as many automations as a club may have. |
          *     | `campaign_limit_reached` | 409 | The club has as many campaigns as a club may have. |
+         *     | `suppression_limit_reached` | 409 | The club has as many suppressions as a club may have. |
          *     | `course_full` | 409 | The course has as many modules or lessons as a course may have. |
          *     | `points_taken` | 409 | Another level of the club begins at these points. |
          *     | `add_on_exists` | 409 | The `id` of the add-on was used already, for another purchase. |
@@ -5071,6 +5699,7 @@ export interface components {
          *     | `body_too_large` | 413 | The body is larger than the service accepts. |
          *     | `unsupported_media_type` | 415 | The body is not `application/json` (or the type that the operation names) in UTF-8. |
          *     | `invalid_request` | 422 | The request can be read, but a value breaks a rule: format, enumeration, bounds, pattern, meaning. The message names the field. |
+         *     | `invalid_definition` | 422 | The draft of the automation has problems; the message names the first, and `problems` lists all. |
          *     | `invalid_image` | 422 | An image does not belong to this person, or is not ready. |
          *     | `url_not_allowed` | 422 | The address is not `https`, or does not resolve to the public internet. |
          *     | `rate_limited` | 429 | A rate limit is reached; the header `Retry-After` says how many seconds to wait. |
@@ -5083,7 +5712,7 @@ export interface components {
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          *     | `busy` | 503 | Other requests, most likely of the same club, hold what this one needs; nothing was changed. The header `Retry-After` says how many seconds to wait. | A later version may add values: accept those that you do not know.
          */
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "campaign_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "too_many_images" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable" | "busy";
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "too_many_images" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable" | "busy";
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -6388,11 +7017,11 @@ export interface components {
         PointAward: {
             /**
              * Format: uuid
-             * @description The lesson's, or what the administrator's client chose.
+             * @description The lesson's, what the administrator's client chose, or of the step of a run.
              */
             id: string;
-            /** @description What they were given for: the first completion of a lesson, or by hand. A later version may add values: accept those that you do not know. */
-            cause: "lesson" | "manual";
+            /** @description What they were given for: the first completion of a lesson, by hand, or by a step of an automation. A later version may add values: accept those that you do not know. */
+            cause: "lesson" | "manual" | "automation";
             /** @description Less than nothing where some were taken. */
             points: number;
             /** @description Why, in an administrator's words; absent where nothing was written. The student does not see it. */
@@ -8922,6 +9551,111 @@ export interface components {
             problems: components["schemas"]["CampaignProblem"][];
         };
         /**
+         * @description What an administrator should know before the campaign goes out.
+         * @example {
+         *       "problems": [],
+         *       "warnings": [
+         *         {
+         *           "path": "$.content.blocks[1].alt",
+         *           "code": "missing_alt",
+         *           "message": "Who does not see the image, or has images switched off, does not know what it shows."
+         *         }
+         *       ],
+         *       "from": {
+         *         "address": "news@knots.example",
+         *         "aligned": true,
+         *         "domain": "knots.example",
+         *         "domain_status": "proven"
+         *       },
+         *       "mails_of_day": 500,
+         *       "html_bytes": 18204,
+         *       "recent": {
+         *         "mails": 1200,
+         *         "bounce_rate": 0.004,
+         *         "complaint_rate": 0
+         *       }
+         *     }
+         */
+        CampaignChecks: {
+            /** @description What keeps it from being scheduled, in the order of its fields. */
+            problems: components["schemas"]["CampaignProblem"][];
+            /** @description What does not keep it from being scheduled: `missing_alt`, `too_large`, `domain_none`, `domain_unproven`, `domain_lapsed`, `high_bounce_rate`, `high_complaint_rate`. More may be added. */
+            warnings: components["schemas"]["CampaignProblem"][];
+            /** @description Who the e-mail would be from now. */
+            from: {
+                /** @description The club's own address while its mail domain is proven, else the platform's. */
+                address: string;
+                /** @description Whether it is signed by the club's own domain, so that the DMARC policy of this domain holds. */
+                aligned: boolean;
+                /** @description The mail domain of the club; absent where it has none. */
+                domain?: string;
+                /** @description Whether DNS proves it; absent where the club has none. A later version may add values: accept those that you do not know. */
+                domain_status?: "unproven" | "proven" | "lapsed";
+            };
+            /** @description How many mails the club may send today (UTC), all campaigns together; absent where there is no bound. */
+            mails_of_day?: number;
+            /** @description Size of the HTML part; absent while the e-mail has problems. */
+            html_bytes?: number;
+            /** @description How the last mails fared, up to 10,000 of the last five campaigns in 90 days; absent where there are none. */
+            recent?: {
+                /** @description How many were looked at. */
+                mails: number;
+                /** @description The part that came back for good. */
+                bounce_rate: number;
+                /** @description The part that was called unwanted. */
+                complaint_rate: number;
+            };
+        };
+        /**
+         * @description A copy of the e-mail for a member of the club.
+         * @example {
+         *       "id": "5d9f2f7e-3f0d-4f43-9d37-0f4bb7f3c9b1",
+         *       "administrator_id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+         *       "status": "sent",
+         *       "created_at": "2026-03-01T12:00:00.000Z",
+         *       "sent_at": "2026-03-01T12:00:02.000Z"
+         *     }
+         */
+        TestMail: {
+            /**
+             * Format: uuid
+             * @description Id of the test.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Who gets it.
+             */
+            administrator_id: string;
+            /** @description `pending` until the mail server takes it. `canceled`: the member has left, or the e-mail has got problems meanwhile. A later version may add values: accept those that you do not know. */
+            status: "pending" | "sent" | "failed" | "canceled";
+            /** @description What went wrong last, a code or the reply of the mail server; absent where nothing did. */
+            last_error?: string;
+            /**
+             * Format: date-time
+             * @description When it was asked for.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the mail server took it; absent before.
+             */
+            sent_at?: string;
+        };
+        /**
+         * @description Who gets the test.
+         * @example {
+         *       "administrator_id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f"
+         *     }
+         */
+        TestMailRequest: {
+            /**
+             * Format: uuid
+             * @description A confirmed member of the club; the caller if absent.
+             */
+            administrator_id?: string;
+        };
+        /**
          * @description A copy of the e-mail, as it would arrive.
          * @example {
          *       "subject": "A new knot",
@@ -9085,6 +9819,89 @@ export interface components {
             /** @description 600 if absent. */
             mails_per_minute?: number;
         };
+        /** @description A record of DNS. */
+        MailDomainRecord: {
+            /** @description `dkim` is the key of the signatures. `spf` names the servers that send; where the domain has such a record, its `include` is added to it. `dmarc` is the policy; any policy will do, also one of a domain above. A later version may add values: accept those that you do not know. */
+            kind: "dkim" | "spf" | "dmarc";
+            /** @description Its type in DNS. A later version may add values: accept those that you do not know. */
+            type: "TXT";
+            /** @description Its whole name. */
+            name: string;
+            /** @description Its text. DNS may hold it in several pieces. */
+            value: string;
+            /** @description What was found when name servers answered last. `wrong`: there is another value, or more than one. A later version may add values: accept those that you do not know. */
+            state: "unchecked" | "ok" | "missing" | "wrong";
+        };
+        /**
+         * @description The domain from which a club writes, and whether DNS says that it is the club's.
+         * @example {
+         *       "domain": "knots.example",
+         *       "from_address": "news@knots.example",
+         *       "status": "unproven",
+         *       "status_since": "2026-03-01T12:00:00.000Z",
+         *       "records": [
+         *         {
+         *           "kind": "dkim",
+         *           "type": "TXT",
+         *           "name": "k3f9a1b2._domainkey.knots.example",
+         *           "value": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A",
+         *           "state": "missing"
+         *         },
+         *         {
+         *           "kind": "dmarc",
+         *           "type": "TXT",
+         *           "name": "_dmarc.knots.example",
+         *           "value": "v=DMARC1; p=none",
+         *           "state": "ok"
+         *         }
+         *       ],
+         *       "checked_at": "2026-03-01T12:05:00.000Z",
+         *       "next_check_at": "2026-03-01T13:05:00.000Z"
+         *     }
+         */
+        MailDomain: {
+            /** @description In lower case; an international name in its ASCII form. */
+            domain: string;
+            /** @description The address that mails are from, while the domain is proven. */
+            from_address: string;
+            /** @description `proven` while all records are as they must be, `lapsed` once they are not any more. Mails are from this domain only while it is `proven`, else from the platform's. A later version may add values: accept those that you do not know. */
+            status: "unproven" | "proven" | "lapsed";
+            /**
+             * Format: date-time
+             * @description Since when it has the status.
+             */
+            status_since: string;
+            /** @description What the DNS of the domain must have. */
+            records: components["schemas"]["MailDomainRecord"][];
+            /**
+             * Format: date-time
+             * @description When it was proven first; its warm-up begins on that day. Absent before.
+             */
+            first_proven_at?: string;
+            /**
+             * Format: date-time
+             * @description When DNS was asked last; absent before that.
+             */
+            checked_at?: string;
+            /**
+             * Format: date-time
+             * @description When the service asks DNS by itself.
+             */
+            next_check_at: string;
+        };
+        /**
+         * @description The domain from which the club wants to write.
+         * @example {
+         *       "domain": "knots.example",
+         *       "local_part": "hello"
+         *     }
+         */
+        MailDomainSettings: {
+            /** @description A domain of the club's own, or one below it, such as `mail.knots.example`. The service changes it to its form in DNS. */
+            domain: string;
+            /** @description What stands before the `@`; `news` if absent. */
+            local_part?: string;
+        };
         /**
          * @description An address to which the club does not write. The address itself is not kept.
          * @example {
@@ -9120,12 +9937,81 @@ export interface components {
              */
             email: string;
         };
+        /** @description A row without a usable address. It never holds a value of the file. */
+        SuppressionImportError: {
+            /** @description As a spreadsheet numbers it: the first line is 1, empty lines count. */
+            row: number;
+            /** @description What is wrong with it, as for an import of students. A later version may add values: accept those that you do not know. */
+            code: "broken_quotes" | "wrong_column_count" | "not_utf8" | "invalid_character" | "email_missing" | "email_invalid";
+            /** @description The column, where it is about one. A later version may add values: accept those that you do not know. */
+            column?: "email";
+        };
+        /**
+         * @description What became of the rows of a file. An address that stands in it twice counts once.
+         * @example {
+         *       "added": 2,
+         *       "existing": 1,
+         *       "failed": 1,
+         *       "errors": [
+         *         {
+         *           "row": 4,
+         *           "code": "email_invalid",
+         *           "column": "email"
+         *         }
+         *       ]
+         *     }
+         */
+        SuppressionImport: {
+            /** @description Addresses that were not suppressed before. */
+            added: number;
+            /** @description Addresses that were suppressed already. */
+            existing: number;
+            /** @description Rows without a usable address, which were passed over. */
+            failed: number;
+            /** @description The first 1,000 of these rows, in their order. */
+            errors: components["schemas"]["SuppressionImportError"][];
+        };
+        /**
+         * @description What the student has not left. Mail that the student asks for, such as a sign-in code, always comes. An address that bounced, complained or was suppressed by the club gets nothing all the same.
+         * @example {
+         *       "campaigns": true,
+         *       "automations": false
+         *     }
+         */
+        MailPreferences: {
+            /** @description News of the club. */
+            campaigns: boolean;
+            /** @description Automatic messages of the club. */
+            automations: boolean;
+        };
+        /**
+         * @description What is to change; the rest stays.
+         * @example {
+         *       "automations": true
+         *     }
+         */
+        MailPreferencesChange: {
+            /** @description News of the club. */
+            campaigns?: boolean;
+            /** @description Automatic messages of the club. */
+            automations?: boolean;
+        };
+        /** @description What the student gets of another kind of mail. */
+        OtherMailPreference: {
+            /** @description The kind of mail. A later version may add values: accept those that you do not know. */
+            kind: "campaigns" | "automations";
+            /** @description Whether the student has not left it. */
+            subscribed: boolean;
+            /** @description A token for leaving it, and coming back. */
+            token: string;
+        };
         /**
          * @description What a student gets of one kind of mail.
          * @example {
          *       "club_name": "Knots & Co",
          *       "kind": "campaigns",
          *       "subscribed": true,
+         *       "others": [],
          *       "token": "AAGaD0xkbnOrvN4Af2E7oQ5lYI1cXk3Hc2mFdvxJ3L0E"
          *     }
          */
@@ -9138,6 +10024,8 @@ export interface components {
             subscribed: boolean;
             /** @description The token that was sent, for leaving and coming back. */
             token: string;
+            /** @description The other kinds of mail of the club. */
+            others: components["schemas"]["OtherMailPreference"][];
         };
         /**
          * @description `pending` and `sending` are on their way; `sent`, `skipped` and `failed` are final, but evidence of the mail provider can turn `failed` into `sent`.
@@ -9373,11 +10261,39 @@ export interface components {
             /** @description The address that is printed. */
             verify_url: string;
         };
+        /** @description `draft` was never published; `active` starts runs; `paused` starts none; `archived` is put away. A later version may add values: accept those that you do not know. */
+        AutomationStatus: "draft" | "active" | "paused" | "archived";
+        /**
+         * @description `draft` was never published; `active` starts runs; `paused` starts none; `archived` is put away.
+         * @enum {string}
+         */
+        AutomationStatusInput: "draft" | "active" | "paused" | "archived";
         /** @description The event type that starts a run, its dot as an underscore; or `manual`. A later version may add values: accept those that you do not know. */
         AutomationTriggerKind: "student_created" | "access_granted" | "access_revoked" | "purchase_paid" | "purchase_refunded" | "subscription_past_due" | "subscription_canceled" | "lesson_completed" | "course_completed" | "certificate_issued" | "student_tagged" | "student_untagged" | "student_level_reached" | "manual";
+        /**
+         * @description The event type that starts a run, its dot as an underscore; or `manual`.
+         * @enum {string}
+         */
+        AutomationTriggerKindInput: "student_created" | "access_granted" | "access_revoked" | "purchase_paid" | "purchase_refunded" | "subscription_past_due" | "subscription_canceled" | "lesson_completed" | "course_completed" | "certificate_issued" | "student_tagged" | "student_untagged" | "student_level_reached" | "manual";
         /** @description What starts a run for a student. A list that is absent or empty means any. */
         AutomationTrigger: {
             kind: components["schemas"]["AutomationTriggerKind"];
+            /** @description Only facts about these deliveries. */
+            delivery_ids?: string[];
+            /** @description Only facts about these products. */
+            product_ids?: string[];
+            /** @description Only facts about these courses. */
+            course_ids?: string[];
+            /** @description Only facts about these lessons. */
+            lesson_ids?: string[];
+            /** @description Only facts about these tags. */
+            tag_ids?: string[];
+            /** @description Only facts about these levels. */
+            level_ids?: string[];
+        };
+        /** @description What starts a run for a student. A list that is absent or empty means any. */
+        AutomationTriggerInput: {
+            kind: components["schemas"]["AutomationTriggerKindInput"];
             /** @description Only facts about these deliveries. */
             delivery_ids?: string[];
             /** @description Only facts about these products. */
@@ -9409,6 +10325,27 @@ export interface components {
             /** @description What an image shows, in words. */
             alt?: string;
         };
+        /** @description One part of a mail, from top to bottom. */
+        EmailBlockInput: {
+            /**
+             * @description What the part is; the other fields belong to it.
+             * @enum {string}
+             */
+            kind: "heading" | "text" | "image" | "button" | "divider";
+            /** @description Words of a heading, a text or a button. */
+            text?: string;
+            /** @description Of a heading, from 1 (largest) to 6. */
+            level?: number;
+            /** @description Where a button or an image leads. */
+            url?: string;
+            /**
+             * Format: uuid
+             * @description An image of the library.
+             */
+            media_id?: string;
+            /** @description What an image shows, in words. */
+            alt?: string;
+        };
         /** @description A mail to the student. */
         AutomationEmail: {
             /** @description The subject line. */
@@ -9420,6 +10357,17 @@ export interface components {
             /** @description The content, from top to bottom. */
             blocks: components["schemas"]["EmailBlock"][];
         };
+        /** @description A mail to the student. */
+        AutomationEmailInput: {
+            /** @description The subject line. */
+            subject: string;
+            /** @description What mailboxes show beside the subject; absent for the beginning of the text. */
+            preheader?: string;
+            /** @description Where answers go; absent for the club's address. */
+            reply_to?: string;
+            /** @description The content, from top to bottom. */
+            blocks: components["schemas"]["EmailBlockInput"][];
+        };
         /** @description `delay`: `amount` of `unit`. `until_condition`: until the step's condition holds, at most `days`; `then` and `else` say whether it came true. `until_time`: `amount` is the minute of the club's local day, `unit` is `minutes`, `days` are whole days to skip first. */
         AutomationWait: {
             /** @description `delay` waits for an amount of time, `until_condition` for the step's condition, `until_time` for an hour of the club's day. A later version may add values: accept those that you do not know. */
@@ -9427,6 +10375,23 @@ export interface components {
             /** @description Of a delay, how many units; of `until_time`, minutes since local midnight. */
             amount?: number;
             /** @description The unit of `amount`. A later version may add values: accept those that you do not know. */
+            unit?: "minutes" | "hours" | "days" | "weeks";
+            /** @description Of `until_condition`, days to wait at most; of `until_time`, whole days to skip first. */
+            days?: number;
+        };
+        /** @description `delay`: `amount` of `unit`. `until_condition`: until the step's condition holds, at most `days`; `then` and `else` say whether it came true. `until_time`: `amount` is the minute of the club's local day, `unit` is `minutes`, `days` are whole days to skip first. */
+        AutomationWaitInput: {
+            /**
+             * @description `delay` waits for an amount of time, `until_condition` for the step's condition, `until_time` for an hour of the club's day.
+             * @enum {string}
+             */
+            kind: "delay" | "until_condition" | "until_time";
+            /** @description Of a delay, how many units; of `until_time`, minutes since local midnight. */
+            amount?: number;
+            /**
+             * @description The unit of `amount`.
+             * @enum {string}
+             */
             unit?: "minutes" | "hours" | "days" | "weeks";
             /** @description Of `until_condition`, days to wait at most; of `until_time`, whole days to skip first. */
             days?: number;
@@ -9454,7 +10419,110 @@ export interface components {
             /** @description Steps that follow where it does not. */
             else?: components["schemas"]["AutomationStep"][];
         };
-        /** @description What starts a run, what ends it early, and its steps. */
+        /** @description `then` and `else` nest steps. */
+        AutomationStepInput: {
+            /** @description Chosen by the designer, unique in its definition; rules refer to it. */
+            id: string;
+            /**
+             * @description What the step does; the other fields belong to it.
+             * @enum {string}
+             */
+            kind: "send_email" | "wait" | "condition" | "add_tag" | "remove_tag" | "award_points" | "exit";
+            /** @description Of `award_points`: how many; less than nothing takes some. */
+            points?: number;
+            /** @description Kept with the points that it awards; on other steps the designer's own annotation. */
+            note?: string;
+            /**
+             * Format: uuid
+             * @description Of `add_tag` and `remove_tag`: which tag.
+             */
+            tag_id?: string;
+            email?: components["schemas"]["AutomationEmailInput"];
+            wait?: components["schemas"]["AutomationWaitInput"];
+            condition?: components["schemas"]["AutomationConditionInput"];
+            /** @description Steps that follow where the condition holds. */
+            then?: components["schemas"]["AutomationStepInput"][];
+            /** @description Steps that follow where it does not. */
+            else?: components["schemas"]["AutomationStepInput"][];
+        };
+        /**
+         * @description What starts a run, what ends it early, and its steps.
+         * @example {
+         *       "trigger": {
+         *         "kind": "access_granted",
+         *         "course_ids": [
+         *           "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+         *         ]
+         *       },
+         *       "reentry": "once",
+         *       "exit_on_access_lost": true,
+         *       "exit_when": {
+         *         "match": "all",
+         *         "rules": [
+         *           {
+         *             "kind": "course_completed",
+         *             "negate": false,
+         *             "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+         *           }
+         *         ]
+         *       },
+         *       "steps": [
+         *         {
+         *           "id": "wait-a-little",
+         *           "kind": "wait",
+         *           "wait": {
+         *             "kind": "delay",
+         *             "amount": 10,
+         *             "unit": "minutes"
+         *           }
+         *         },
+         *         {
+         *           "id": "has-begun",
+         *           "kind": "condition",
+         *           "condition": {
+         *             "match": "all",
+         *             "rules": [
+         *               {
+         *                 "kind": "course_progress",
+         *                 "negate": false,
+         *                 "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+         *                 "percent": 10
+         *               }
+         *             ]
+         *           },
+         *           "then": [
+         *             {
+         *               "id": "points",
+         *               "kind": "award_points",
+         *               "points": 5,
+         *               "note": "A quick start"
+         *             }
+         *           ],
+         *           "else": [
+         *             {
+         *               "id": "mail",
+         *               "kind": "send_email",
+         *               "email": {
+         *                 "subject": "Your first knot",
+         *                 "blocks": [
+         *                   {
+         *                     "kind": "heading",
+         *                     "text": "Ahoy",
+         *                     "level": 1
+         *                   },
+         *                   {
+         *                     "kind": "button",
+         *                     "text": "Begin",
+         *                     "url": "https://example.com"
+         *                   }
+         *                 ]
+         *               }
+         *             }
+         *           ]
+         *         }
+         *       ]
+         *     }
+         */
         AutomationDefinition: {
             trigger: components["schemas"]["AutomationTrigger"];
             /** @description `once` a student; `after_exit`: again once the previous run has ended; `always`: several at a time. A later version may add values: accept those that you do not know. */
@@ -9465,7 +10533,181 @@ export interface components {
             /** @description In their order. */
             steps: components["schemas"]["AutomationStep"][];
         };
-        /** @description A published definition. It does not change any more. */
+        /**
+         * @description What starts a run, what ends it early, and its steps.
+         * @example {
+         *       "trigger": {
+         *         "kind": "access_granted",
+         *         "course_ids": [
+         *           "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+         *         ]
+         *       },
+         *       "reentry": "once",
+         *       "exit_on_access_lost": true,
+         *       "exit_when": {
+         *         "match": "all",
+         *         "rules": [
+         *           {
+         *             "kind": "course_completed",
+         *             "negate": false,
+         *             "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+         *           }
+         *         ]
+         *       },
+         *       "steps": [
+         *         {
+         *           "id": "wait-a-little",
+         *           "kind": "wait",
+         *           "wait": {
+         *             "kind": "delay",
+         *             "amount": 10,
+         *             "unit": "minutes"
+         *           }
+         *         },
+         *         {
+         *           "id": "has-begun",
+         *           "kind": "condition",
+         *           "condition": {
+         *             "match": "all",
+         *             "rules": [
+         *               {
+         *                 "kind": "course_progress",
+         *                 "negate": false,
+         *                 "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+         *                 "percent": 10
+         *               }
+         *             ]
+         *           },
+         *           "then": [
+         *             {
+         *               "id": "points",
+         *               "kind": "award_points",
+         *               "points": 5,
+         *               "note": "A quick start"
+         *             }
+         *           ],
+         *           "else": [
+         *             {
+         *               "id": "mail",
+         *               "kind": "send_email",
+         *               "email": {
+         *                 "subject": "Your first knot",
+         *                 "blocks": [
+         *                   {
+         *                     "kind": "heading",
+         *                     "text": "Ahoy",
+         *                     "level": 1
+         *                   },
+         *                   {
+         *                     "kind": "button",
+         *                     "text": "Begin",
+         *                     "url": "https://example.com"
+         *                   }
+         *                 ]
+         *               }
+         *             }
+         *           ]
+         *         }
+         *       ]
+         *     }
+         */
+        AutomationDefinitionInput: {
+            trigger: components["schemas"]["AutomationTriggerInput"];
+            /**
+             * @description `once` a student; `after_exit`: again once the previous run has ended; `always`: several at a time.
+             * @enum {string}
+             */
+            reentry: "once" | "after_exit" | "always";
+            /** @description Whether a run ends when the student loses the access that started it. */
+            exit_on_access_lost: boolean;
+            exit_when?: components["schemas"]["AutomationConditionInput"];
+            /** @description In their order. */
+            steps: components["schemas"]["AutomationStepInput"][];
+        };
+        /**
+         * @description A published definition. It does not change any more.
+         * @example {
+         *       "id": "4d3c2b1a-0f9e-4d8c-8b7a-6f5e4d3c2b1a",
+         *       "number": 2,
+         *       "trigger_kind": "access_granted",
+         *       "published_at": "2026-03-01T12:30:00.000Z",
+         *       "definition": {
+         *         "trigger": {
+         *           "kind": "access_granted",
+         *           "course_ids": [
+         *             "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+         *           ]
+         *         },
+         *         "reentry": "once",
+         *         "exit_on_access_lost": true,
+         *         "exit_when": {
+         *           "match": "all",
+         *           "rules": [
+         *             {
+         *               "kind": "course_completed",
+         *               "negate": false,
+         *               "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+         *             }
+         *           ]
+         *         },
+         *         "steps": [
+         *           {
+         *             "id": "wait-a-little",
+         *             "kind": "wait",
+         *             "wait": {
+         *               "kind": "delay",
+         *               "amount": 10,
+         *               "unit": "minutes"
+         *             }
+         *           },
+         *           {
+         *             "id": "has-begun",
+         *             "kind": "condition",
+         *             "condition": {
+         *               "match": "all",
+         *               "rules": [
+         *                 {
+         *                   "kind": "course_progress",
+         *                   "negate": false,
+         *                   "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+         *                   "percent": 10
+         *                 }
+         *               ]
+         *             },
+         *             "then": [
+         *               {
+         *                 "id": "points",
+         *                 "kind": "award_points",
+         *                 "points": 5,
+         *                 "note": "A quick start"
+         *               }
+         *             ],
+         *             "else": [
+         *               {
+         *                 "id": "mail",
+         *                 "kind": "send_email",
+         *                 "email": {
+         *                   "subject": "Your first knot",
+         *                   "blocks": [
+         *                     {
+         *                       "kind": "heading",
+         *                       "text": "Ahoy",
+         *                       "level": 1
+         *                     },
+         *                     {
+         *                       "kind": "button",
+         *                       "text": "Begin",
+         *                       "url": "https://example.com"
+         *                     }
+         *                   ]
+         *                 }
+         *               }
+         *             ]
+         *           }
+         *         ]
+         *       }
+         *     }
+         */
         AutomationVersion: {
             /**
              * Format: uuid
@@ -9658,8 +10900,7 @@ export interface components {
             id: string;
             /** @description The club's own name for it. */
             name: string;
-            /** @description `draft` was never published; `active` starts runs; `paused` starts none; `archived` is put away. A later version may add values: accept those that you do not know. */
-            status: "draft" | "active" | "paused" | "archived";
+            status: components["schemas"]["AutomationStatus"];
             draft: components["schemas"]["AutomationDefinition"];
             /** @description Runs that have not ended. */
             active_runs: number;
@@ -9676,6 +10917,487 @@ export interface components {
              */
             updated_at: string;
             published?: components["schemas"]["AutomationVersion"];
+        };
+        /** @description 1 to 200 characters, not only blanks. */
+        AutomationName: string;
+        /**
+         * @description What a new draft begins with.
+         * @example {
+         *       "name": "Welcome",
+         *       "draft": {
+         *         "trigger": {
+         *           "kind": "access_granted",
+         *           "course_ids": [
+         *             "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+         *           ]
+         *         },
+         *         "reentry": "once",
+         *         "exit_on_access_lost": true,
+         *         "exit_when": {
+         *           "match": "all",
+         *           "rules": [
+         *             {
+         *               "kind": "course_completed",
+         *               "negate": false,
+         *               "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+         *             }
+         *           ]
+         *         },
+         *         "steps": [
+         *           {
+         *             "id": "wait-a-little",
+         *             "kind": "wait",
+         *             "wait": {
+         *               "kind": "delay",
+         *               "amount": 10,
+         *               "unit": "minutes"
+         *             }
+         *           },
+         *           {
+         *             "id": "has-begun",
+         *             "kind": "condition",
+         *             "condition": {
+         *               "match": "all",
+         *               "rules": [
+         *                 {
+         *                   "kind": "course_progress",
+         *                   "negate": false,
+         *                   "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+         *                   "percent": 10
+         *                 }
+         *               ]
+         *             },
+         *             "then": [
+         *               {
+         *                 "id": "points",
+         *                 "kind": "award_points",
+         *                 "points": 5,
+         *                 "note": "A quick start"
+         *               }
+         *             ],
+         *             "else": [
+         *               {
+         *                 "id": "mail",
+         *                 "kind": "send_email",
+         *                 "email": {
+         *                   "subject": "Your first knot",
+         *                   "blocks": [
+         *                     {
+         *                       "kind": "heading",
+         *                       "text": "Ahoy",
+         *                       "level": 1
+         *                     },
+         *                     {
+         *                       "kind": "button",
+         *                       "text": "Begin",
+         *                       "url": "https://example.com"
+         *                     }
+         *                   ]
+         *                 }
+         *               }
+         *             ]
+         *           }
+         *         ]
+         *       }
+         *     }
+         */
+        AutomationCreation: {
+            name: components["schemas"]["AutomationName"];
+            draft?: components["schemas"]["AutomationDefinitionInput"];
+        };
+        /**
+         * @description What is to change; the rest stays.
+         * @example {
+         *       "name": "Welcome aboard",
+         *       "draft": {
+         *         "trigger": {
+         *           "kind": "access_granted",
+         *           "course_ids": [
+         *             "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+         *           ]
+         *         },
+         *         "reentry": "once",
+         *         "exit_on_access_lost": true,
+         *         "exit_when": {
+         *           "match": "all",
+         *           "rules": [
+         *             {
+         *               "kind": "course_completed",
+         *               "negate": false,
+         *               "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+         *             }
+         *           ]
+         *         },
+         *         "steps": [
+         *           {
+         *             "id": "wait-a-little",
+         *             "kind": "wait",
+         *             "wait": {
+         *               "kind": "delay",
+         *               "amount": 10,
+         *               "unit": "minutes"
+         *             }
+         *           },
+         *           {
+         *             "id": "has-begun",
+         *             "kind": "condition",
+         *             "condition": {
+         *               "match": "all",
+         *               "rules": [
+         *                 {
+         *                   "kind": "course_progress",
+         *                   "negate": false,
+         *                   "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+         *                   "percent": 10
+         *                 }
+         *               ]
+         *             },
+         *             "then": [
+         *               {
+         *                 "id": "points",
+         *                 "kind": "award_points",
+         *                 "points": 5,
+         *                 "note": "A quick start"
+         *               }
+         *             ],
+         *             "else": [
+         *               {
+         *                 "id": "mail",
+         *                 "kind": "send_email",
+         *                 "email": {
+         *                   "subject": "Your first knot",
+         *                   "blocks": [
+         *                     {
+         *                       "kind": "heading",
+         *                       "text": "Ahoy",
+         *                       "level": 1
+         *                     },
+         *                     {
+         *                       "kind": "button",
+         *                       "text": "Begin",
+         *                       "url": "https://example.com"
+         *                     }
+         *                   ]
+         *                 }
+         *               }
+         *             ]
+         *           }
+         *         ]
+         *       }
+         *     }
+         */
+        AutomationChange: {
+            name?: components["schemas"]["AutomationName"];
+            draft?: components["schemas"]["AutomationDefinitionInput"];
+        };
+        /**
+         * @description One thing that keeps the draft from being published.
+         * @example {
+         *       "path": "$.steps[0].tag_id",
+         *       "code": "missing_field",
+         *       "message": "The tag_id is missing."
+         *     }
+         */
+        AutomationProblem: {
+            /** @description Where, as a JSON path into the definition: `$.steps[2].then[0].tag_id`. */
+            path: string;
+            /** @description What is wrong, for programs. More may be added. */
+            code: string;
+            /** @description The same for people. */
+            message: string;
+        };
+        /**
+         * @description Everything that keeps the draft from being published.
+         * @example {
+         *       "problems": [
+         *         {
+         *           "path": "$.steps[0].tag_id",
+         *           "code": "missing_field",
+         *           "message": "The tag_id is missing."
+         *         }
+         *       ]
+         *     }
+         */
+        AutomationProblems: {
+            /** @description In the order of the definition; none means that it can be published. */
+            problems: components["schemas"]["AutomationProblem"][];
+        };
+        /**
+         * @description A step that is not as it was.
+         * @example {
+         *       "id": "mail",
+         *       "kind": "send_email",
+         *       "fields": [
+         *         "email"
+         *       ]
+         *     }
+         */
+        AutomationStepDifference: {
+            /** @description The step. */
+            id: string;
+            /** @description What it does, in the later definition that has it. */
+            kind: string;
+            /** @description The fields that changed; only of changed steps. */
+            fields?: string[];
+        };
+        /**
+         * @description What changed between two definitions. A step may have moved and changed.
+         * @example {
+         *       "changed_fields": [
+         *         "reentry"
+         *       ],
+         *       "added": [
+         *         {
+         *           "id": "points",
+         *           "kind": "award_points"
+         *         }
+         *       ],
+         *       "removed": [],
+         *       "moved": [],
+         *       "changed": [
+         *         {
+         *           "id": "mail",
+         *           "kind": "send_email",
+         *           "fields": [
+         *             "email"
+         *           ]
+         *         }
+         *       ]
+         *     }
+         */
+        AutomationDifference: {
+            /** @description Of `trigger`, `reentry`, `exit_on_access_lost` and `exit_when` those that changed. */
+            changed_fields: string[];
+            /** @description Steps that are new. */
+            added: components["schemas"]["AutomationStepDifference"][];
+            /** @description Steps that are gone. */
+            removed: components["schemas"]["AutomationStepDifference"][];
+            /** @description Steps in another branch, or in another order among those that stayed in theirs. */
+            moved: components["schemas"]["AutomationStepDifference"][];
+            /** @description Steps with other fields. */
+            changed: components["schemas"]["AutomationStepDifference"][];
+        };
+        /** @description `active` is under way; `completed` passed its last step; `exited` left before; `failed` can be resumed. A later version may add values: accept those that you do not know. */
+        AutomationRunStatus: "active" | "completed" | "exited" | "failed";
+        /**
+         * @description `active` is under way; `completed` passed its last step; `exited` left before; `failed` can be resumed.
+         * @enum {string}
+         */
+        AutomationRunStatusInput: "active" | "completed" | "exited" | "failed";
+        /**
+         * @description One student's way through one version.
+         * @example {
+         *       "id": "3d8a1c5e-0b7f-4f3b-9a61-8c9d0e1f2a3b",
+         *       "student_id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+         *       "version": 2,
+         *       "status": "active",
+         *       "step_id": "wait-a-little",
+         *       "waits_until": "2026-03-02T12:10:00.000Z",
+         *       "entered_at": "2026-03-02T12:00:00.000Z"
+         *     }
+         */
+        AutomationRun: {
+            /**
+             * Format: uuid
+             * @description Id of the run.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Who goes through it; the id stays after a removal.
+             */
+            student_id: string;
+            /** @description Number of its version. */
+            version: number;
+            status: components["schemas"]["AutomationRunStatus"];
+            /** @description Why it left before its last step; only of the status `exited`. A later version may add values: accept those that you do not know. */
+            exit_reason?: "exit_step" | "exit_when" | "access_lost" | "archived" | "by_hand" | "student_removed";
+            /** @description Why it failed, for programs; only of the status `failed`. */
+            error_code?: string;
+            /** @description Where it is or was last; absent once it is completed. */
+            step_id?: string;
+            /**
+             * Format: date-time
+             * @description Until when it waits at most (UTC).
+             */
+            waits_until?: string;
+            /**
+             * Format: date-time
+             * @description Since when a pause of the automation holds it (UTC).
+             */
+            held_since?: string;
+            /**
+             * Format: date-time
+             * @description When it began (UTC).
+             */
+            entered_at: string;
+            /**
+             * Format: date-time
+             * @description When it ended (UTC); absent before.
+             */
+            ended_at?: string;
+        };
+        /**
+         * @description Who is to enter.
+         * @example {
+         *       "id": "6f2b8c1d-7e3a-4d5f-9b0c-1a2b3c4d5e6f",
+         *       "student_ids": [
+         *         "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f"
+         *       ]
+         *     }
+         */
+        AutomationEnrollmentRequest: {
+            /**
+             * Format: uuid
+             * @description Chosen by the client: with the same id nobody enters twice.
+             */
+            id: string;
+            /** @description Students of this club. */
+            student_ids: string[];
+        };
+        /**
+         * @description What became of each student, in the order of the request.
+         * @example {
+         *       "results": [
+         *         {
+         *           "student_id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+         *           "result": "entered"
+         *         }
+         *       ]
+         *     }
+         */
+        AutomationEnrollment: {
+            /** @description One for each student. */
+            results: {
+                /**
+                 * Format: uuid
+                 * @description The student.
+                 */
+                student_id: string;
+                /** @description `entered` now, or `entered_before` with the same id; `not_again`: reentry does not allow it; `too_many`: 20 runs of the student are active; `not_found`: no student of this club. A later version may add values: accept those that you do not know. */
+                result: "entered" | "entered_before" | "not_again" | "too_many" | "not_found";
+            }[];
+        };
+        /**
+         * @description A step on the path of a run.
+         * @example {
+         *       "step_id": "wait-a-little",
+         *       "kind": "wait",
+         *       "entered_at": "2026-03-02T12:00:00.000Z",
+         *       "waits_until": "2026-03-02T12:10:00.000Z"
+         *     }
+         */
+        AutomationPassedStep: {
+            /** @description The step. */
+            step_id: string;
+            /** @description What it does. */
+            kind: string;
+            /**
+             * Format: date-time
+             * @description When the run came (UTC).
+             */
+            entered_at: string;
+            /**
+             * Format: date-time
+             * @description Until when it waits or waited at most (UTC).
+             */
+            waits_until?: string;
+            /**
+             * Format: date-time
+             * @description When it left (UTC); absent while it is there.
+             */
+            left_at?: string;
+            /** @description What became of it, such as `then`, `else`, `time_over`, `tagged`, `awarded`, `sent` or `unsubscribed`; absent before. More may be added. */
+            outcome?: string;
+            /** @description What each rule of its condition answered, in their order. */
+            answers?: boolean[];
+            /** @description Its e-mail. */
+            mail?: {
+                status: components["schemas"]["CampaignDeliveryStatus"];
+                /**
+                 * Format: date-time
+                 * @description When a person opened it (UTC).
+                 */
+                opened_at?: string;
+                /**
+                 * Format: date-time
+                 * @description When a person followed a link (UTC).
+                 */
+                clicked_at?: string;
+            };
+        };
+        /**
+         * @description A run, and the steps that it came to.
+         * @example {
+         *       "id": "3d8a1c5e-0b7f-4f3b-9a61-8c9d0e1f2a3b",
+         *       "student_id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+         *       "version": 2,
+         *       "status": "active",
+         *       "step_id": "wait-a-little",
+         *       "waits_until": "2026-03-02T12:10:00.000Z",
+         *       "entered_at": "2026-03-02T12:00:00.000Z",
+         *       "path": [
+         *         {
+         *           "step_id": "wait-a-little",
+         *           "kind": "wait",
+         *           "entered_at": "2026-03-02T12:00:00.000Z",
+         *           "waits_until": "2026-03-02T12:10:00.000Z"
+         *         }
+         *       ]
+         *     }
+         */
+        AutomationRunPath: {
+            /** @description In the order in which it was gone; empty once the path is deleted. */
+            path: components["schemas"]["AutomationPassedStep"][];
+        } & components["schemas"]["AutomationRun"];
+        /**
+         * @description How many runs came to a step.
+         * @example {
+         *       "step_id": "wait-a-little",
+         *       "kind": "wait",
+         *       "entered": 120,
+         *       "waiting": 3,
+         *       "left": 117
+         *     }
+         */
+        AutomationStepCount: {
+            /** @description The step. */
+            step_id: string;
+            /** @description What it does. */
+            kind: string;
+            /** @description Runs that ever came to it. */
+            entered: number;
+            /** @description Runs that are there now. */
+            waiting: number;
+            /** @description Runs that went on or left the automation there. */
+            left: number;
+            /** @description E-mails that the mail server took; only of `send_email`. */
+            sent?: number;
+            /** @description E-mails that a person opened; only of `send_email`. */
+            opened?: number;
+            /** @description E-mails in which a person followed a link; only of `send_email`. */
+            clicked?: number;
+        };
+        /**
+         * @description The steps of a version with their counts.
+         * @example {
+         *       "version": 2,
+         *       "steps": [
+         *         {
+         *           "step_id": "wait-a-little",
+         *           "kind": "wait",
+         *           "entered": 120,
+         *           "waiting": 3,
+         *           "left": 117
+         *         }
+         *       ]
+         *     }
+         */
+        AutomationCounts: {
+            /** @description Number of the version. */
+            version: number;
+            /** @description In the order of the definition. */
+            steps: components["schemas"]["AutomationStepCount"][];
         };
         /**
          * @description A folder of files that is delivered to a student; deliverable like a course. Every field but `description`, `instructor_name`, `cover` and `published_at` is always present.
@@ -12177,6 +13899,21 @@ export interface components {
          */
         CertificateCode: string;
         /**
+         * @description Id of an automation of this club.
+         * @example 2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f
+         */
+        workflowId: string;
+        /**
+         * @description The `ETag` of the draft that the caller has seen, or `*` for any. Without it the answer is `400`; another one than the draft has is `409 draft_changed`.
+         * @example "3"
+         */
+        ifMatch: string;
+        /**
+         * @description Id of a run of this automation.
+         * @example 3d8a1c5e-0b7f-4f3b-9a61-8c9d0e1f2a3b
+         */
+        runId: string;
+        /**
          * @description Id of a product of this club.
          * @example b0c1d2e3-4f50-4a61-8b72-93a4b5c6d7e8
          */
@@ -12208,7 +13945,13 @@ export interface components {
         noticeToken: string;
     };
     requestBodies: never;
-    headers: never;
+    headers: {
+        /**
+         * @description The revision of name and draft; `If-Match` names it when they are changed or published.
+         * @example "3"
+         */
+        eTag: string;
+    };
     pathItems: never;
 }
 export type $defs = Record<string, never>;
@@ -22249,6 +23992,240 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    checkCampaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was found. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "problems": [],
+                     *         "warnings": [
+                     *           {
+                     *             "path": "$.content.blocks[1].alt",
+                     *             "code": "missing_alt",
+                     *             "message": "Who does not see the image, or has images switched off, does not know what it shows."
+                     *           }
+                     *         ],
+                     *         "from": {
+                     *           "address": "news@knots.example",
+                     *           "aligned": true,
+                     *           "domain": "knots.example",
+                     *           "domain_status": "proven"
+                     *         },
+                     *         "mails_of_day": 500,
+                     *         "html_bytes": 18204,
+                     *         "recent": {
+                     *           "mails": 1200,
+                     *           "bounce_rate": 0.004,
+                     *           "complaint_rate": 0
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CampaignChecks"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listTestMails: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of test mails. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "5d9f2f7e-3f0d-4f43-9d37-0f4bb7f3c9b1",
+                     *           "administrator_id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+                     *           "status": "sent",
+                     *           "created_at": "2026-03-01T12:00:00.000Z",
+                     *           "sent_at": "2026-03-01T12:00:02.000Z"
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description Those of the page, in order. */
+                        data: components["schemas"]["TestMail"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    sendTestMail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["TestMailRequest"];
+            };
+        };
+        responses: {
+            /** @description The test, which is on its way. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "5d9f2f7e-3f0d-4f43-9d37-0f4bb7f3c9b1",
+                     *         "administrator_id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+                     *         "status": "sent",
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "sent_at": "2026-03-01T12:00:02.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["TestMail"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
     previewCampaign: {
         parameters: {
             query?: {
@@ -23158,6 +25135,275 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    getMailDomain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The domain. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "domain": "knots.example",
+                     *         "from_address": "news@knots.example",
+                     *         "status": "unproven",
+                     *         "status_since": "2026-03-01T12:00:00.000Z",
+                     *         "records": [
+                     *           {
+                     *             "kind": "dkim",
+                     *             "type": "TXT",
+                     *             "name": "k3f9a1b2._domainkey.knots.example",
+                     *             "value": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A",
+                     *             "state": "missing"
+                     *           },
+                     *           {
+                     *             "kind": "dmarc",
+                     *             "type": "TXT",
+                     *             "name": "_dmarc.knots.example",
+                     *             "value": "v=DMARC1; p=none",
+                     *             "state": "ok"
+                     *           }
+                     *         ],
+                     *         "checked_at": "2026-03-01T12:05:00.000Z",
+                     *         "next_check_at": "2026-03-01T13:05:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MailDomain"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    setMailDomain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MailDomainSettings"];
+            };
+        };
+        responses: {
+            /** @description The domain. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "domain": "knots.example",
+                     *         "from_address": "news@knots.example",
+                     *         "status": "unproven",
+                     *         "status_since": "2026-03-01T12:00:00.000Z",
+                     *         "records": [
+                     *           {
+                     *             "kind": "dkim",
+                     *             "type": "TXT",
+                     *             "name": "k3f9a1b2._domainkey.knots.example",
+                     *             "value": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A",
+                     *             "state": "missing"
+                     *           },
+                     *           {
+                     *             "kind": "dmarc",
+                     *             "type": "TXT",
+                     *             "name": "_dmarc.knots.example",
+                     *             "value": "v=DMARC1; p=none",
+                     *             "state": "ok"
+                     *           }
+                     *         ],
+                     *         "checked_at": "2026-03-01T12:05:00.000Z",
+                     *         "next_check_at": "2026-03-01T13:05:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MailDomain"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    removeMailDomain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The domain is removed. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    checkMailDomain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The domain, with what was found. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "domain": "knots.example",
+                     *         "from_address": "news@knots.example",
+                     *         "status": "unproven",
+                     *         "status_since": "2026-03-01T12:00:00.000Z",
+                     *         "records": [
+                     *           {
+                     *             "kind": "dkim",
+                     *             "type": "TXT",
+                     *             "name": "k3f9a1b2._domainkey.knots.example",
+                     *             "value": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A",
+                     *             "state": "missing"
+                     *           },
+                     *           {
+                     *             "kind": "dmarc",
+                     *             "type": "TXT",
+                     *             "name": "_dmarc.knots.example",
+                     *             "value": "v=DMARC1; p=none",
+                     *             "state": "ok"
+                     *           }
+                     *         ],
+                     *         "checked_at": "2026-03-01T12:05:00.000Z",
+                     *         "next_check_at": "2026-03-01T13:05:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MailDomain"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
     listSuppressions: {
         parameters: {
             query?: {
@@ -23272,6 +25518,83 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    importSuppressions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example email
+                 *     ada@example.com
+                 */
+                "text/csv": string;
+            };
+        };
+        responses: {
+            /** @description What became of the rows. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "added": 2,
+                     *         "existing": 1,
+                     *         "failed": 1,
+                     *         "errors": [
+                     *           {
+                     *             "row": 4,
+                     *             "code": "email_invalid",
+                     *             "column": "email"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["SuppressionImport"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
     removeSuppression: {
         parameters: {
             query?: never;
@@ -23324,6 +25647,94 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    getMailPreferences: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What the student gets. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "campaigns": true,
+                     *         "automations": false
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MailPreferences"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    setMailPreferences: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MailPreferencesChange"];
+            };
+        };
+        responses: {
+            /** @description What the student gets. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "campaigns": true,
+                     *         "automations": false
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MailPreferences"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
     getMailPreference: {
         parameters: {
             query?: never;
@@ -23356,6 +25767,7 @@ export interface operations {
                      *         "club_name": "Knots & Co",
                      *         "kind": "campaigns",
                      *         "subscribed": true,
+                     *         "others": [],
                      *         "token": "AAGaD0xkbnOrvN4Af2E7oQ5lYI1cXk3Hc2mFdvxJ3L0E"
                      *       }
                      *     }
@@ -23441,6 +25853,7 @@ export interface operations {
                      *         "club_name": "Knots & Co",
                      *         "kind": "campaigns",
                      *         "subscribed": true,
+                     *         "others": [],
                      *         "token": "AAGaD0xkbnOrvN4Af2E7oQ5lYI1cXk3Hc2mFdvxJ3L0E"
                      *       }
                      *     }
@@ -23541,6 +25954,7 @@ export interface operations {
                      *         "club_name": "Knots & Co",
                      *         "kind": "campaigns",
                      *         "subscribed": true,
+                     *         "others": [],
                      *         "token": "AAGaD0xkbnOrvN4Af2E7oQ5lYI1cXk3Hc2mFdvxJ3L0E"
                      *       }
                      *     }
@@ -24412,7 +26826,222 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
-    getAutomation: {
+    listAutomations: {
+        parameters: {
+            query?: {
+                /** @description Only automations in this status. */
+                status?: components["schemas"]["AutomationStatusInput"];
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of automations. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f",
+                     *           "name": "Welcome",
+                     *           "status": "active",
+                     *           "draft": {
+                     *             "trigger": {
+                     *               "kind": "access_granted",
+                     *               "course_ids": [
+                     *                 "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *               ]
+                     *             },
+                     *             "reentry": "once",
+                     *             "exit_on_access_lost": true,
+                     *             "exit_when": {
+                     *               "match": "all",
+                     *               "rules": [
+                     *                 {
+                     *                   "kind": "course_completed",
+                     *                   "negate": false,
+                     *                   "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *                 }
+                     *               ]
+                     *             },
+                     *             "steps": [
+                     *               {
+                     *                 "id": "wait-a-little",
+                     *                 "kind": "wait",
+                     *                 "wait": {
+                     *                   "kind": "delay",
+                     *                   "amount": 10,
+                     *                   "unit": "minutes"
+                     *                 }
+                     *               },
+                     *               {
+                     *                 "id": "has-begun",
+                     *                 "kind": "condition",
+                     *                 "condition": {
+                     *                   "match": "all",
+                     *                   "rules": [
+                     *                     {
+                     *                       "kind": "course_progress",
+                     *                       "negate": false,
+                     *                       "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+                     *                       "percent": 10
+                     *                     }
+                     *                   ]
+                     *                 },
+                     *                 "then": [
+                     *                   {
+                     *                     "id": "points",
+                     *                     "kind": "award_points",
+                     *                     "points": 5,
+                     *                     "note": "A quick start"
+                     *                   }
+                     *                 ],
+                     *                 "else": [
+                     *                   {
+                     *                     "id": "mail",
+                     *                     "kind": "send_email",
+                     *                     "email": {
+                     *                       "subject": "Your first knot",
+                     *                       "blocks": [
+                     *                         {
+                     *                           "kind": "heading",
+                     *                           "text": "Ahoy",
+                     *                           "level": 1
+                     *                         },
+                     *                         {
+                     *                           "kind": "button",
+                     *                           "text": "Begin",
+                     *                           "url": "https://example.com"
+                     *                         }
+                     *                       ]
+                     *                     }
+                     *                   }
+                     *                 ]
+                     *               }
+                     *             ]
+                     *           },
+                     *           "active_runs": 3,
+                     *           "total_runs": 120,
+                     *           "created_at": "2026-03-01T12:00:00.000Z",
+                     *           "updated_at": "2026-03-01T12:30:00.000Z",
+                     *           "published": {
+                     *             "id": "4d3c2b1a-0f9e-4d8c-8b7a-6f5e4d3c2b1a",
+                     *             "number": 2,
+                     *             "trigger_kind": "access_granted",
+                     *             "published_at": "2026-03-01T12:30:00.000Z",
+                     *             "definition": {
+                     *               "trigger": {
+                     *                 "kind": "access_granted",
+                     *                 "course_ids": [
+                     *                   "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *                 ]
+                     *               },
+                     *               "reentry": "once",
+                     *               "exit_on_access_lost": true,
+                     *               "exit_when": {
+                     *                 "match": "all",
+                     *                 "rules": [
+                     *                   {
+                     *                     "kind": "course_completed",
+                     *                     "negate": false,
+                     *                     "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *                   }
+                     *                 ]
+                     *               },
+                     *               "steps": [
+                     *                 {
+                     *                   "id": "wait-a-little",
+                     *                   "kind": "wait",
+                     *                   "wait": {
+                     *                     "kind": "delay",
+                     *                     "amount": 10,
+                     *                     "unit": "minutes"
+                     *                   }
+                     *                 },
+                     *                 {
+                     *                   "id": "has-begun",
+                     *                   "kind": "condition",
+                     *                   "condition": {
+                     *                     "match": "all",
+                     *                     "rules": [
+                     *                       {
+                     *                         "kind": "course_progress",
+                     *                         "negate": false,
+                     *                         "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+                     *                         "percent": 10
+                     *                       }
+                     *                     ]
+                     *                   },
+                     *                   "then": [
+                     *                     {
+                     *                       "id": "points",
+                     *                       "kind": "award_points",
+                     *                       "points": 5,
+                     *                       "note": "A quick start"
+                     *                     }
+                     *                   ],
+                     *                   "else": [
+                     *                     {
+                     *                       "id": "mail",
+                     *                       "kind": "send_email",
+                     *                       "email": {
+                     *                         "subject": "Your first knot",
+                     *                         "blocks": [
+                     *                           {
+                     *                             "kind": "heading",
+                     *                             "text": "Ahoy",
+                     *                             "level": 1
+                     *                           },
+                     *                           {
+                     *                             "kind": "button",
+                     *                             "text": "Begin",
+                     *                             "url": "https://example.com"
+                     *                           }
+                     *                         ]
+                     *                       }
+                     *                     }
+                     *                   ]
+                     *                 }
+                     *               ]
+                     *             }
+                     *           }
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description Those of the page, in order. */
+                        data: components["schemas"]["Automation"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    createAutomation: {
         parameters: {
             query?: never;
             header?: never;
@@ -24422,19 +27051,19 @@ export interface operations {
                  * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
                  */
                 clubId: components["parameters"]["ClubId"];
-                /**
-                 * @description Id of an automation of this club.
-                 * @example 2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f
-                 */
-                workflowId: string;
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AutomationCreation"];
+            };
+        };
         responses: {
             /** @description The automation. */
-            200: {
+            201: {
                 headers: {
+                    ETag: components["headers"]["eTag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -24609,6 +27238,2472 @@ export interface operations {
                      */
                     "application/json": {
                         data: components["schemas"]["Automation"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getAutomation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an automation of this club.
+                 * @example 2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f
+                 */
+                workflowId: components["parameters"]["workflowId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The automation. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["eTag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f",
+                     *         "name": "Welcome",
+                     *         "status": "active",
+                     *         "draft": {
+                     *           "trigger": {
+                     *             "kind": "access_granted",
+                     *             "course_ids": [
+                     *               "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *             ]
+                     *           },
+                     *           "reentry": "once",
+                     *           "exit_on_access_lost": true,
+                     *           "exit_when": {
+                     *             "match": "all",
+                     *             "rules": [
+                     *               {
+                     *                 "kind": "course_completed",
+                     *                 "negate": false,
+                     *                 "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *               }
+                     *             ]
+                     *           },
+                     *           "steps": [
+                     *             {
+                     *               "id": "wait-a-little",
+                     *               "kind": "wait",
+                     *               "wait": {
+                     *                 "kind": "delay",
+                     *                 "amount": 10,
+                     *                 "unit": "minutes"
+                     *               }
+                     *             },
+                     *             {
+                     *               "id": "has-begun",
+                     *               "kind": "condition",
+                     *               "condition": {
+                     *                 "match": "all",
+                     *                 "rules": [
+                     *                   {
+                     *                     "kind": "course_progress",
+                     *                     "negate": false,
+                     *                     "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+                     *                     "percent": 10
+                     *                   }
+                     *                 ]
+                     *               },
+                     *               "then": [
+                     *                 {
+                     *                   "id": "points",
+                     *                   "kind": "award_points",
+                     *                   "points": 5,
+                     *                   "note": "A quick start"
+                     *                 }
+                     *               ],
+                     *               "else": [
+                     *                 {
+                     *                   "id": "mail",
+                     *                   "kind": "send_email",
+                     *                   "email": {
+                     *                     "subject": "Your first knot",
+                     *                     "blocks": [
+                     *                       {
+                     *                         "kind": "heading",
+                     *                         "text": "Ahoy",
+                     *                         "level": 1
+                     *                       },
+                     *                       {
+                     *                         "kind": "button",
+                     *                         "text": "Begin",
+                     *                         "url": "https://example.com"
+                     *                       }
+                     *                     ]
+                     *                   }
+                     *                 }
+                     *               ]
+                     *             }
+                     *           ]
+                     *         },
+                     *         "active_runs": 3,
+                     *         "total_runs": 120,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:30:00.000Z",
+                     *         "published": {
+                     *           "id": "4d3c2b1a-0f9e-4d8c-8b7a-6f5e4d3c2b1a",
+                     *           "number": 2,
+                     *           "trigger_kind": "access_granted",
+                     *           "published_at": "2026-03-01T12:30:00.000Z",
+                     *           "definition": {
+                     *             "trigger": {
+                     *               "kind": "access_granted",
+                     *               "course_ids": [
+                     *                 "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *               ]
+                     *             },
+                     *             "reentry": "once",
+                     *             "exit_on_access_lost": true,
+                     *             "exit_when": {
+                     *               "match": "all",
+                     *               "rules": [
+                     *                 {
+                     *                   "kind": "course_completed",
+                     *                   "negate": false,
+                     *                   "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *                 }
+                     *               ]
+                     *             },
+                     *             "steps": [
+                     *               {
+                     *                 "id": "wait-a-little",
+                     *                 "kind": "wait",
+                     *                 "wait": {
+                     *                   "kind": "delay",
+                     *                   "amount": 10,
+                     *                   "unit": "minutes"
+                     *                 }
+                     *               },
+                     *               {
+                     *                 "id": "has-begun",
+                     *                 "kind": "condition",
+                     *                 "condition": {
+                     *                   "match": "all",
+                     *                   "rules": [
+                     *                     {
+                     *                       "kind": "course_progress",
+                     *                       "negate": false,
+                     *                       "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+                     *                       "percent": 10
+                     *                     }
+                     *                   ]
+                     *                 },
+                     *                 "then": [
+                     *                   {
+                     *                     "id": "points",
+                     *                     "kind": "award_points",
+                     *                     "points": 5,
+                     *                     "note": "A quick start"
+                     *                   }
+                     *                 ],
+                     *                 "else": [
+                     *                   {
+                     *                     "id": "mail",
+                     *                     "kind": "send_email",
+                     *                     "email": {
+                     *                       "subject": "Your first knot",
+                     *                       "blocks": [
+                     *                         {
+                     *                           "kind": "heading",
+                     *                           "text": "Ahoy",
+                     *                           "level": 1
+                     *                         },
+                     *                         {
+                     *                           "kind": "button",
+                     *                           "text": "Begin",
+                     *                           "url": "https://example.com"
+                     *                         }
+                     *                       ]
+                     *                     }
+                     *                   }
+                     *                 ]
+                     *               }
+                     *             ]
+                     *           }
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Automation"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    updateAutomation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of the draft that the caller has seen, or `*` for any. Without it the answer is `400`; another one than the draft has is `409 draft_changed`.
+                 * @example "3"
+                 */
+                "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an automation of this club.
+                 * @example 2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f
+                 */
+                workflowId: components["parameters"]["workflowId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AutomationChange"];
+            };
+        };
+        responses: {
+            /** @description The automation. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["eTag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f",
+                     *         "name": "Welcome",
+                     *         "status": "active",
+                     *         "draft": {
+                     *           "trigger": {
+                     *             "kind": "access_granted",
+                     *             "course_ids": [
+                     *               "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *             ]
+                     *           },
+                     *           "reentry": "once",
+                     *           "exit_on_access_lost": true,
+                     *           "exit_when": {
+                     *             "match": "all",
+                     *             "rules": [
+                     *               {
+                     *                 "kind": "course_completed",
+                     *                 "negate": false,
+                     *                 "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *               }
+                     *             ]
+                     *           },
+                     *           "steps": [
+                     *             {
+                     *               "id": "wait-a-little",
+                     *               "kind": "wait",
+                     *               "wait": {
+                     *                 "kind": "delay",
+                     *                 "amount": 10,
+                     *                 "unit": "minutes"
+                     *               }
+                     *             },
+                     *             {
+                     *               "id": "has-begun",
+                     *               "kind": "condition",
+                     *               "condition": {
+                     *                 "match": "all",
+                     *                 "rules": [
+                     *                   {
+                     *                     "kind": "course_progress",
+                     *                     "negate": false,
+                     *                     "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+                     *                     "percent": 10
+                     *                   }
+                     *                 ]
+                     *               },
+                     *               "then": [
+                     *                 {
+                     *                   "id": "points",
+                     *                   "kind": "award_points",
+                     *                   "points": 5,
+                     *                   "note": "A quick start"
+                     *                 }
+                     *               ],
+                     *               "else": [
+                     *                 {
+                     *                   "id": "mail",
+                     *                   "kind": "send_email",
+                     *                   "email": {
+                     *                     "subject": "Your first knot",
+                     *                     "blocks": [
+                     *                       {
+                     *                         "kind": "heading",
+                     *                         "text": "Ahoy",
+                     *                         "level": 1
+                     *                       },
+                     *                       {
+                     *                         "kind": "button",
+                     *                         "text": "Begin",
+                     *                         "url": "https://example.com"
+                     *                       }
+                     *                     ]
+                     *                   }
+                     *                 }
+                     *               ]
+                     *             }
+                     *           ]
+                     *         },
+                     *         "active_runs": 3,
+                     *         "total_runs": 120,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:30:00.000Z",
+                     *         "published": {
+                     *           "id": "4d3c2b1a-0f9e-4d8c-8b7a-6f5e4d3c2b1a",
+                     *           "number": 2,
+                     *           "trigger_kind": "access_granted",
+                     *           "published_at": "2026-03-01T12:30:00.000Z",
+                     *           "definition": {
+                     *             "trigger": {
+                     *               "kind": "access_granted",
+                     *               "course_ids": [
+                     *                 "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *               ]
+                     *             },
+                     *             "reentry": "once",
+                     *             "exit_on_access_lost": true,
+                     *             "exit_when": {
+                     *               "match": "all",
+                     *               "rules": [
+                     *                 {
+                     *                   "kind": "course_completed",
+                     *                   "negate": false,
+                     *                   "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *                 }
+                     *               ]
+                     *             },
+                     *             "steps": [
+                     *               {
+                     *                 "id": "wait-a-little",
+                     *                 "kind": "wait",
+                     *                 "wait": {
+                     *                   "kind": "delay",
+                     *                   "amount": 10,
+                     *                   "unit": "minutes"
+                     *                 }
+                     *               },
+                     *               {
+                     *                 "id": "has-begun",
+                     *                 "kind": "condition",
+                     *                 "condition": {
+                     *                   "match": "all",
+                     *                   "rules": [
+                     *                     {
+                     *                       "kind": "course_progress",
+                     *                       "negate": false,
+                     *                       "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+                     *                       "percent": 10
+                     *                     }
+                     *                   ]
+                     *                 },
+                     *                 "then": [
+                     *                   {
+                     *                     "id": "points",
+                     *                     "kind": "award_points",
+                     *                     "points": 5,
+                     *                     "note": "A quick start"
+                     *                   }
+                     *                 ],
+                     *                 "else": [
+                     *                   {
+                     *                     "id": "mail",
+                     *                     "kind": "send_email",
+                     *                     "email": {
+                     *                       "subject": "Your first knot",
+                     *                       "blocks": [
+                     *                         {
+                     *                           "kind": "heading",
+                     *                           "text": "Ahoy",
+                     *                           "level": 1
+                     *                         },
+                     *                         {
+                     *                           "kind": "button",
+                     *                           "text": "Begin",
+                     *                           "url": "https://example.com"
+                     *                         }
+                     *                       ]
+                     *                     }
+                     *                   }
+                     *                 ]
+                     *               }
+                     *             ]
+                     *           }
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Automation"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    duplicateAutomation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an automation of this club.
+                 * @example 2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f
+                 */
+                workflowId: components["parameters"]["workflowId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The new automation. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["eTag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f",
+                     *         "name": "Welcome",
+                     *         "status": "active",
+                     *         "draft": {
+                     *           "trigger": {
+                     *             "kind": "access_granted",
+                     *             "course_ids": [
+                     *               "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *             ]
+                     *           },
+                     *           "reentry": "once",
+                     *           "exit_on_access_lost": true,
+                     *           "exit_when": {
+                     *             "match": "all",
+                     *             "rules": [
+                     *               {
+                     *                 "kind": "course_completed",
+                     *                 "negate": false,
+                     *                 "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *               }
+                     *             ]
+                     *           },
+                     *           "steps": [
+                     *             {
+                     *               "id": "wait-a-little",
+                     *               "kind": "wait",
+                     *               "wait": {
+                     *                 "kind": "delay",
+                     *                 "amount": 10,
+                     *                 "unit": "minutes"
+                     *               }
+                     *             },
+                     *             {
+                     *               "id": "has-begun",
+                     *               "kind": "condition",
+                     *               "condition": {
+                     *                 "match": "all",
+                     *                 "rules": [
+                     *                   {
+                     *                     "kind": "course_progress",
+                     *                     "negate": false,
+                     *                     "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+                     *                     "percent": 10
+                     *                   }
+                     *                 ]
+                     *               },
+                     *               "then": [
+                     *                 {
+                     *                   "id": "points",
+                     *                   "kind": "award_points",
+                     *                   "points": 5,
+                     *                   "note": "A quick start"
+                     *                 }
+                     *               ],
+                     *               "else": [
+                     *                 {
+                     *                   "id": "mail",
+                     *                   "kind": "send_email",
+                     *                   "email": {
+                     *                     "subject": "Your first knot",
+                     *                     "blocks": [
+                     *                       {
+                     *                         "kind": "heading",
+                     *                         "text": "Ahoy",
+                     *                         "level": 1
+                     *                       },
+                     *                       {
+                     *                         "kind": "button",
+                     *                         "text": "Begin",
+                     *                         "url": "https://example.com"
+                     *                       }
+                     *                     ]
+                     *                   }
+                     *                 }
+                     *               ]
+                     *             }
+                     *           ]
+                     *         },
+                     *         "active_runs": 3,
+                     *         "total_runs": 120,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:30:00.000Z",
+                     *         "published": {
+                     *           "id": "4d3c2b1a-0f9e-4d8c-8b7a-6f5e4d3c2b1a",
+                     *           "number": 2,
+                     *           "trigger_kind": "access_granted",
+                     *           "published_at": "2026-03-01T12:30:00.000Z",
+                     *           "definition": {
+                     *             "trigger": {
+                     *               "kind": "access_granted",
+                     *               "course_ids": [
+                     *                 "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *               ]
+                     *             },
+                     *             "reentry": "once",
+                     *             "exit_on_access_lost": true,
+                     *             "exit_when": {
+                     *               "match": "all",
+                     *               "rules": [
+                     *                 {
+                     *                   "kind": "course_completed",
+                     *                   "negate": false,
+                     *                   "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *                 }
+                     *               ]
+                     *             },
+                     *             "steps": [
+                     *               {
+                     *                 "id": "wait-a-little",
+                     *                 "kind": "wait",
+                     *                 "wait": {
+                     *                   "kind": "delay",
+                     *                   "amount": 10,
+                     *                   "unit": "minutes"
+                     *                 }
+                     *               },
+                     *               {
+                     *                 "id": "has-begun",
+                     *                 "kind": "condition",
+                     *                 "condition": {
+                     *                   "match": "all",
+                     *                   "rules": [
+                     *                     {
+                     *                       "kind": "course_progress",
+                     *                       "negate": false,
+                     *                       "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+                     *                       "percent": 10
+                     *                     }
+                     *                   ]
+                     *                 },
+                     *                 "then": [
+                     *                   {
+                     *                     "id": "points",
+                     *                     "kind": "award_points",
+                     *                     "points": 5,
+                     *                     "note": "A quick start"
+                     *                   }
+                     *                 ],
+                     *                 "else": [
+                     *                   {
+                     *                     "id": "mail",
+                     *                     "kind": "send_email",
+                     *                     "email": {
+                     *                       "subject": "Your first knot",
+                     *                       "blocks": [
+                     *                         {
+                     *                           "kind": "heading",
+                     *                           "text": "Ahoy",
+                     *                           "level": 1
+                     *                         },
+                     *                         {
+                     *                           "kind": "button",
+                     *                           "text": "Begin",
+                     *                           "url": "https://example.com"
+                     *                         }
+                     *                       ]
+                     *                     }
+                     *                   }
+                     *                 ]
+                     *               }
+                     *             ]
+                     *           }
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Automation"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getAutomationProblems: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an automation of this club.
+                 * @example 2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f
+                 */
+                workflowId: components["parameters"]["workflowId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The problems. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "problems": [
+                     *           {
+                     *             "path": "$.steps[0].tag_id",
+                     *             "code": "missing_field",
+                     *             "message": "The tag_id is missing."
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["AutomationProblems"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    publishAutomation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of the draft that the caller has seen, or `*` for any. Without it the answer is `400`; another one than the draft has is `409 draft_changed`.
+                 * @example "3"
+                 */
+                "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an automation of this club.
+                 * @example 2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f
+                 */
+                workflowId: components["parameters"]["workflowId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The automation. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["eTag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f",
+                     *         "name": "Welcome",
+                     *         "status": "active",
+                     *         "draft": {
+                     *           "trigger": {
+                     *             "kind": "access_granted",
+                     *             "course_ids": [
+                     *               "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *             ]
+                     *           },
+                     *           "reentry": "once",
+                     *           "exit_on_access_lost": true,
+                     *           "exit_when": {
+                     *             "match": "all",
+                     *             "rules": [
+                     *               {
+                     *                 "kind": "course_completed",
+                     *                 "negate": false,
+                     *                 "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *               }
+                     *             ]
+                     *           },
+                     *           "steps": [
+                     *             {
+                     *               "id": "wait-a-little",
+                     *               "kind": "wait",
+                     *               "wait": {
+                     *                 "kind": "delay",
+                     *                 "amount": 10,
+                     *                 "unit": "minutes"
+                     *               }
+                     *             },
+                     *             {
+                     *               "id": "has-begun",
+                     *               "kind": "condition",
+                     *               "condition": {
+                     *                 "match": "all",
+                     *                 "rules": [
+                     *                   {
+                     *                     "kind": "course_progress",
+                     *                     "negate": false,
+                     *                     "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+                     *                     "percent": 10
+                     *                   }
+                     *                 ]
+                     *               },
+                     *               "then": [
+                     *                 {
+                     *                   "id": "points",
+                     *                   "kind": "award_points",
+                     *                   "points": 5,
+                     *                   "note": "A quick start"
+                     *                 }
+                     *               ],
+                     *               "else": [
+                     *                 {
+                     *                   "id": "mail",
+                     *                   "kind": "send_email",
+                     *                   "email": {
+                     *                     "subject": "Your first knot",
+                     *                     "blocks": [
+                     *                       {
+                     *                         "kind": "heading",
+                     *                         "text": "Ahoy",
+                     *                         "level": 1
+                     *                       },
+                     *                       {
+                     *                         "kind": "button",
+                     *                         "text": "Begin",
+                     *                         "url": "https://example.com"
+                     *                       }
+                     *                     ]
+                     *                   }
+                     *                 }
+                     *               ]
+                     *             }
+                     *           ]
+                     *         },
+                     *         "active_runs": 3,
+                     *         "total_runs": 120,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:30:00.000Z",
+                     *         "published": {
+                     *           "id": "4d3c2b1a-0f9e-4d8c-8b7a-6f5e4d3c2b1a",
+                     *           "number": 2,
+                     *           "trigger_kind": "access_granted",
+                     *           "published_at": "2026-03-01T12:30:00.000Z",
+                     *           "definition": {
+                     *             "trigger": {
+                     *               "kind": "access_granted",
+                     *               "course_ids": [
+                     *                 "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *               ]
+                     *             },
+                     *             "reentry": "once",
+                     *             "exit_on_access_lost": true,
+                     *             "exit_when": {
+                     *               "match": "all",
+                     *               "rules": [
+                     *                 {
+                     *                   "kind": "course_completed",
+                     *                   "negate": false,
+                     *                   "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *                 }
+                     *               ]
+                     *             },
+                     *             "steps": [
+                     *               {
+                     *                 "id": "wait-a-little",
+                     *                 "kind": "wait",
+                     *                 "wait": {
+                     *                   "kind": "delay",
+                     *                   "amount": 10,
+                     *                   "unit": "minutes"
+                     *                 }
+                     *               },
+                     *               {
+                     *                 "id": "has-begun",
+                     *                 "kind": "condition",
+                     *                 "condition": {
+                     *                   "match": "all",
+                     *                   "rules": [
+                     *                     {
+                     *                       "kind": "course_progress",
+                     *                       "negate": false,
+                     *                       "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+                     *                       "percent": 10
+                     *                     }
+                     *                   ]
+                     *                 },
+                     *                 "then": [
+                     *                   {
+                     *                     "id": "points",
+                     *                     "kind": "award_points",
+                     *                     "points": 5,
+                     *                     "note": "A quick start"
+                     *                   }
+                     *                 ],
+                     *                 "else": [
+                     *                   {
+                     *                     "id": "mail",
+                     *                     "kind": "send_email",
+                     *                     "email": {
+                     *                       "subject": "Your first knot",
+                     *                       "blocks": [
+                     *                         {
+                     *                           "kind": "heading",
+                     *                           "text": "Ahoy",
+                     *                           "level": 1
+                     *                         },
+                     *                         {
+                     *                           "kind": "button",
+                     *                           "text": "Begin",
+                     *                           "url": "https://example.com"
+                     *                         }
+                     *                       ]
+                     *                     }
+                     *                   }
+                     *                 ]
+                     *               }
+                     *             ]
+                     *           }
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Automation"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A value breaks a rule; the message names its field. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    pauseAutomation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an automation of this club.
+                 * @example 2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f
+                 */
+                workflowId: components["parameters"]["workflowId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The automation. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["eTag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f",
+                     *         "name": "Welcome",
+                     *         "status": "active",
+                     *         "draft": {
+                     *           "trigger": {
+                     *             "kind": "access_granted",
+                     *             "course_ids": [
+                     *               "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *             ]
+                     *           },
+                     *           "reentry": "once",
+                     *           "exit_on_access_lost": true,
+                     *           "exit_when": {
+                     *             "match": "all",
+                     *             "rules": [
+                     *               {
+                     *                 "kind": "course_completed",
+                     *                 "negate": false,
+                     *                 "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *               }
+                     *             ]
+                     *           },
+                     *           "steps": [
+                     *             {
+                     *               "id": "wait-a-little",
+                     *               "kind": "wait",
+                     *               "wait": {
+                     *                 "kind": "delay",
+                     *                 "amount": 10,
+                     *                 "unit": "minutes"
+                     *               }
+                     *             },
+                     *             {
+                     *               "id": "has-begun",
+                     *               "kind": "condition",
+                     *               "condition": {
+                     *                 "match": "all",
+                     *                 "rules": [
+                     *                   {
+                     *                     "kind": "course_progress",
+                     *                     "negate": false,
+                     *                     "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+                     *                     "percent": 10
+                     *                   }
+                     *                 ]
+                     *               },
+                     *               "then": [
+                     *                 {
+                     *                   "id": "points",
+                     *                   "kind": "award_points",
+                     *                   "points": 5,
+                     *                   "note": "A quick start"
+                     *                 }
+                     *               ],
+                     *               "else": [
+                     *                 {
+                     *                   "id": "mail",
+                     *                   "kind": "send_email",
+                     *                   "email": {
+                     *                     "subject": "Your first knot",
+                     *                     "blocks": [
+                     *                       {
+                     *                         "kind": "heading",
+                     *                         "text": "Ahoy",
+                     *                         "level": 1
+                     *                       },
+                     *                       {
+                     *                         "kind": "button",
+                     *                         "text": "Begin",
+                     *                         "url": "https://example.com"
+                     *                       }
+                     *                     ]
+                     *                   }
+                     *                 }
+                     *               ]
+                     *             }
+                     *           ]
+                     *         },
+                     *         "active_runs": 3,
+                     *         "total_runs": 120,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:30:00.000Z",
+                     *         "published": {
+                     *           "id": "4d3c2b1a-0f9e-4d8c-8b7a-6f5e4d3c2b1a",
+                     *           "number": 2,
+                     *           "trigger_kind": "access_granted",
+                     *           "published_at": "2026-03-01T12:30:00.000Z",
+                     *           "definition": {
+                     *             "trigger": {
+                     *               "kind": "access_granted",
+                     *               "course_ids": [
+                     *                 "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *               ]
+                     *             },
+                     *             "reentry": "once",
+                     *             "exit_on_access_lost": true,
+                     *             "exit_when": {
+                     *               "match": "all",
+                     *               "rules": [
+                     *                 {
+                     *                   "kind": "course_completed",
+                     *                   "negate": false,
+                     *                   "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *                 }
+                     *               ]
+                     *             },
+                     *             "steps": [
+                     *               {
+                     *                 "id": "wait-a-little",
+                     *                 "kind": "wait",
+                     *                 "wait": {
+                     *                   "kind": "delay",
+                     *                   "amount": 10,
+                     *                   "unit": "minutes"
+                     *                 }
+                     *               },
+                     *               {
+                     *                 "id": "has-begun",
+                     *                 "kind": "condition",
+                     *                 "condition": {
+                     *                   "match": "all",
+                     *                   "rules": [
+                     *                     {
+                     *                       "kind": "course_progress",
+                     *                       "negate": false,
+                     *                       "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+                     *                       "percent": 10
+                     *                     }
+                     *                   ]
+                     *                 },
+                     *                 "then": [
+                     *                   {
+                     *                     "id": "points",
+                     *                     "kind": "award_points",
+                     *                     "points": 5,
+                     *                     "note": "A quick start"
+                     *                   }
+                     *                 ],
+                     *                 "else": [
+                     *                   {
+                     *                     "id": "mail",
+                     *                     "kind": "send_email",
+                     *                     "email": {
+                     *                       "subject": "Your first knot",
+                     *                       "blocks": [
+                     *                         {
+                     *                           "kind": "heading",
+                     *                           "text": "Ahoy",
+                     *                           "level": 1
+                     *                         },
+                     *                         {
+                     *                           "kind": "button",
+                     *                           "text": "Begin",
+                     *                           "url": "https://example.com"
+                     *                         }
+                     *                       ]
+                     *                     }
+                     *                   }
+                     *                 ]
+                     *               }
+                     *             ]
+                     *           }
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Automation"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    resumeAutomation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an automation of this club.
+                 * @example 2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f
+                 */
+                workflowId: components["parameters"]["workflowId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The automation. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["eTag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f",
+                     *         "name": "Welcome",
+                     *         "status": "active",
+                     *         "draft": {
+                     *           "trigger": {
+                     *             "kind": "access_granted",
+                     *             "course_ids": [
+                     *               "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *             ]
+                     *           },
+                     *           "reentry": "once",
+                     *           "exit_on_access_lost": true,
+                     *           "exit_when": {
+                     *             "match": "all",
+                     *             "rules": [
+                     *               {
+                     *                 "kind": "course_completed",
+                     *                 "negate": false,
+                     *                 "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *               }
+                     *             ]
+                     *           },
+                     *           "steps": [
+                     *             {
+                     *               "id": "wait-a-little",
+                     *               "kind": "wait",
+                     *               "wait": {
+                     *                 "kind": "delay",
+                     *                 "amount": 10,
+                     *                 "unit": "minutes"
+                     *               }
+                     *             },
+                     *             {
+                     *               "id": "has-begun",
+                     *               "kind": "condition",
+                     *               "condition": {
+                     *                 "match": "all",
+                     *                 "rules": [
+                     *                   {
+                     *                     "kind": "course_progress",
+                     *                     "negate": false,
+                     *                     "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+                     *                     "percent": 10
+                     *                   }
+                     *                 ]
+                     *               },
+                     *               "then": [
+                     *                 {
+                     *                   "id": "points",
+                     *                   "kind": "award_points",
+                     *                   "points": 5,
+                     *                   "note": "A quick start"
+                     *                 }
+                     *               ],
+                     *               "else": [
+                     *                 {
+                     *                   "id": "mail",
+                     *                   "kind": "send_email",
+                     *                   "email": {
+                     *                     "subject": "Your first knot",
+                     *                     "blocks": [
+                     *                       {
+                     *                         "kind": "heading",
+                     *                         "text": "Ahoy",
+                     *                         "level": 1
+                     *                       },
+                     *                       {
+                     *                         "kind": "button",
+                     *                         "text": "Begin",
+                     *                         "url": "https://example.com"
+                     *                       }
+                     *                     ]
+                     *                   }
+                     *                 }
+                     *               ]
+                     *             }
+                     *           ]
+                     *         },
+                     *         "active_runs": 3,
+                     *         "total_runs": 120,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:30:00.000Z",
+                     *         "published": {
+                     *           "id": "4d3c2b1a-0f9e-4d8c-8b7a-6f5e4d3c2b1a",
+                     *           "number": 2,
+                     *           "trigger_kind": "access_granted",
+                     *           "published_at": "2026-03-01T12:30:00.000Z",
+                     *           "definition": {
+                     *             "trigger": {
+                     *               "kind": "access_granted",
+                     *               "course_ids": [
+                     *                 "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *               ]
+                     *             },
+                     *             "reentry": "once",
+                     *             "exit_on_access_lost": true,
+                     *             "exit_when": {
+                     *               "match": "all",
+                     *               "rules": [
+                     *                 {
+                     *                   "kind": "course_completed",
+                     *                   "negate": false,
+                     *                   "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *                 }
+                     *               ]
+                     *             },
+                     *             "steps": [
+                     *               {
+                     *                 "id": "wait-a-little",
+                     *                 "kind": "wait",
+                     *                 "wait": {
+                     *                   "kind": "delay",
+                     *                   "amount": 10,
+                     *                   "unit": "minutes"
+                     *                 }
+                     *               },
+                     *               {
+                     *                 "id": "has-begun",
+                     *                 "kind": "condition",
+                     *                 "condition": {
+                     *                   "match": "all",
+                     *                   "rules": [
+                     *                     {
+                     *                       "kind": "course_progress",
+                     *                       "negate": false,
+                     *                       "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+                     *                       "percent": 10
+                     *                     }
+                     *                   ]
+                     *                 },
+                     *                 "then": [
+                     *                   {
+                     *                     "id": "points",
+                     *                     "kind": "award_points",
+                     *                     "points": 5,
+                     *                     "note": "A quick start"
+                     *                   }
+                     *                 ],
+                     *                 "else": [
+                     *                   {
+                     *                     "id": "mail",
+                     *                     "kind": "send_email",
+                     *                     "email": {
+                     *                       "subject": "Your first knot",
+                     *                       "blocks": [
+                     *                         {
+                     *                           "kind": "heading",
+                     *                           "text": "Ahoy",
+                     *                           "level": 1
+                     *                         },
+                     *                         {
+                     *                           "kind": "button",
+                     *                           "text": "Begin",
+                     *                           "url": "https://example.com"
+                     *                         }
+                     *                       ]
+                     *                     }
+                     *                   }
+                     *                 ]
+                     *               }
+                     *             ]
+                     *           }
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Automation"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    archiveAutomation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an automation of this club.
+                 * @example 2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f
+                 */
+                workflowId: components["parameters"]["workflowId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The automation. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["eTag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f",
+                     *         "name": "Welcome",
+                     *         "status": "active",
+                     *         "draft": {
+                     *           "trigger": {
+                     *             "kind": "access_granted",
+                     *             "course_ids": [
+                     *               "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *             ]
+                     *           },
+                     *           "reentry": "once",
+                     *           "exit_on_access_lost": true,
+                     *           "exit_when": {
+                     *             "match": "all",
+                     *             "rules": [
+                     *               {
+                     *                 "kind": "course_completed",
+                     *                 "negate": false,
+                     *                 "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *               }
+                     *             ]
+                     *           },
+                     *           "steps": [
+                     *             {
+                     *               "id": "wait-a-little",
+                     *               "kind": "wait",
+                     *               "wait": {
+                     *                 "kind": "delay",
+                     *                 "amount": 10,
+                     *                 "unit": "minutes"
+                     *               }
+                     *             },
+                     *             {
+                     *               "id": "has-begun",
+                     *               "kind": "condition",
+                     *               "condition": {
+                     *                 "match": "all",
+                     *                 "rules": [
+                     *                   {
+                     *                     "kind": "course_progress",
+                     *                     "negate": false,
+                     *                     "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+                     *                     "percent": 10
+                     *                   }
+                     *                 ]
+                     *               },
+                     *               "then": [
+                     *                 {
+                     *                   "id": "points",
+                     *                   "kind": "award_points",
+                     *                   "points": 5,
+                     *                   "note": "A quick start"
+                     *                 }
+                     *               ],
+                     *               "else": [
+                     *                 {
+                     *                   "id": "mail",
+                     *                   "kind": "send_email",
+                     *                   "email": {
+                     *                     "subject": "Your first knot",
+                     *                     "blocks": [
+                     *                       {
+                     *                         "kind": "heading",
+                     *                         "text": "Ahoy",
+                     *                         "level": 1
+                     *                       },
+                     *                       {
+                     *                         "kind": "button",
+                     *                         "text": "Begin",
+                     *                         "url": "https://example.com"
+                     *                       }
+                     *                     ]
+                     *                   }
+                     *                 }
+                     *               ]
+                     *             }
+                     *           ]
+                     *         },
+                     *         "active_runs": 3,
+                     *         "total_runs": 120,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:30:00.000Z",
+                     *         "published": {
+                     *           "id": "4d3c2b1a-0f9e-4d8c-8b7a-6f5e4d3c2b1a",
+                     *           "number": 2,
+                     *           "trigger_kind": "access_granted",
+                     *           "published_at": "2026-03-01T12:30:00.000Z",
+                     *           "definition": {
+                     *             "trigger": {
+                     *               "kind": "access_granted",
+                     *               "course_ids": [
+                     *                 "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *               ]
+                     *             },
+                     *             "reentry": "once",
+                     *             "exit_on_access_lost": true,
+                     *             "exit_when": {
+                     *               "match": "all",
+                     *               "rules": [
+                     *                 {
+                     *                   "kind": "course_completed",
+                     *                   "negate": false,
+                     *                   "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *                 }
+                     *               ]
+                     *             },
+                     *             "steps": [
+                     *               {
+                     *                 "id": "wait-a-little",
+                     *                 "kind": "wait",
+                     *                 "wait": {
+                     *                   "kind": "delay",
+                     *                   "amount": 10,
+                     *                   "unit": "minutes"
+                     *                 }
+                     *               },
+                     *               {
+                     *                 "id": "has-begun",
+                     *                 "kind": "condition",
+                     *                 "condition": {
+                     *                   "match": "all",
+                     *                   "rules": [
+                     *                     {
+                     *                       "kind": "course_progress",
+                     *                       "negate": false,
+                     *                       "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+                     *                       "percent": 10
+                     *                     }
+                     *                   ]
+                     *                 },
+                     *                 "then": [
+                     *                   {
+                     *                     "id": "points",
+                     *                     "kind": "award_points",
+                     *                     "points": 5,
+                     *                     "note": "A quick start"
+                     *                   }
+                     *                 ],
+                     *                 "else": [
+                     *                   {
+                     *                     "id": "mail",
+                     *                     "kind": "send_email",
+                     *                     "email": {
+                     *                       "subject": "Your first knot",
+                     *                       "blocks": [
+                     *                         {
+                     *                           "kind": "heading",
+                     *                           "text": "Ahoy",
+                     *                           "level": 1
+                     *                         },
+                     *                         {
+                     *                           "kind": "button",
+                     *                           "text": "Begin",
+                     *                           "url": "https://example.com"
+                     *                         }
+                     *                       ]
+                     *                     }
+                     *                   }
+                     *                 ]
+                     *               }
+                     *             ]
+                     *           }
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Automation"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listAutomationVersions: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an automation of this club.
+                 * @example 2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f
+                 */
+                workflowId: components["parameters"]["workflowId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of versions. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "4d3c2b1a-0f9e-4d8c-8b7a-6f5e4d3c2b1a",
+                     *           "number": 2,
+                     *           "trigger_kind": "access_granted",
+                     *           "published_at": "2026-03-01T12:30:00.000Z",
+                     *           "definition": {
+                     *             "trigger": {
+                     *               "kind": "access_granted",
+                     *               "course_ids": [
+                     *                 "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *               ]
+                     *             },
+                     *             "reentry": "once",
+                     *             "exit_on_access_lost": true,
+                     *             "exit_when": {
+                     *               "match": "all",
+                     *               "rules": [
+                     *                 {
+                     *                   "kind": "course_completed",
+                     *                   "negate": false,
+                     *                   "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *                 }
+                     *               ]
+                     *             },
+                     *             "steps": [
+                     *               {
+                     *                 "id": "wait-a-little",
+                     *                 "kind": "wait",
+                     *                 "wait": {
+                     *                   "kind": "delay",
+                     *                   "amount": 10,
+                     *                   "unit": "minutes"
+                     *                 }
+                     *               },
+                     *               {
+                     *                 "id": "has-begun",
+                     *                 "kind": "condition",
+                     *                 "condition": {
+                     *                   "match": "all",
+                     *                   "rules": [
+                     *                     {
+                     *                       "kind": "course_progress",
+                     *                       "negate": false,
+                     *                       "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+                     *                       "percent": 10
+                     *                     }
+                     *                   ]
+                     *                 },
+                     *                 "then": [
+                     *                   {
+                     *                     "id": "points",
+                     *                     "kind": "award_points",
+                     *                     "points": 5,
+                     *                     "note": "A quick start"
+                     *                   }
+                     *                 ],
+                     *                 "else": [
+                     *                   {
+                     *                     "id": "mail",
+                     *                     "kind": "send_email",
+                     *                     "email": {
+                     *                       "subject": "Your first knot",
+                     *                       "blocks": [
+                     *                         {
+                     *                           "kind": "heading",
+                     *                           "text": "Ahoy",
+                     *                           "level": 1
+                     *                         },
+                     *                         {
+                     *                           "kind": "button",
+                     *                           "text": "Begin",
+                     *                           "url": "https://example.com"
+                     *                         }
+                     *                       ]
+                     *                     }
+                     *                   }
+                     *                 ]
+                     *               }
+                     *             ]
+                     *           }
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description Those of the page, in order. */
+                        data: components["schemas"]["AutomationVersion"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    compareAutomationVersions: {
+        parameters: {
+            query?: {
+                /** @description Number of the earlier version; without it the published one. */
+                from?: number;
+                /** @description Number of the later version; without it the draft. */
+                to?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an automation of this club.
+                 * @example 2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f
+                 */
+                workflowId: components["parameters"]["workflowId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What changed. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "changed_fields": [
+                     *           "reentry"
+                     *         ],
+                     *         "added": [
+                     *           {
+                     *             "id": "points",
+                     *             "kind": "award_points"
+                     *           }
+                     *         ],
+                     *         "removed": [],
+                     *         "moved": [],
+                     *         "changed": [
+                     *           {
+                     *             "id": "mail",
+                     *             "kind": "send_email",
+                     *             "fields": [
+                     *               "email"
+                     *             ]
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["AutomationDifference"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listAutomationRuns: {
+        parameters: {
+            query?: {
+                /** @description Only runs in this status. */
+                status?: components["schemas"]["AutomationRunStatusInput"];
+                /** @description Only runs of this student. */
+                student_id?: string;
+                /** @description Only active runs at this step. */
+                step_id?: string;
+                /** @description Only runs in the version with this number. */
+                version?: number;
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an automation of this club.
+                 * @example 2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f
+                 */
+                workflowId: components["parameters"]["workflowId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of runs. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "3d8a1c5e-0b7f-4f3b-9a61-8c9d0e1f2a3b",
+                     *           "student_id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+                     *           "version": 2,
+                     *           "status": "active",
+                     *           "step_id": "wait-a-little",
+                     *           "waits_until": "2026-03-02T12:10:00.000Z",
+                     *           "entered_at": "2026-03-02T12:00:00.000Z"
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description Those of the page, in order. */
+                        data: components["schemas"]["AutomationRun"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    enrollInAutomation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an automation of this club.
+                 * @example 2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f
+                 */
+                workflowId: components["parameters"]["workflowId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AutomationEnrollmentRequest"];
+            };
+        };
+        responses: {
+            /** @description What becomes of each student. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "results": [
+                     *           {
+                     *             "student_id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+                     *             "result": "entered"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["AutomationEnrollment"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getAutomationRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an automation of this club.
+                 * @example 2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f
+                 */
+                workflowId: components["parameters"]["workflowId"];
+                /**
+                 * @description Id of a run of this automation.
+                 * @example 3d8a1c5e-0b7f-4f3b-9a61-8c9d0e1f2a3b
+                 */
+                runId: components["parameters"]["runId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The run. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "3d8a1c5e-0b7f-4f3b-9a61-8c9d0e1f2a3b",
+                     *         "student_id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+                     *         "version": 2,
+                     *         "status": "active",
+                     *         "step_id": "wait-a-little",
+                     *         "waits_until": "2026-03-02T12:10:00.000Z",
+                     *         "entered_at": "2026-03-02T12:00:00.000Z",
+                     *         "path": [
+                     *           {
+                     *             "step_id": "wait-a-little",
+                     *             "kind": "wait",
+                     *             "entered_at": "2026-03-02T12:00:00.000Z",
+                     *             "waits_until": "2026-03-02T12:10:00.000Z"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["AutomationRunPath"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    exitAutomationRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an automation of this club.
+                 * @example 2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f
+                 */
+                workflowId: components["parameters"]["workflowId"];
+                /**
+                 * @description Id of a run of this automation.
+                 * @example 3d8a1c5e-0b7f-4f3b-9a61-8c9d0e1f2a3b
+                 */
+                runId: components["parameters"]["runId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The run. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "3d8a1c5e-0b7f-4f3b-9a61-8c9d0e1f2a3b",
+                     *         "student_id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+                     *         "version": 2,
+                     *         "status": "active",
+                     *         "step_id": "wait-a-little",
+                     *         "waits_until": "2026-03-02T12:10:00.000Z",
+                     *         "entered_at": "2026-03-02T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["AutomationRun"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    resumeAutomationRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an automation of this club.
+                 * @example 2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f
+                 */
+                workflowId: components["parameters"]["workflowId"];
+                /**
+                 * @description Id of a run of this automation.
+                 * @example 3d8a1c5e-0b7f-4f3b-9a61-8c9d0e1f2a3b
+                 */
+                runId: components["parameters"]["runId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The run. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "3d8a1c5e-0b7f-4f3b-9a61-8c9d0e1f2a3b",
+                     *         "student_id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+                     *         "version": 2,
+                     *         "status": "active",
+                     *         "step_id": "wait-a-little",
+                     *         "waits_until": "2026-03-02T12:10:00.000Z",
+                     *         "entered_at": "2026-03-02T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["AutomationRun"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getAutomationCounts: {
+        parameters: {
+            query?: {
+                /** @description Number of the version; without it the published one. */
+                version?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an automation of this club.
+                 * @example 2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f
+                 */
+                workflowId: components["parameters"]["workflowId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The counts. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "version": 2,
+                     *         "steps": [
+                     *           {
+                     *             "step_id": "wait-a-little",
+                     *             "kind": "wait",
+                     *             "entered": 120,
+                     *             "waiting": 3,
+                     *             "left": 117
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["AutomationCounts"];
                     };
                 };
             };

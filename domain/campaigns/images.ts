@@ -1,6 +1,6 @@
 /** Copies of the images of an e-mail that everybody may fetch: sending it is the choice to publish them (CAMP-10). */
 import { Readable } from 'node:stream';
-import { IsNull } from 'typeorm';
+import { In, IsNull } from 'typeorm';
 import { Media } from '../../entities/media/media.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { shrinkImage } from '../../platform/infra/images/shrink.ts';
@@ -21,6 +21,16 @@ export interface ImageDeps {
 
 /** Nothing else becomes public: no student's picture, and nothing that was removed since it was chosen. */
 export const libraryImage = { purpose: 'library', kind: 'image', status: 'ready', removedAt: IsNull() } as const;
+
+/** @returns which of these are ready images of the club's library */
+export async function readyImages(db: Queries, clubId: Id, mediaIds: readonly Id[]): Promise<Id[]> {
+  if (mediaIds.length === 0) return [];
+  const found = await db.manager.find(Media, {
+    select: { id: true },
+    where: { id: In([...mediaIds]), clubId, ...libraryImage },
+  });
+  return found.map(({ id }) => id);
+}
 
 /**
  * Publishes copies under names that nobody can guess. Repeating it writes the same copies to the same places.

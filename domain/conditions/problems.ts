@@ -2,6 +2,8 @@
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
+import type { ReferredKind } from '../../entities/automations/values.ts';
+import { conditionRules } from './bounds.policy.ts';
 import type { Condition, Rule, RuleKind } from './conditions.ts';
 
 export interface ConditionProblem {
@@ -10,9 +12,6 @@ export interface ConditionProblem {
   code: 'missing_field' | 'field_of_another_kind' | 'too_many' | 'unknown_id' | 'rule_not_here' | 'no_rules';
   message: string;
 }
-
-/** Bounds of a condition (CAMP-11). */
-const conditionRules = { rules: 20, ids: 100 } as const;
 
 const idLists = ['delivery_ids', 'cohort_ids', 'product_ids', 'tag_ids'] as const;
 const fields = [...idLists, 'lesson_id', 'course_id', 'percent', 'step_id'] as const;
@@ -38,29 +37,45 @@ const tableOf = {
   lesson_id: 'lesson',
   course_id: 'course',
 } as const;
-type Named = (typeof tableOf)[keyof typeof tableOf];
 
 /** The ids that exist in a club, each with what it names. */
-export type KnownIds = ReadonlySet<`${Named}:${string}`>;
+export type KnownIds = ReadonlySet<`${ReferredKind}:${string}`>;
 
 /** @returns which of the ids in these conditions name something in the club; of other clubs and deleted ones do not */
 export async function knownIdsIn(db: Queries, clubId: Id, conditions: readonly Condition[]): Promise<KnownIds> {
-  const ids = [...new Set(conditions.flatMap(({ rules }) => rules.flatMap((rule) => idsOf(rule).map(({ id }) => id))))];
+  return knownIds(
+    db,
+    clubId,
+    idsNamedIn(conditions).map(({ id }) => id),
+  );
+}
+
+/** @returns every id in these conditions, and what it is to name */
+export function idsNamedIn(conditions: readonly Condition[]): { named: ReferredKind; id: string }[] {
+  return conditions.flatMap(({ rules }) =>
+    rules.flatMap((rule) => idsOf(rule).map(({ named, id }) => ({ named, id }))),
+  );
+}
+
+/** @returns which of these ids name something in the club, and what */
+export async function knownIds(db: Queries, clubId: Id, given: readonly string[]): Promise<KnownIds> {
+  const ids = [...new Set(given)];
   if (ids.length === 0) return new Set();
-  const rows = await db.rows<{ named: Named; id: string }>(sql`
+  const rows = await db.rows<{ named: ReferredKind; id: string }>(sql`
     SELECT 'delivery' AS named, id FROM access_deliveries WHERE club_id = ${clubId} AND id = ANY(${ids})
     UNION ALL SELECT 'cohort', id FROM cohorts WHERE club_id = ${clubId} AND id = ANY(${ids})
     UNION ALL SELECT 'product', id FROM products WHERE club_id = ${clubId} AND id = ANY(${ids})
     UNION ALL SELECT 'tag', id FROM tags WHERE club_id = ${clubId} AND id = ANY(${ids}) AND removed_at IS NULL
     UNION ALL SELECT 'lesson', id FROM lessons WHERE club_id = ${clubId} AND id = ANY(${ids}) AND removed_at IS NULL
-    UNION ALL SELECT 'course', id FROM courses WHERE club_id = ${clubId} AND id = ANY(${ids})`);
+    UNION ALL SELECT 'course', id FROM courses WHERE club_id = ${clubId} AND id = ANY(${ids})
+    UNION ALL SELECT 'level', id FROM levels WHERE club_id = ${clubId} AND id = ANY(${ids}) AND removed_at IS NULL`);
   return new Set(rows.map(({ named, id }) => `${named}:${id}` as const));
 }
 
 interface NamedId {
   /** Behind the path of the rule. */
   at: string;
-  named: Named;
+  named: ReferredKind;
   id: string;
 }
 

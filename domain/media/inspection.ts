@@ -1,20 +1,21 @@
 /** Looking into a file in a thread of its own, within bounds: what somebody uploads neither blocks nor ends the process. */
+import { availableParallelism } from 'node:os';
 import { runInThread, type ThreadBounds } from '../../platform/infra/bounded-thread.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import type { Finding } from './file-content.ts';
 import type { InspectionMessage } from './inspection-thread.ts';
-import { inspectionRules, isImageType } from './media.policy.ts';
+import { inspectionPlaces, inspectionRules, isImageType } from './media.policy.ts';
 import type { StoredMedia } from './media.ts';
 
 /** Inspections under way in this process, and those that wait for a place. */
-const places = { taken: 0, waiting: [] as (() => void)[] };
+const places = { all: inspectionPlaces(availableParallelism()), taken: 0, waiting: [] as (() => void)[] };
 
 /**
  * Waits for a place, where few enough wait already, and works in it.
  * @returns undefined where too many wait
  */
 export async function inPlace<T>(work: () => Promise<T>): Promise<T | undefined> {
-  if (places.taken >= inspectionRules.places) {
+  if (places.taken >= places.all) {
     if (places.waiting.length >= inspectionRules.maxWaiting) return undefined;
     await new Promise<void>((resolve) => places.waiting.push(resolve)); // whoever leaves hands the place on
   } else places.taken += 1;

@@ -67,10 +67,19 @@ export const inspectionRules = {
   /** Memory of the thread: its objects, and its buffers beside them, which hold one image and a piece. */
   maxHeapMb: 64,
   maxBuffersMb: 64,
-  /** Inspections of a process at a time, and how many more wait for their turn. */
-  places: 4,
+  /** Inspections of a process at a time, at most: {@link inspectionPlaces}; and how many more wait for their turn. */
+  maxPlaces: 4,
   maxWaiting: 32,
 } as const;
+
+/**
+ * A thread takes a core for some hundred milliseconds, most of it to start. Where there are more than two, one core is left to the
+ * requests of the process; with one place alone a slow read from the store would keep every other file waiting.
+ * @param cores of the machine @returns how many files are inspected at a time
+ */
+export function inspectionPlaces(cores: number): number {
+  return Math.max(2, Math.min(inspectionRules.maxPlaces, cores - 1));
+}
 
 export function isImageType(mime: string): mime is ImageType {
   return imageTypes.some((type) => type === mime);

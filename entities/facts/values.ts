@@ -27,6 +27,10 @@ export const talliedLists = [
   'mails_opened',
   'mails_clicked',
   'mails_links_clicked',
+  'automation_runs_active',
+  'automation_runs_completed',
+  'automation_runs_exited',
+  'automation_runs_failed',
 ] as const;
 export type TalliedList = (typeof talliedLists)[number];
 
@@ -34,4 +38,6 @@ export type TalliedList = (typeof talliedLists)[number];
 export interface FactDetails {
   previousEndsAt?: string;
   previousCohortId?: string;
+  /** When automations started one another on the way to this fact: times, the oldest first (AUTO-14). */
+  links?: readonly string[];
 }

@@ -28,3 +28,22 @@ export function nextOpening({ from, to }: DayWindow, zone: string, now: Date): D
   const at = day.toZonedDateTime({ timeZone: zone, plainTime: { hour: Math.floor(from / 60), minute: from % 60 } });
   return new Date(at.epochMilliseconds);
 }
+
+/**
+ * @param minute of the day
+ * @param days whole days to skip first
+ * @returns the next instant with that local time that is not past. Where clocks are set forward over it, the first instant
+ *   after the gap; where they are set back over it, the first of two
+ */
+export function nextMinuteOfDay(minute: number, days: number, zone: string, now: Date): Date {
+  const today = Temporal.Instant.fromEpochMilliseconds(now.getTime()).toZonedDateTimeISO(zone).toPlainDate();
+  const time = Temporal.PlainTime.from({ hour: Math.floor(minute / 60), minute: minute % 60 });
+  const on = (date: Temporal.PlainDate): Date => {
+    const local = date.toPlainDateTime(time);
+    const zoned = local.toZonedDateTime(zone, { disambiguation: 'earlier' });
+    if (zoned.toPlainDateTime().equals(local)) return new Date(zoned.epochMilliseconds);
+    return new Date((zoned.getTimeZoneTransition('next') ?? zoned).epochMilliseconds);
+  };
+  const first = on(today.add({ days }));
+  return first < now ? on(today.add({ days: days + 1 })) : first;
+}

@@ -23,6 +23,9 @@ export interface NewFact {
   priority?: Priority;
 }
 
+/** How a fact is told: its urgency, and what its record cannot say. */
+export type Told = Pick<NewFact, 'details' | 'priority'>;
+
 /** A recorded fact, as the relay hands it to its consumers. */
 export interface FactToTell {
   id: Id;

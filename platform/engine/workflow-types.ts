@@ -6,8 +6,12 @@ import { bulk, type Priority } from '../../entities/facts/values.ts';
 import { StudentImport } from '../../entities/access/student-import.ts';
 import { AgentAnswer } from '../../entities/agents/agent-answer.ts';
 import { AgentSource } from '../../entities/agents/agent-source.ts';
+import { Automation } from '../../entities/automations/automation.ts';
+import { AutomationRun } from '../../entities/automations/automation-run.ts';
 import { Campaign } from '../../entities/campaigns/campaign.ts';
+import { TestMail } from '../../entities/campaigns/test-mail.ts';
 import { AddOn } from '../../entities/billing/add-on.ts';
+import { MailDomain } from '../../entities/mail/mail-domain.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { SalesNotice } from '../../entities/sales/sales-notice.ts';
 import { Subscription } from '../../entities/sales/subscription.ts';
@@ -19,9 +23,11 @@ export const taskQueues = [
   'mail',
   'bulk-mail',
   'campaigns',
+  'automations',
   'sales',
   'imports',
   'billing',
+  'domains',
   'agents',
   'indexing',
   'upkeep',
@@ -29,7 +35,15 @@ export const taskQueues = [
 export type TaskQueue = (typeof taskQueues)[number];
 
 /** Search attributes of runs. Everyone who opens the Temporal UI sees them: opaque ids and event types only (ENG-12). */
-export const searchAttributes = ['ClubId', 'EndpointId', 'EventType', 'AgentId', 'CampaignId'] as const;
+export const searchAttributes = [
+  'ClubId',
+  'EndpointId',
+  'EventType',
+  'AgentId',
+  'CampaignId',
+  'AutomationId',
+  'AutomationVersion',
+] as const;
 export type SearchAttribute = (typeof searchAttributes)[number];
 export type WorkflowAttributes = Partial<Record<SearchAttribute, string>>;
 
@@ -171,6 +185,35 @@ export const workflowTypes = {
     attributes: { ClubId: 'clubId', CampaignId: 'id' },
     summary: 'campaign {CampaignId}',
     due: [{ at: 'looksAt', where: null, leased: false }],
+  }),
+  testMail: row(TestMail, {
+    id: 'test-mail',
+    taskQueue: 'campaigns',
+    attributes: { ClubId: 'clubId', CampaignId: 'campaignId' },
+    summary: 'a test of campaign {CampaignId}',
+    due: [pending],
+  }),
+  mailDomain: row(MailDomain, {
+    id: 'mail-domain',
+    taskQueue: 'domains',
+    priority: bulk,
+    attributes: { ClubId: 'clubId' },
+    summary: 'the DNS records of a mail domain',
+    due: [{ at: 'looksAt', where: null, leased: false }],
+  }),
+  automationRun: row(AutomationRun, {
+    id: 'automation-run',
+    taskQueue: 'automations',
+    attributes: { ClubId: 'clubId', AutomationId: 'automationId', AutomationVersion: 'versionId' },
+    summary: 'a run of automation {AutomationId}',
+    due: [{ at: 'looksAt', where: null, leased: false }],
+  }),
+  automationGate: row(Automation, {
+    id: 'automation-gate',
+    taskQueue: 'automations',
+    attributes: { ClubId: 'clubId', AutomationId: 'id' },
+    summary: 'gate of automation {AutomationId}',
+    due: [{ at: 'gateLooksAt', where: null, leased: false }],
   }),
   sourceIndex: row(AgentSource, {
     id: 'source-index',

@@ -173,6 +173,7 @@ describe('ids of another club', () => {
       awardPoints: ['award', 201],
       askAgent: ['question', 'message_exists'],
       buyAddOn: ['addOn', 'not_configured'],
+      enrollInAutomation: ['award', 202], // where it starts nobody: the students are the other's, too
     };
     for (const operation of clubOperations.filter(choosesId)) {
       it(nameOf(operation), async () => {

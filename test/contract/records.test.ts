@@ -38,7 +38,7 @@ const records: Readonly<Record<string, string>> = {
   Certificate:
     'id! uuid, code! string, code_formatted! string, student_id! uuid, student_name! string, student_email! string, course_id! uuid, course_title! string, course_public_id! string, club_name! string, lesson_count! int, version! int, issued_at! datetime, completed_at datetime, revoked! boolean, revoked_at datetime, revoked_reason string, verify_url! string, hours int',
   Automation:
-    'id! uuid, name! string, status! draft|active|paused|archived, draft! AutomationDefinition, active_runs! int, total_runs! int, created_at! datetime, updated_at! datetime, published AutomationVersion',
+    'id! uuid, name! string, status! AutomationStatus, draft! AutomationDefinition, active_runs! int, total_runs! int, created_at! datetime, updated_at! datetime, published AutomationVersion',
   AutomationVersion:
     'id! uuid, number! int, trigger_kind! AutomationTriggerKind, published_at! datetime, definition! AutomationDefinition',
   AutomationDefinition:
@@ -89,6 +89,7 @@ const enumerations: Readonly<Record<string, readonly string[]>> = {
   AssignmentSubmissionStatus: ['submitted', 'approved', 'changes_requested'],
   CampaignDeliveryStatus: ['pending', 'sending', 'sent', 'skipped', 'failed'],
   WebhookEndpointStatus: ['enabled', 'paused', 'disabled'],
+  AutomationStatus: ['draft', 'active', 'paused', 'archived'],
   WebhookDeliveryStatus: ['pending', 'succeeded', 'failed', 'canceled'],
   Role: roles,
   AutomationTriggerKind: [

@@ -4,6 +4,8 @@ import { expect } from 'chai';
 import type { DataSource } from 'typeorm';
 import { Secret } from '../../platform/core/secret.ts';
 import { readConfig } from '../../config.ts';
+import { createAnswersNotifier } from '../../domain/agents/answers/answers-channel.ts';
+import { createDeltaLog } from '../../domain/agents/answers/delta-log.ts';
 import { createNotifier } from '../../platform/infra/postgres/notifications.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { forClub, forRecord, SharedPool } from '../../platform/infra/postgres/shared-pool.ts';
@@ -83,21 +85,42 @@ describe('a connection to Postgres', () => {
       expect(served).to.equal(2);
     });
 
-    it('carries the NOTIFY of a request whose club has none left (ENG-17)', async () => {
-      const club = newId();
-      const release = await forClub(club, () => hold(2));
-      const failures: unknown[] = [];
-      const notifying = Promise.withResolvers<unknown>();
-      const query = (text: string) => {
-        const sent = source.query(text);
-        notifying.resolve(sent);
-        return sent;
+    describe('whose club has none left, does not hold up what serves all clubs (ENG-17):', () => {
+      /** @param query asks Postgres @returns begins what is shared */
+      type Shared = (query: () => Promise<unknown>, onError: (error: unknown) => void) => () => void;
+      const shared: Record<string, Shared> = {
+        'the NOTIFY to relays': (query, onError) => createNotifier({ query } as unknown as DataSource, onError).notify,
+        'the NOTIFY of answers'(query, onError) {
+          const dataSource = { driver: { master: { query } } };
+          const notifier = createAnswersNotifier({ manager: { dataSource } } as unknown as DataSource, onError);
+          return () => notifier.notify([newId()]);
+        },
+        'the words of answers'(query, onError) {
+          const write = async () => {
+            await query();
+            log.close();
+            return ['written' as const];
+          };
+          const statements = { write, renew: async () => [] };
+          const log = createDeltaLog({ source, notify() {}, onError, failpoint: async () => {}, statements });
+          return () => void log.open(newId(), 1, () => {}).append('word');
+        },
       };
-      const notifier = createNotifier({ query } as DataSource, (error) => failures.push(error));
-      forClub(club, () => notifier.notify());
-      await notifying.promise;
-      expect(failures).to.deep.equal([]);
-      await release();
+      for (const [name, begin] of Object.entries(shared)) {
+        it(name, async () => {
+          const club = newId();
+          const release = await forClub(club, () => hold(2));
+          const outcome = Promise.withResolvers<unknown>();
+          const query = async () => {
+            const rows = await ask();
+            outcome.resolve(rows);
+            return { rows: [] };
+          };
+          forClub(club, begin(query, outcome.resolve));
+          expect(await outcome.promise).to.deep.equal(answered);
+          await release();
+        });
+      }
     });
   });
 });

@@ -172,10 +172,10 @@ const clubOf = ({ clubs, sent }: Case) => clubNamed(clubs, sent.path['clubId']?.
 
 const otherThan = (club: ClubName): ClubName => (club === 'own' ? 'other' : 'own');
 
-/** A body without what a draft names: that is judged when the draft is scheduled, and told among its problems. */
+/** A body without what a draft names, which is told among its problems, and without students who are told one by one. */
 function lookedUp(body: Json | undefined): Json | undefined {
   if (!isRecord(body)) return body;
-  const { content: _content, audience: _audience, ...rest } = body;
+  const { content: _content, audience: _audience, draft: _draft, student_ids: _students, ...rest } = body;
   return rest;
 }
 

@@ -8,6 +8,7 @@
 import { commitHistory, isCommitted } from '../toolkit/drive/replay.ts';
 import { useRecorder, type Scenarios } from './recorder.ts';
 import { agentScenarios } from './scenarios/agents.ts';
+import { automationScenarios } from './scenarios/automations.ts';
 import { campaignScenarios } from './scenarios/campaigns.ts';
 import { mailScenarios } from './scenarios/mail.ts';
 import { salesScenarios } from './scenarios/sales.ts';
@@ -16,6 +17,7 @@ import { webhookScenarios } from './scenarios/webhooks.ts';
 
 const scenarios: Scenarios = {
   ...webhookScenarios,
+  ...automationScenarios,
   ...campaignScenarios,
   ...mailScenarios,
   ...salesScenarios,

@@ -43,6 +43,11 @@ const explained: Readonly<Record<string, string>> = {
   overages: 'of clubs: months and numbers',
   invitations: 'of administrators',
   club_mail_days: 'counts of mails of clubs',
+  club_bulk_days: 'counts of mails of clubs',
+  mail_domains: 'domains of clubs',
+  test_mails: 'of administrators',
+  automation_course_looks: 'ids of courses whose lessons changed',
+  automation_course_watches: 'ids of runs and courses',
   failing_steps: 'ids of rows whose step fails, and a count',
   upkeep_rounds: 'times of rounds',
   student_import_addresses: 'as long as an import is open: removals.test.ts',
@@ -191,6 +196,34 @@ describe('the removal of a student leaves ids and dates', function () {
     await notice('subscription.past_due', { subscription: { ...subscription.subscription, lateness: 'one' } });
     await notice('purchase.paid', { purchase: { id: 3 } });
 
+    // An automation that mails, tags and waits; the student is in it.
+    await admin('PUT', '/mail/sender', { from_name: 'Knots', postal_address: 'Quay 1' });
+    const automation = await admin('POST', '/workflows', {
+      name: 'Welcome',
+      draft: {
+        trigger: { kind: 'manual' },
+        reentry: 'once',
+        exit_on_access_lost: false,
+        steps: [
+          { id: 'tag', kind: 'add_tag', tag_id: tagged.id },
+          {
+            id: 'mail',
+            kind: 'send_email',
+            email: {
+              subject: `Hi {{student_name}}`,
+              blocks: [{ kind: 'text', text: 'To {{student_email}}, {{student_name}}' }],
+            },
+          },
+          { id: 'wait', kind: 'wait', wait: { kind: 'delay', amount: 90, unit: 'days' } },
+        ],
+      },
+    });
+    await send('POST', `${at}/workflows/${automation.id}/publish`, {
+      token: club.owner.token,
+      headers: { 'if-match': '*' },
+    });
+    await admin('POST', `/workflows/${automation.id}/runs`, { id: newId(), student_ids: [studentId] });
+
     // A file of students, named after this one, with a column of which nobody knows what it means.
     const fileName = encodeURIComponent(`${needleOf('file')}.csv`);
     await send('POST', `${at}/student-imports?file_name=${fileName}&invite=true`, {
@@ -219,6 +252,8 @@ describe('the removal of a student leaves ids and dates', function () {
           `SELECT EXISTS (SELECT FROM facts) OR EXISTS (SELECT FROM wakes)
                OR EXISTS (SELECT FROM webhook_deliveries WHERE status = 'pending')
                OR EXISTS (SELECT FROM transactional_mails WHERE status = 'pending')
+               OR EXISTS (SELECT FROM automation_runs WHERE looks_at <= now())
+               OR EXISTS (SELECT FROM mails WHERE status IN ('pending', 'sending'))
                OR EXISTS (SELECT FROM sales_notices WHERE status = 'pending')
                OR EXISTS (SELECT FROM campaigns WHERE looks_at IS NOT NULL)
                OR EXISTS (SELECT FROM agent_sources WHERE looks_at IS NOT NULL)

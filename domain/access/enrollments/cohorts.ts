@@ -1,4 +1,5 @@
 /** Cohorts of courses, as administrators keep them. */
+import { requireUnnamed } from '../../watches/watches.ts';
 import { Cohort } from '../../../entities/access/cohort.ts';
 import { Course } from '../../../entities/learning/course.ts';
 import { Enrollment } from '../../../entities/access/enrollment.ts';
@@ -134,6 +135,7 @@ export async function deleteCohort({ db }: DatabaseDeps, clubId: Id, cohortId: I
               EXISTS (SELECT FROM enrollments WHERE cohort_id = ${cohortId} AND revoked_reason IS DISTINCT FROM 'removal') AS enrollment`);
     if (users?.delivery) throw new DomainError('in_use', 'A delivery opens this cohort.');
     if (users?.enrollment) throw new DomainError('in_use', 'An enrollment is in this cohort.');
+    await requireUnnamed(tx, 'cohort', cohortId);
     await tx.manager.update(Enrollment, { cohortId }, { cohortId: null });
     await tx.manager.delete(Cohort, { id: cohortId });
   });

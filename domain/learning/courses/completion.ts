@@ -10,6 +10,7 @@ import { lockStudent } from '../../identity/accounts.ts';
 import { issueOnCompletion } from '../certificates/certificates.ts';
 import { lockVisibleLessonForShare, readProgress } from './classroom.ts';
 import type { Reader } from '../../identity/student-ref.ts';
+import { wakeRunsOf } from '../../watches/watches.ts';
 import { awardPoints } from '../engagement/points.ts';
 
 /**
@@ -33,7 +34,7 @@ export async function completeLesson(
       await recordFact(tx, factAbout(reader, 'lesson.completed', lesson.id, now));
       const cause = { kind: 'lesson', id: lesson.id } as const;
       await awardPoints(tx, { clubId: reader.clubId, studentId: reader.id, points: lesson.points, cause }, now);
-    }
+    } else await wakeRunsOf(tx, reader.id, ['lesson.completed'], now); // done again, perhaps: no fact tells of it
 
     const course = await readProgress(tx, reader, lesson.courseId, now);
     const whole = course.completed_lesson_count === course.lesson_count;
@@ -55,9 +56,11 @@ export async function undoCompletion({ db }: DatabaseDeps, reader: Reader, publi
   await db.transaction(async (tx) => {
     await lockStudent(tx, reader.clubId, reader.id);
     const lesson = await lockVisibleLessonForShare(tx, reader, publicId, now);
-    await tx.run(
+    const undone = await tx.run(
       sql`UPDATE lesson_progress SET completed = false, updated_at = ${now} WHERE student_id = ${reader.id} AND lesson_id = ${lesson.id} AND completed`,
     );
+    // No fact tells of it, and runs may wait for a lesson that is not completed.
+    if (undone > 0) await wakeRunsOf(tx, reader.id, ['lesson.completed'], now);
   });
 }
 

@@ -2,6 +2,7 @@
 import { Lesson } from '../../../entities/learning/lesson.ts';
 import { LessonComment } from '../../../entities/learning/lesson-comment.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
+import { noteCourseChanged, requireUnnamed } from '../../watches/watches.ts';
 import { syncSources } from '../../knowledge/sources.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { columns, given, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
@@ -53,7 +54,10 @@ export async function createLesson(
          ON CONFLICT (club_id, public_id) DO NOTHING RETURNING 1`);
       return rows.length > 0;
     });
-    if (input.published) await syncSources(tx, clubId, { lessonIds: [id] }, now);
+    if (input.published) {
+      await noteCourseChanged(tx, courseId, now);
+      await syncSources(tx, clubId, { lessonIds: [id] }, now);
+    }
     return findLesson(tx, clubId, id);
   });
 }
@@ -85,6 +89,8 @@ export async function updateLesson(
       throw refusalOf(error, 'lesson');
     });
     const after = await findRow(tx, clubId, lessonId);
+    if ((after.publishedAt === null) !== (before.publishedAt === null))
+      await noteCourseChanged(tx, after.courseId, now);
     const contentChanged = after.content !== before.content;
     await syncSources(tx, clubId, { lessonIds: [lessonId], contentChanged }, now);
     return presentLesson(after);
@@ -93,11 +99,13 @@ export async function updateLesson(
 
 /**
  * Takes a lesson, with its comments, out of its course. The row stays, and so does its `public_id`, for what was told of it.
- * @throws DomainError not_found
+ * @throws DomainError not_found, in_use (an automation names it)
  */
 export async function removeLesson({ db }: DatabaseDeps, clubId: Id, lessonId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
-    await lockLesson(tx, clubId, lessonId);
+    const { courseId, publishedAt } = await lockLesson(tx, clubId, lessonId);
+    await requireUnnamed(tx, 'lesson', lessonId);
+    if (publishedAt !== null) await noteCourseChanged(tx, courseId, now);
     await tx.manager.update(
       Lesson,
       { id: lessonId },

@@ -8,6 +8,7 @@ import { violates } from '../../../platform/infra/postgres/errors.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { type Page, type PageRequest, listPage } from '../../../platform/infra/postgres/lists/page.ts';
+import { requireUnnamed } from '../../watches/watches.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 
 type LevelRecord = RecordOf<'Level'>;
@@ -87,12 +88,13 @@ export async function updateLevel(
   });
 }
 
-/** Deletes a level that nobody has reached; its row stays for the facts that name it. @throws DomainError not_found, in_use */
+/** Deletes a level that nobody has reached and no automation names; its row stays for the facts that name it. @throws DomainError not_found, in_use */
 export async function deleteLevel({ db }: DatabaseDeps, clubId: Id, levelId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     await lockLevel(tx, clubId, levelId);
     const user = await tx.one(sql`SELECT 1 FROM student_levels WHERE level_id = ${levelId} LIMIT 1`);
     if (user) throw new DomainError('in_use', 'Students of this club have reached the level.');
+    await requireUnnamed(tx, 'level', levelId);
     await tx.manager.update(Level, { id: levelId }, { removedAt: now });
   });
 }

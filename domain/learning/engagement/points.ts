@@ -8,7 +8,7 @@ import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
-import { recordFacts } from '../../../platform/engine/facts.ts';
+import { recordFacts, type Told } from '../../../platform/engine/facts.ts';
 import { lockStudent } from '../../identity/accounts.ts';
 import { findStudent } from '../../identity/students.ts';
 import { levelsPassed } from './levels.ts';
@@ -30,6 +30,8 @@ export interface NewAward {
   /** What an award happens once for, a student. */
   cause: { kind: AwardKind; id: Id };
   note?: string | undefined;
+  /** How the facts of levels are told. */
+  told?: Told;
 }
 
 const awardColumns = columns(
@@ -55,7 +57,7 @@ function presentAward(award: Award): RecordOf<'PointAward'> {
  * @throws DomainError not_found (student)
  */
 export async function awardPoints(tx: Transaction, award: NewAward, now: Date): Promise<Award> {
-  const { clubId, studentId, points, cause } = award;
+  const { clubId, studentId, points, cause, told = {} } = award;
   await lockStudent(tx, clubId, studentId);
   const made: Award = {
     kind: cause.kind,
@@ -77,7 +79,7 @@ export async function awardPoints(tx: Transaction, award: NewAward, now: Date): 
     createdAt: now,
   });
   await tx.run(sql`UPDATE students SET points = points + ${points} WHERE id = ${studentId}`);
-  await reachLevels(tx, clubId, studentId, now);
+  await reachLevels(tx, { clubId, studentId }, told, now);
   return made;
 }
 
@@ -102,7 +104,12 @@ async function findAward(tx: Transaction, studentId: Id, cause: NewAward['cause'
   return award;
 }
 
-async function reachLevels(tx: Transaction, clubId: Id, studentId: Id, now: Date): Promise<void> {
+async function reachLevels(
+  tx: Transaction,
+  { clubId, studentId }: { clubId: Id; studentId: Id },
+  told: Told,
+  now: Date,
+): Promise<void> {
   const passed = await levelsPassed(tx, clubId, studentId, await pointsOf(tx, studentId));
   if (passed.length === 0) return;
   await tx.run(
@@ -110,7 +117,14 @@ async function reachLevels(tx: Transaction, clubId: Id, studentId: Id, now: Date
   );
   await recordFacts(
     tx,
-    passed.map(({ id }) => ({ clubId, type: 'student.level_reached', studentId, subjectId: id, occurredAt: now })),
+    passed.map(({ id }) => ({
+      ...told,
+      clubId,
+      type: 'student.level_reached',
+      studentId,
+      subjectId: id,
+      occurredAt: now,
+    })),
   );
 }
 

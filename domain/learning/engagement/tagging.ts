@@ -1,10 +1,9 @@
 /** Puts tags on students and takes them off, each real change with its fact (EVT-17, EVT-18). */
-import type { Database } from '../../../platform/infra/postgres/database.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { EventType } from '../../../platform/core/event-types.ts';
-import { recordFact } from '../../../platform/engine/facts.ts';
+import { recordFact, type NewFact, type Told } from '../../../platform/engine/facts.ts';
 import { lockStudent } from '../../identity/accounts.ts';
 import { lockTag } from './tags.ts';
 
@@ -19,10 +18,15 @@ export interface Tagging {
  * @throws DomainError not_found (student or tag)
  */
 export async function tagStudent({ db }: DatabaseDeps, tagging: Tagging, now: Date): Promise<void> {
+  await db.transaction((tx) => putTag(tx, tagging, now));
+}
+
+/** The same in a transaction. @param told how its fact is to be told @returns whether it is a change */
+export async function putTag(tx: Transaction, tagging: Tagging, now: Date, told: Told = {}): Promise<boolean> {
   const { studentId, tagId } = tagging;
   const statement = sql`INSERT INTO student_tags (student_id, tag_id, tagged_at) VALUES (${studentId}, ${tagId}, ${now})
     ON CONFLICT DO NOTHING RETURNING 1`;
-  await change(db, tagging, 'student.tagged', statement, now);
+  return change(tx, tagging, { ...told, type: 'student.tagged' }, statement, now);
 }
 
 /**
@@ -30,23 +34,27 @@ export async function tagStudent({ db }: DatabaseDeps, tagging: Tagging, now: Da
  * @throws DomainError not_found (student or tag)
  */
 export async function untagStudent({ db }: DatabaseDeps, tagging: Tagging, now: Date): Promise<void> {
+  await db.transaction((tx) => takeTag(tx, tagging, now));
+}
+
+/** The same in a transaction. @param told how its fact is to be told @returns whether it is a change */
+export async function takeTag(tx: Transaction, tagging: Tagging, now: Date, told: Told = {}): Promise<boolean> {
   const { studentId, tagId } = tagging;
   const statement = sql`DELETE FROM student_tags WHERE student_id = ${studentId} AND tag_id = ${tagId} RETURNING 1`;
-  await change(db, tagging, 'student.untagged', statement, now);
+  return change(tx, tagging, { ...told, type: 'student.untagged' }, statement, now);
 }
 
 async function change(
-  db: Database,
+  tx: Transaction,
   { clubId, studentId, tagId }: Tagging,
-  type: EventType,
+  fact: Told & Pick<NewFact, 'type'>,
   statement: Sql,
   now: Date,
-): Promise<void> {
-  await db.transaction(async (tx) => {
-    await lockStudent(tx, clubId, studentId);
-    await lockTag(tx, clubId, tagId, 'share');
-    const changed = await tx.rows(statement);
-    if (changed.length === 0) return;
-    await recordFact(tx, { clubId, type, studentId, subjectId: tagId, occurredAt: now });
-  });
+): Promise<boolean> {
+  await lockStudent(tx, clubId, studentId);
+  await lockTag(tx, clubId, tagId, 'share');
+  const changed = await tx.rows(statement);
+  if (changed.length === 0) return false;
+  await recordFact(tx, { ...fact, clubId, studentId, subjectId: tagId, occurredAt: now });
+  return true;
 }

@@ -8,6 +8,7 @@ import { violates } from '../../../platform/infra/postgres/errors.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { type Page, type PageRequest, listPage } from '../../../platform/infra/postgres/lists/page.ts';
+import { requireUnnamed } from '../../watches/watches.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 
 type TagRecord = RecordOf<'Tag'>;
@@ -91,12 +92,13 @@ export async function updateTag(
   });
 }
 
-/** Deletes a tag that no student has; its row stays for the facts that name it. @throws DomainError not_found, in_use */
+/** Deletes a tag that no student has and no automation names; its row stays for the facts that name it. @throws DomainError not_found, in_use */
 export async function deleteTag({ db }: DatabaseDeps, clubId: Id, tagId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     await lockTag(tx, clubId, tagId, 'update');
     const user = await tx.one(sql`SELECT 1 FROM student_tags WHERE tag_id = ${tagId} LIMIT 1`);
     if (user) throw new DomainError('in_use', 'Students of this club have the tag.');
+    await requireUnnamed(tx, 'tag', tagId);
     await tx.manager.update(Tag, { id: tagId }, { removedAt: now });
   });
 }

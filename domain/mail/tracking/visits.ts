@@ -7,6 +7,7 @@ import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { addToTallies } from '../../../platform/infra/postgres/lists/counts.ts';
 import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import type { VaultDeps } from '../../deps.ts';
+import { wakeRun } from '../../watches/watches.ts';
 import { sentByEvidence } from '../evidence.ts';
 import { noticedMs } from '../retention.policy.ts';
 import { judgeClick, type KnownClick } from './clicks.policy.ts';
@@ -24,13 +25,18 @@ export async function noteOpening({ db, vault }: VaultDeps, token: string, visit
   if (mailId === undefined) throw notFound('mail');
   const machine = isMachine(visit);
   const column = machine ? sql`machine_opened_at` : sql`opened_at`;
-  await db.run(sql`
-    WITH opened AS (
-      UPDATE mails SET ${column} = ${now}, ${sentByEvidence(sql`${now}::timestamptz`)}
-       WHERE ${noted(mailId, ['all'], now)} AND ${column} IS NULL
-   RETURNING club_id, campaign_id)
-    INSERT INTO list_tally_changes (club_id, list, subject_id, marked, records)
-    SELECT club_id, 'mails_opened', campaign_id, ${machine}, 1 FROM opened WHERE campaign_id IS NOT NULL`);
+  await db.transaction(async (tx) => {
+    const opened = await tx.one<{ runId: Id | null }>(sql`
+      WITH opened AS (
+        UPDATE mails SET ${column} = ${now}, ${sentByEvidence(sql`${now}::timestamptz`)}
+         WHERE ${noted(mailId, ['all'], now)} AND ${column} IS NULL
+     RETURNING club_id, campaign_id, run_id),
+      tallied AS (
+        INSERT INTO list_tally_changes (club_id, list, subject_id, marked, records)
+        SELECT club_id, 'mails_opened', campaign_id, ${machine}, 1 FROM opened WHERE campaign_id IS NOT NULL)
+      SELECT run_id AS "runId" FROM opened`);
+    if (opened?.runId && !machine) await wakeRun(tx, opened.runId, now);
+  });
 }
 
 /**
@@ -47,7 +53,7 @@ export async function followLink({ db, vault }: VaultDeps, token: string, visit:
   return link.url;
 }
 
-const judged = columns(Mail, ['id', 'clubId', 'campaignId']);
+const judged = columns(Mail, ['id', 'clubId', 'campaignId', 'runId']);
 
 async function noteClick(tx: Transaction, { linkId, mailId }: FollowedLink, byMachine: boolean, now: Date) {
   const mail = await tx.one<RowOf<typeof judged>>(
@@ -63,6 +69,8 @@ async function noteClick(tx: Transaction, { linkId, mailId }: FollowedLink, byMa
   const { machine, turned } = judgeClick(known, { linkId, machine: byMachine, at });
   const written = [...turned.map((click) => ({ ...click, machine: true })), { linkId, machine, at, lastAt: at }];
   await keepClicks(tx, mailId, turned, written);
+  // A rule of the run may ask for it; a click that turns out to be a machine's turns the answer back.
+  if (mail.runId !== null) await wakeRun(tx, mail.runId, now);
   await countClicks(tx, mail, known, [...known.filter((click) => !turned.includes(click)), ...written]);
 }
 

@@ -1,4 +1,5 @@
 /** Products of sales platforms, and the deliveries that a sale of each gives. */
+import { requireUnnamed } from '../../watches/watches.ts';
 import { Product } from '../../../entities/sales/product.ts';
 import { ProductDelivery } from '../../../entities/sales/product-delivery.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -108,10 +109,11 @@ export async function updateProduct(
   });
 }
 
-/** Deletes a product that nothing was sold of: what refers to it keeps it. @throws DomainError not_found, in_use */
+/** Deletes a product that nothing was sold of and no automation names: what refers to it keeps it. @throws DomainError not_found, in_use */
 export async function deleteProduct({ db }: DatabaseDeps, clubId: Id, productId: Id): Promise<void> {
   await db.transaction(async (tx) => {
     await findProduct(tx, clubId, productId, sql`FOR UPDATE`);
+    await requireUnnamed(tx, 'product', productId);
     await tx.manager.delete(Product, { id: productId }).catch((error: unknown) => {
       throw sqlStateOf(error) === foreignKeyViolation ? new DomainError('in_use', 'The product was sold.') : error;
     });

@@ -1,9 +1,10 @@
 /** Uploads as they are completed: one inspection of each, whoever calls and whatever dies. */
 import { expect } from 'chai';
+import { availableParallelism } from 'node:os';
 import { completeMedia, inspectLeft } from '../../../domain/media/completion.ts';
 import { inPlace } from '../../../domain/media/inspection.ts';
 import type { MediaDeps } from '../../../domain/media/media.ts';
-import { inspectionRules } from '../../../domain/media/media.policy.ts';
+import { inspectionPlaces, inspectionRules } from '../../../domain/media/media.policy.ts';
 import { Database } from '../../../platform/infra/postgres/database.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId } from '../../../platform/core/ids.ts';
@@ -144,7 +145,7 @@ describe('the completion of an upload (DEC-54)', function () {
   it('is left to upkeep where too many wait for a place', async () => {
     const id = await upload();
     const release = Promise.withResolvers<void>();
-    const places = Array.from({ length: inspectionRules.places + inspectionRules.maxWaiting }, () =>
+    const places = Array.from({ length: inspectionPlaces(availableParallelism()) + inspectionRules.maxWaiting }, () =>
       inPlace(() => release.promise),
     );
     expect(await completed(owner, id)).to.equal('processing');

@@ -1,10 +1,11 @@
 /** What a file is found to be: by its content, from as little of it as will do. */
+import { availableParallelism } from 'node:os';
 import { deflateRawSync } from 'node:zlib';
 import { expect } from 'chai';
 import { lookInto, type Finding } from '../../../domain/media/file-content.ts';
 import { inPlace, inspect } from '../../../domain/media/inspection.ts';
 import type { MediaPurpose } from '../../../entities/media/values.ts';
-import { documentTypes, inspectionRules } from '../../../domain/media/media.policy.ts';
+import { documentTypes, inspectionPlaces, inspectionRules } from '../../../domain/media/media.policy.ts';
 import { docx, pdf, pptx } from '../../toolkit/builders/documents.ts';
 import { png } from '../../toolkit/builders/pictures.ts';
 
@@ -280,8 +281,13 @@ describe('the inspection of a file', () => {
     expect(await inspected({ read: async () => undefined as never }, png(), 'image/png')).to.equal(undefined);
   });
 
-  it('has 4 places in a process, lets 32 wait in their order, and turns the next away', async () => {
-    const { places, maxWaiting } = inspectionRules;
+  it('leaves one core to requests: two places of up to three cores, three of four, four of many', () => {
+    expect([1, 2, 3, 4, 64].map(inspectionPlaces)).to.deep.equal([2, 2, 2, 3, 4]);
+  });
+
+  it('lets 32 wait for a place in their order, and turns the next away', async () => {
+    const { maxWaiting } = inspectionRules;
+    const places = inspectionPlaces(availableParallelism());
     const begun: number[] = [];
     const ends: (() => void)[] = [];
     const outcomes = Array.from({ length: places + maxWaiting + 1 }, (_, at) =>
@@ -292,7 +298,8 @@ describe('the inspection of a file', () => {
       }),
     );
     expect(await outcomes.at(-1)).to.equal(undefined);
-    expect(begun).to.deep.equal([0, 1, 2, 3]);
+    expect(begun).to.deep.equal([0, 1, 2, 3].slice(0, places));
+    expect(maxWaiting).to.equal(32);
     for (let ended = 0; ended < places + maxWaiting; ended++) {
       ends[ended]?.();
       expect(await outcomes[ended]).to.equal(ended);

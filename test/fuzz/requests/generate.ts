@@ -214,9 +214,22 @@ function bodyFor(
   return { body: isRecord(body) ? body : {} };
 }
 
-function headersFor(draw: Draw, { contentTypes, fileBody }: ContractOperation): Pick<RequestStep, 'headers'> {
+function headersFor(
+  draw: Draw,
+  { contentTypes, fileBody, parameters }: ContractOperation,
+): Pick<RequestStep, 'headers'> {
   const accept = contentTypes.includes('text/html') && draw.chance(0.4) ? 'text/html' : undefined;
-  const headers = { ...(accept && { accept }), ...(fileBody && { 'content-type': fileBody.type }) };
+  const matches = parameters.some(({ in: where }) => where === 'header');
+  const headers = {
+    ...(accept && { accept }),
+    ...(fileBody && { 'content-type': fileBody.type }),
+    ...(matches && {
+      'if-match': draw.weighted([
+        [4, '*'],
+        [1, '"1"'],
+      ]),
+    }),
+  };
   return Object.keys(headers).length === 0 ? {} : { headers };
 }
 

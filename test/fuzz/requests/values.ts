@@ -12,6 +12,9 @@ export type Place = readonly (string | number)[];
 /** What a value may be in place of a generated one; undefined: nothing in particular. */
 export type Suggest = (place: Place, schema: JsonObject) => Json | undefined;
 
+/** Schemas that hold themselves, such as steps in steps, are not followed further. */
+const deepest = 8;
+
 const nothing: Suggest = () => undefined;
 
 /** @param suggest asked first, for each value */
@@ -63,7 +66,9 @@ function objectOf(draw: Draw, schema: JsonObject, suggest: Suggest, place: Place
     [5, 0.5],
     [3, 1],
   ]);
-  const chosen = properties.filter(([name]) => required.includes(name) || draw.chance(share));
+  const chosen = properties.filter(
+    ([name]) => required.includes(name) || (place.length < deepest && draw.chance(share)),
+  );
   if (chosen.length < (numberOf(schema, 'minProperties') ?? 0)) chosen.push(draw.pick(properties));
   return Object.fromEntries(
     chosen.map(([name, property]) => [name, valueOf(draw, property, suggest, [...place, name])]),
@@ -72,7 +77,7 @@ function objectOf(draw: Draw, schema: JsonObject, suggest: Suggest, place: Place
 
 function arrayOf(draw: Draw, schema: JsonObject, suggest: Suggest, place: Place): Json[] {
   const least = numberOf(schema, 'minItems') ?? 0;
-  const most = numberOf(schema, 'maxItems') ?? 10;
+  const most = place.length < deepest ? (numberOf(schema, 'maxItems') ?? 10) : least;
   const count = Math.min(
     most,
     draw.weighted([

@@ -14,6 +14,9 @@ import { runImport } from '../../toolkit/drive/imports.ts';
 import { put, type Reserved } from '../../toolkit/drive/media.ts';
 import { buildSalesConnection, noticeOf, purchaseNotice } from '../../toolkit/builders/sales.ts';
 import { stepNotice, takeNotice } from '../../toolkit/drive/sales.ts';
+import { enrollByHand } from '../../../domain/automations/entering/by-hand.ts';
+import { updateAutomation } from '../../../domain/automations/drafts.ts';
+import { publishAutomation } from '../../../domain/automations/publishing.ts';
 import { linkToken, openingToken } from '../../../domain/mail/tracking/tokens.ts';
 import { wayOutToken } from '../../../domain/mail/way-out.ts';
 import { testDatabase, testDeps } from '../../toolkit/stack/database.ts';
@@ -59,6 +62,7 @@ export async function buildScene(ground: FuzzGround, club: ClubName): Promise<Sc
   await addFiles(scene);
   await addWebhooks(scene, student);
   await addCampaign(scene, student);
+  await addAutomation(scene, student);
   const enrollFurther = (studentId: Id) => enroll(scene, studentId, opened);
   return { clubId, canary, callers, entries: scene.entries, enroll: enrollFurther };
 }
@@ -237,6 +241,7 @@ async function addCampaign(scene: Furnishing, student: TestStudent): Promise<voi
   const scheduled = await scene.make('POST', `/campaigns/${campaign.text('id')}/duplicate`);
   await scene.make('POST', `/campaigns/${scheduled.text('id')}/schedule`, { at: '2990-01-01T09:00' });
   scene.name('campaign', scheduled.text('id'), 'scheduledCampaign');
+  await scene.make('PUT', '/mail/domain', { domain: `${canary}.example` });
   const suppression = await scene.make('POST', '/mail/suppressions', { email: `gone-${canary}@example.com` });
   scene.name('suppression', suppression.text('id'));
   const { vault } = await testDeps();
@@ -266,6 +271,44 @@ async function addSentMail(clubId: Id, campaignId: Id, { id: studentId, email }:
     [linkId, clubId, campaignId],
   );
   return { mailId, linkId };
+}
+
+/** An active automation whose draft was changed since, one that is paused, and a draft; an active run and a failed one. */
+async function addAutomation(scene: Furnishing, student: TestStudent): Promise<void> {
+  const { clubId, canary } = scene;
+  const draftOf = (points: number) => ({
+    trigger: { kind: 'manual' },
+    reentry: 'always',
+    exit_on_access_lost: false,
+    steps: [{ id: 'points', kind: 'award_points', points }],
+  });
+  const deps = await testDeps();
+  const create = async (name: string) => {
+    const id = (await scene.make('POST', '/workflows', { name: `${name} ${canary}`, draft: draftOf(1) })).text('id');
+    scene.name('workflow', id, name);
+    return id;
+  };
+  const publish = (id: Id) => publishAutomation({ ...deps, images: undefined as never }, clubId, id, '*', new Date());
+  const id = await create('workflow');
+  await publish(id);
+  await updateAutomation(deps, clubId, id, { draft: draftOf(2) as never }, '*', new Date());
+  await create('draftWorkflow');
+  const paused = await create('pausedWorkflow');
+  await publish(paused);
+  await scene.make('POST', `/workflows/${paused}/pause`);
+  for (const name of ['run', 'failedRun']) {
+    const cause = newId();
+    await enrollByHand(deps, clubId, id, { id: cause, student_ids: [student.id] }, new Date());
+    const [run] = await deps.db.source.query<{ id: Id }[]>(`SELECT id FROM automation_runs WHERE cause_id = $1`, [
+      cause,
+    ]);
+    if (name === 'failedRun')
+      await deps.db.source.query(
+        `UPDATE automation_runs SET status = 'failed', error_code = 'fault', ended_at = now(), looks_at = NULL WHERE cause_id = $1`,
+        [cause],
+      );
+    scene.name('run', run?.id ?? '', name, { workflowId: scene.template('workflow') });
+  }
 }
 
 async function addWebhooks(scene: Furnishing, student: TestStudent): Promise<void> {

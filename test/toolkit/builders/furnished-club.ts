@@ -54,6 +54,10 @@ export interface Records {
   answer: Id;
   addOn: Id;
   campaign: Id;
+  /** Active; its trigger is `manual`. */
+  automation: Id;
+  /** The student's in the automation; failed at its step. */
+  run: Id;
   suppression: string;
   /** The student's, out of campaigns. */
   wayOut: string;
@@ -75,17 +79,18 @@ export async function buildFurnishedClub(): Promise<FurnishedClub> {
   const student = await buildStudent(club.id, { email });
   const scene = { clubId: club.id, studentId: student.id, now: new Date() };
   const learning = await furnishLearning(scene);
-  const [people, sales, webhooks, agents, mail] = await Promise.all([
+  const [people, sales, webhooks, agents, mail, automations] = await Promise.all([
     furnishPeople(scene),
     furnishSales(scene, learning.delivery),
     furnishWebhooks(scene),
     furnishAgents(scene),
     furnishMail(scene),
+    furnishAutomations(scene),
   ]);
   return {
     ...club,
     student,
-    records: { student: student.id, ...learning, ...people, ...sales, ...webhooks, ...agents, ...mail },
+    records: { student: student.id, ...learning, ...people, ...sales, ...webhooks, ...agents, ...mail, ...automations },
   };
 }
 
@@ -154,6 +159,16 @@ async function furnishMail({ clubId, studentId, now }: Scene) {
     [clubId, now],
   );
   const { vault } = await testDeps();
+  await insert('mail_domains', {
+    club_id: clubId,
+    domain: 'knots.example',
+    local_part: 'news',
+    selector: 'k1',
+    public_key: 'AAAA',
+    sealed_private_key: randomBytes(32),
+    status_since: now,
+    looks_at: now,
+  });
   return {
     campaign: await insert('campaigns', {
       club_id: clubId,
@@ -166,6 +181,52 @@ async function furnishMail({ clubId, studentId, now }: Scene) {
     suppression: suppressed.toString('hex'),
     wayOut: wayOutToken(vault, { kind: 'campaigns', studentId }),
   };
+}
+
+async function furnishAutomations({ clubId, studentId, now }: Scene) {
+  const definition = {
+    trigger: { kind: 'manual' },
+    reentry: 'always',
+    exit_on_access_lost: false,
+    steps: [{ id: 'leave', kind: 'exit' }],
+  };
+  const [automation, version] = [newId(), newId()];
+  await insert('automations', {
+    id: automation,
+    club_id: clubId,
+    name: 'Welcome',
+    status: 'active',
+    draft: JSON.stringify({ ...definition, reentry: 'once' }),
+    published_id: version,
+    version_count: 1,
+    trigger_kind: 'manual',
+    created_at: now,
+    updated_at: now,
+  });
+  await insert('automation_versions', {
+    id: version,
+    club_id: clubId,
+    automation_id: automation,
+    number: 1,
+    trigger_kind: 'manual',
+    definition: JSON.stringify(definition),
+    compiled: '{}',
+    published_at: now,
+  });
+  const run = await insert('automation_runs', {
+    club_id: clubId,
+    automation_id: automation,
+    version_id: version,
+    student_id: studentId,
+    status: 'failed',
+    error_code: 'fault',
+    cause_id: newId(),
+    reentry: 'always',
+    cursor: 'leave',
+    entered_at: now,
+    ended_at: now,
+  });
+  return { automation, run };
 }
 
 async function furnishPeople({ clubId, studentId, now }: Scene) {

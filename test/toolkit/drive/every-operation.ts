@@ -55,8 +55,9 @@ export function bodyOf(operation: ContractOperation): JsonObject | undefined {
 
 /** What a good request carries: JSON, or the example of the file that the operation takes. */
 export function sentTo(operation: ContractOperation): Pick<Call, 'body' | 'raw' | 'headers'> {
-  const { fileBody, path, method, operationId } = operation;
-  if (!fileBody) return { body: bodyOf(operation) };
+  const { fileBody, path, method, operationId, parameters } = operation;
+  const matches = parameters.some(({ in: where, name }) => where === 'header' && name === 'If-Match');
+  if (!fileBody) return { body: bodyOf(operation), ...(matches && { headers: { 'if-match': '*' } }) };
   const media = contractDocument.paths[path]?.[method]?.requestBody?.content[fileBody.type];
   const example = isObject(media) ? media['example'] : undefined;
   if (typeof example !== 'string') throw new Error(`The body of ${operationId} has no example.`);

@@ -40,6 +40,8 @@ const inPaths: Readonly<Record<string, RecordName | Record<CallerKind, RecordNam
   'media/{mediaId}': { admin: 'file', student: 'image' },
   'agents/{agentId}': 'agent',
   'campaigns/{campaignId}': 'campaign',
+  'workflows/{workflowId}': 'automation',
+  'runs/{runId}': 'run',
   'suppressions/{suppressionId}': 'suppression',
   'unsubscribe/{token}': 'wayOut',
   'resubscribe/{token}': 'wayOut',
@@ -52,6 +54,7 @@ const inPaths: Readonly<Record<string, RecordName | Record<CallerKind, RecordNam
 /** By the property or the parameter, or by the whole place where that says too little. */
 const byName: Readonly<Record<string, RecordName>> = {
   student_id: 'student',
+  administrator_id: 'member',
   course_id: 'course',
   course_ids: 'course',
   'modules.id': 'module',
@@ -105,11 +108,11 @@ export function placesInQuery({ parameters }: ContractOperation): string[] {
 }
 
 /**
- * @returns the places of the JSON body that name records; the `id` that a caller chooses for a new record is none, and what a
- * draft names is judged when it is scheduled (test/api/campaigns.test.ts)
+ * @returns the places of the JSON body that name records; the `id` that a caller chooses for a new record is none, what a draft
+ * names is judged when it is scheduled (test/api/campaigns.test.ts), and students who enter are told one by one (test/api/automations.test.ts)
  */
 export function placesInBody(operation: ContractOperation): string[] {
-  return idsInBody(operation).filter((place) => place !== 'id' && !/^(?:content|audience)\./.test(place));
+  return idsInBody(operation).filter((place) => !/^id$|^student_ids$|^(?:content|audience|draft)\./.test(place));
 }
 
 /** Whether the caller chooses the id of what it makes. */
@@ -148,9 +151,13 @@ function idsInBody(operation: ContractOperation): string[] {
   return [...new Set(placesIn(bodySchemaOf(operation), []))];
 }
 
+/** Names on the way to a place; no id that a test names is further in. */
+const deepest = 6;
+
 /** The places of uuids in a schema, and of the code of a link. */
 function placesIn(referring: unknown, way: readonly string[]): string[] {
   if (!isObject(referring)) return [];
+  if (way.length > deepest) return []; // steps of automations nest
   const schema = dereference(referring, contractDocument.components.schemas);
   const { format, properties = {}, items, oneOf, anyOf, allOf } = schema;
   const alternatives = [oneOf, anyOf, allOf].flatMap((list) => (Array.isArray(list) ? (list as unknown[]) : []));

@@ -8,6 +8,7 @@ import { billingOf } from '../../../api/billing.ts';
 import { mailNoticesOf } from '../../../api/mail-notices.ts';
 import { createOpenStreams } from '../../../api/open-streams.ts';
 import type { ApiDeps } from '../../../api/middleware/context.ts';
+import { mailDomainSettings } from '../../../domain/mail/domains/settings.ts';
 import { createAnswerFeed } from '../../../domain/agents/answers/answer-feed.ts';
 import { createObjectStore } from '../../../platform/infra/object-store.ts';
 import { createLimiter } from '../../../api/rate-limits/limiter.ts';
@@ -45,6 +46,7 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
   });
   const egress = createEgress({ allowedNetworks: [], ...(resolve && { resolve }) });
   const storage = createObjectStore(config.storage);
+  const publicStorage = createObjectStore({ ...config.storage, privateBucket: config.storage.publicBucket });
   const usual = await testDeps();
   const answers = createAnswerFeed({
     source: usual.db.source,
@@ -58,6 +60,8 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
         ...usual,
         egress,
         storage,
+        mailDomains: mailDomainSettings(config.mail),
+        images: { storage, publicStorage, publicFilesUrl: config.storage.publicFilesUrl },
         answers,
         model: { configured: config.model.apiKey !== undefined, defaultModel: config.model.defaultModel },
         billing: billingOf(config.stripe, lines),
@@ -87,6 +91,7 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
       await answers.stop();
       await egress.close();
       storage.close();
+      publicStorage.close();
       await limiter.close();
     },
   };

@@ -60,7 +60,14 @@ export const uncached = 'uncached';
 
 /** As the server of the stack has them. */
 const keyword = proto.temporal.api.enums.v1.IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD;
-export const searchAttributes = { ClubId: keyword, EndpointId: keyword, EventType: keyword, AgentId: keyword };
+export const searchAttributes = {
+  ClubId: keyword,
+  EndpointId: keyword,
+  EventType: keyword,
+  AgentId: keyword,
+  AutomationId: keyword,
+  AutomationVersion: keyword,
+};
 
 const initial = { random: 0.5, async beforeGate() {} };
 

@@ -1,0 +1,61 @@
+/** What a run asks of Postgres when it looks: each rule by itself, so that its path can tell the answers. */
+import type { AccessKind } from '../../entities/automations/values.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
+import { list, raw, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
+import { meets, type Condition } from '../conditions/conditions.ts';
+
+export interface Question {
+  runId: Id;
+  studentId: Id;
+  exitWhen: Condition | undefined;
+  condition: Condition | undefined;
+  /** Whether it matters that access is lost. */
+  access: { kind: AccessKind | null; id: Id | null } | undefined;
+  /** Whether access can begin or end by time while the run waits. */
+  watchesAccess: boolean;
+}
+
+export interface Answers {
+  exitWhen: boolean[];
+  condition: boolean[];
+  /** Whether what the run is about is open; null where nobody asks. */
+  open: boolean | null;
+  /** When the access of the student next begins or ends by itself. */
+  nextChange: Date | null;
+}
+
+/** @returns the answers of one moment */
+export async function ask(db: Queries, question: Question, now: Date): Promise<Answers> {
+  const { runId, studentId, exitWhen, condition, access, watchesAccess } = question;
+  const asked = { student: sql`${studentId}::uuid`, now, runId };
+  const each = (of: Condition | undefined): Sql => {
+    const rules = (of?.rules ?? []).map((rule) => meets({ match: 'all', rules: [rule] }, asked));
+    return rules.length === 0 ? raw(`'{}'::boolean[]`) : sql`ARRAY[${list(rules)}]`;
+  };
+  if (!exitWhen && !condition && !access && !watchesAccess)
+    return { exitWhen: [], condition: [], open: null, nextChange: null };
+  const row = await db.one<Answers>(sql`SELECT ${each(exitWhen)} AS "exitWhen", ${each(condition)} AS condition,
+    ${access ? isOpen(studentId, access, now) : raw('NULL::boolean')} AS open,
+    ${watchesAccess ? nextChangeOf(studentId, now) : raw('NULL::timestamptz')} AS "nextChange"`);
+  if (!row) throw new Error('A question has an answer');
+  return row;
+}
+
+/** What the trigger named: a delivery, a course, or what a product gives; else any access at all. */
+function isOpen(studentId: Id, { kind, id }: { kind: AccessKind | null; id: Id | null }, now: Date): Sql {
+  const which = {
+    delivery: sql`held.delivery_id = ${id}`,
+    course: sql`opening.course_id = ${id}`,
+    product: sql`held.delivery_id IN (SELECT delivery_id FROM product_deliveries WHERE product_id = ${id})`,
+    any: raw('true'),
+  }[kind ?? 'any'];
+  return sql`EXISTS (SELECT FROM enrollments held JOIN access_deliveries opening ON opening.id = held.delivery_id
+    WHERE held.student_id = ${studentId} AND held.revoked_at IS NULL AND held.starts_at <= ${now}
+      AND (held.ends_at IS NULL OR held.ends_at > ${now}) AND ${which})`;
+}
+
+function nextChangeOf(studentId: Id, now: Date): Sql {
+  return sql`(SELECT min(least(CASE WHEN starts_at > ${now} THEN starts_at END, CASE WHEN ends_at > ${now} THEN ends_at END))
+    FROM enrollments WHERE student_id = ${studentId} AND revoked_at IS NULL)`;
+}

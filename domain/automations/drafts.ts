@@ -1,0 +1,138 @@
+/** Drafts of automations: listed, written, changed and copied (AUTO-8). */
+import type { RecordOf } from '../../contract/contract.ts';
+import { Automation } from '../../entities/automations/automation.ts';
+import { Club } from '../../entities/clubs/club.ts';
+import type { AutomationStatus } from '../../entities/automations/values.ts';
+import { DomainError } from '../../platform/core/errors.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import { tidyName } from '../../platform/core/text.policy.ts';
+import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
+import { all, sql } from '../../platform/infra/postgres/sql.ts';
+import { requireFeature } from '../billing/allowances.ts';
+import type { DatabaseDeps } from '../deps.ts';
+import { exceeded } from './bounds.policy.ts';
+import type { Definition } from './definition.policy.ts';
+import { problemsOf, type Problem } from './problems.ts';
+import {
+  automationColumns,
+  findAutomation,
+  presentAutomations,
+  readAutomation,
+  requireRevision,
+  type AutomationRow,
+  type Revised,
+} from './records.ts';
+
+/** Automations of a club that are not archived. */
+const mostOfAClub = 200;
+
+/** What a new draft begins with. */
+const empty: Definition = { trigger: { kind: 'manual' }, reentry: 'once', exit_on_access_lost: false, steps: [] };
+
+/** @returns a page of the club's automations, newest first */
+export async function listAutomations(
+  db: Queries,
+  clubId: Id,
+  filter: PageRequest & { status?: AutomationStatus },
+): Promise<Page<RecordOf<'Automation'>>> {
+  const where = all([
+    sql`club_id = ${clubId}`,
+    filter.status === undefined ? undefined : sql`status = ${filter.status}`,
+  ]);
+  const { rows, total } = await listPage<AutomationRow>(db, filter, {
+    columns: automationColumns as never,
+    from: sql`FROM automations WHERE ${where}`,
+    orderBy: sql`created_at DESC, id DESC`,
+  });
+  return { rows: await presentAutomations(db, rows), total };
+}
+
+/** @throws DomainError feature_not_in_plan, automation_limit_reached, invalid_request (a bound of definitions) */
+export async function createAutomation(
+  { db }: DatabaseDeps,
+  clubId: Id,
+  input: { name: string; draft?: RecordOf<'AutomationDefinition'> },
+  now: Date,
+): Promise<Revised> {
+  const draft = input.draft ?? empty;
+  requireBounds(draft);
+  return db.transaction(async (tx) => {
+    await requireFeature(tx, clubId, 'automations');
+    return insertDraft(tx, clubId, { name: input.name, draft }, now);
+  });
+}
+
+function requireBounds(draft: Definition): void {
+  const problem = exceeded(draft);
+  if (problem !== undefined) throw new DomainError('invalid_request', problem);
+}
+
+async function insertDraft(
+  tx: Transaction,
+  clubId: Id,
+  { name, draft }: { name: string; draft: Definition },
+  now: Date,
+): Promise<Revised> {
+  // The club's row is held, so that two requests do not both take the last place.
+  await tx.manager.findOne(Club, { where: { id: clubId }, lock: { mode: 'for_no_key_update' } });
+  const present = await tx.one<{ count: number }>(
+    sql`SELECT count(*)::int AS count FROM automations WHERE club_id = ${clubId} AND status <> 'archived'`,
+  );
+  if (present && present.count >= mostOfAClub)
+    throw new DomainError('automation_limit_reached', `A club has at most ${mostOfAClub} automations.`);
+  const id = newId();
+  await tx.manager.insert(Automation, { id, clubId, name: tidyName(name), draft, createdAt: now, updatedAt: now });
+  return readAutomation(tx, clubId, id);
+}
+
+/**
+ * Changes name or draft; what is absent stays, and the draft is replaced as a whole.
+ * @param ifMatch the revisions that the caller has seen, as in `If-Match`
+ * @throws DomainError not_found, malformed_request (no `If-Match`), draft_changed, automation_state, feature_not_in_plan, invalid_request
+ */
+export async function updateAutomation(
+  { db }: DatabaseDeps,
+  clubId: Id,
+  automationId: Id,
+  input: { name?: string; draft?: RecordOf<'AutomationDefinition'> },
+  ifMatch: string,
+  now: Date,
+): Promise<Revised> {
+  const draft = input.draft as Definition | undefined;
+  return db.transaction(async (tx) => {
+    const before = await findAutomation(tx, clubId, automationId, 'FOR NO KEY UPDATE');
+    requireRevision(before, ifMatch);
+    await requireFeature(tx, clubId, 'automations');
+    if (before.status === 'archived')
+      throw new DomainError('automation_state', 'The automation is archived; it does not change any more.');
+    if (draft) requireBounds(draft);
+    await tx.manager.update(Automation, automationId, {
+      ...(input.name !== undefined && { name: tidyName(input.name) }),
+      ...(draft !== undefined && { draft }),
+      revision: before.revision + 1,
+      updatedAt: now,
+    });
+    return readAutomation(tx, clubId, automationId);
+  });
+}
+
+/** A new draft with the same definition. @throws DomainError not_found, feature_not_in_plan, automation_limit_reached */
+export async function duplicateAutomation(
+  { db }: DatabaseDeps,
+  clubId: Id,
+  automationId: Id,
+  now: Date,
+): Promise<Revised> {
+  return db.transaction(async (tx) => {
+    const { name, draft } = await findAutomation(tx, clubId, automationId);
+    await requireFeature(tx, clubId, 'automations');
+    return insertDraft(tx, clubId, { name, draft }, now);
+  });
+}
+
+/** @returns everything that keeps the draft from being published, in the order of the definition @throws DomainError not_found */
+export async function listProblems(db: Queries, clubId: Id, automationId: Id): Promise<{ problems: Problem[] }> {
+  const { draft } = await findAutomation(db, clubId, automationId);
+  return { problems: await problemsOf(db, clubId, draft) };
+}

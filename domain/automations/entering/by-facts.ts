@@ -1,0 +1,160 @@
+/** What facts do to automations: they start runs, and make waiting ones look again (AUTO-18, AUTO-12). */
+import { triggerKinds, type AccessKind, type TriggerKind } from '../../../entities/automations/values.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { ClaimedFact } from '../../../platform/engine/facts.ts';
+import { runOf, type Run, type Subject } from '../../../platform/engine/workflow-types.ts';
+import type { Database, Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
+import { runSubject, wakeRunsOf } from '../../watches/watches.ts';
+import type { Trigger, TriggerList } from '../definition.policy.ts';
+import { enter, shareOpen } from './entering.ts';
+
+/**
+ * Starts the runs that facts cause and wakes those that they concern, each fact in a transaction of its own. A club without
+ * automations costs one query, however many facts there are.
+ * @returns the runs to start, also of a fact that is told again
+ */
+export async function enrollByFacts(db: Database, facts: readonly ClaimedFact[], now: Date): Promise<readonly Run[]> {
+  const runs: Run[] = [];
+  for (const { fact, automationIds } of await concerned(db, facts))
+    runs.push(...(await db.transaction((tx) => tell(tx, fact, automationIds, now))));
+  return runs;
+}
+
+const kindOf = ({ type }: Pick<ClaimedFact, 'type'>) => type.replace('.', '_') as TriggerKind;
+
+/** @returns the facts that start or wake anything, each with the automations that its kind starts */
+async function concerned(
+  db: Queries,
+  facts: readonly ClaimedFact[],
+): Promise<{ fact: ClaimedFact; automationIds: Id[] }[]> {
+  if (facts.length === 0) return [];
+  const rows = await db.rows<{ place: number; automationIds: Id[] | null; hasRuns: boolean }>(sql`
+    SELECT given.place::int AS place, found.ids AS "automationIds",
+           EXISTS (SELECT FROM automation_runs run WHERE run.student_id = given.student_id AND run.status = 'active') AS "hasRuns"
+      FROM unnest(${facts.map(({ clubId }) => clubId)}::uuid[], ${facts.map(kindOf)}::text[], ${facts.map(({ studentId }) => studentId)}::uuid[])
+           WITH ORDINALITY AS given (club_id, kind, student_id, place)
+     CROSS JOIN LATERAL (
+       SELECT array_agg(automation.id ORDER BY automation.id) AS ids FROM automations automation
+        WHERE automation.club_id = given.club_id AND automation.trigger_kind = given.kind AND automation.status = 'active') AS found
+     ORDER BY place`);
+  return rows.flatMap(({ place, automationIds, hasRuns }) => {
+    const fact = facts[place - 1];
+    return fact && (automationIds !== null || hasRuns) ? [{ fact, automationIds: automationIds ?? [] }] : [];
+  });
+}
+
+async function tell(tx: Transaction, fact: ClaimedFact, automationIds: readonly Id[], now: Date): Promise<Run[]> {
+  // Locked before anything is read: what is counted of this student stays true, and a removal is wholly before or after.
+  const student = await tx.one(
+    sql`SELECT 1 FROM students WHERE id = ${fact.studentId} AND removed_at IS NULL FOR NO KEY UPDATE`,
+  );
+  if (!student) return [];
+  const runs: Run[] = [];
+  if (automationIds.length > 0 && triggerKinds.includes(kindOf(fact))) {
+    const about = await subjectOf(tx, fact);
+    for (const automationId of automationIds) {
+      const automation = await shareOpen(tx, automationId);
+      const { trigger } = automation?.version.definition ?? {};
+      if (!automation || !trigger || trigger.kind !== kindOf(fact) || !fits(trigger, about.ids)) continue;
+      const entrant = {
+        studentId: fact.studentId,
+        causeId: fact.id,
+        priority: fact.priority,
+        access: about.access,
+        links: fact.details?.links ?? [],
+      };
+      const entered = await enter(tx, automation, [entrant], now);
+      if (entered.entries.get(fact.studentId) === 'entered') runs.push(...entered.runs);
+      else runs.push(...(await startedBefore(tx, automationId, fact)));
+    }
+  }
+  await wakeRunsOf(tx, fact.studentId, [fact.type], now);
+  return runs;
+}
+
+/** A relay that died before the start hands the fact over again. */
+async function startedBefore(tx: Queries, automationId: Id, fact: ClaimedFact): Promise<Run[]> {
+  const rows = await tx.rows<Subject<'automationRun'>>(sql`SELECT ${runSubject} FROM automation_runs run
+    WHERE run.automation_id = ${automationId} AND run.cause_id = ${fact.id} AND run.student_id = ${fact.studentId} AND run.status = 'active'`);
+  return rows.map((row) => runOf('automationRun', row));
+}
+
+type Ids = Partial<Record<TriggerList, Id | null>>;
+
+/** An absent or empty list fits anything; within a list any id does, every list must. */
+function fits(trigger: Trigger, ids: Ids): boolean {
+  return (['delivery_ids', 'product_ids', 'course_ids', 'lesson_ids', 'tag_ids', 'level_ids'] as const).every(
+    (list) => {
+      const wanted = trigger[list] ?? [];
+      const id = ids[list];
+      return wanted.length === 0 || (id !== undefined && id !== null && wanted.includes(id));
+    },
+  );
+}
+
+interface About {
+  ids: Ids;
+  /** What the access of the run is about. */
+  access: { kind: AccessKind; id: Id } | undefined;
+}
+
+/** @returns what a fact names, read from its record as it is now */
+async function subjectOf(tx: Queries, fact: ClaimedFact): Promise<About> {
+  const { subjectId } = fact;
+  const read = async (statement: Sql) => (await tx.one<Record<string, Id | null>>(statement)) ?? {};
+  switch (fact.type) {
+    case 'access.granted':
+    case 'access.revoked': {
+      const row = await read(sql`
+        SELECT enrollment.delivery_id AS delivery, delivery.course_id AS course, coalesce(purchase.product_id, subscription.product_id) AS product
+          FROM enrollments enrollment JOIN access_deliveries delivery ON delivery.id = enrollment.delivery_id
+          LEFT JOIN purchases purchase ON purchase.id = enrollment.origin_id
+          LEFT JOIN subscriptions subscription ON subscription.id = enrollment.origin_id
+         WHERE enrollment.id = ${subjectId}`);
+      return {
+        ids: { delivery_ids: row['delivery'], course_ids: row['course'], product_ids: row['product'] } as Ids,
+        access: accessTo('delivery', row['delivery']),
+      };
+    }
+    case 'purchase.paid':
+    case 'purchase.refunded': {
+      const row = await read(sql`SELECT product_id AS product FROM purchases WHERE id = ${subjectId}`);
+      return { ids: { product_ids: row['product'] ?? null }, access: accessTo('product', row['product']) };
+    }
+    case 'subscription.past_due':
+    case 'subscription.canceled': {
+      const row = await read(sql`SELECT product_id AS product FROM subscriptions WHERE id = ${subjectId}`);
+      return { ids: { product_ids: row['product'] ?? null }, access: accessTo('product', row['product']) };
+    }
+    case 'lesson.completed': {
+      const row = await read(sql`SELECT course_id AS course FROM lessons WHERE id = ${subjectId}`);
+      return {
+        ids: { lesson_ids: subjectId, course_ids: row['course'] ?? null },
+        access: accessTo('course', row['course']),
+      };
+    }
+    case 'course.completed':
+      return { ids: { course_ids: subjectId }, access: accessTo('course', subjectId) };
+    case 'certificate.issued': {
+      const row = await read(sql`SELECT course_id AS course FROM certificates WHERE id = ${subjectId}`);
+      return { ids: { course_ids: row['course'] ?? null }, access: accessTo('course', row['course']) };
+    }
+    case 'student.tagged':
+    case 'student.untagged':
+      return { ids: { tag_ids: subjectId }, access: undefined };
+    case 'student.level_reached':
+      return { ids: { level_ids: subjectId }, access: undefined };
+    case 'student.created':
+    case 'student.updated':
+    case 'student.removed':
+    case 'access.extended':
+    case 'access.shortened':
+    case 'access.restored':
+    case 'access.moved':
+      return { ids: {}, access: undefined };
+  }
+}
+
+const accessTo = (kind: AccessKind, id: Id | null | undefined): About['access'] =>
+  id === null || id === undefined ? undefined : { kind, id };

@@ -1,0 +1,85 @@
+/** Students whom an administrator lets enter, of an automation whose trigger is `manual` (AUTO-18). */
+import type { RecordOf } from '../../../contract/contract.ts';
+import { bulk, type Priority } from '../../../entities/facts/values.ts';
+import { DomainError } from '../../../platform/core/errors.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { wakeRuns } from '../../../platform/engine/wakes.ts';
+import type { Database } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { requireFeature } from '../../billing/allowances.ts';
+import type { DatabaseDeps } from '../../deps.ts';
+import { findAutomation } from '../records.ts';
+import { enter, shareOpen, type Entry } from './entering.ts';
+
+/** Students of one transaction: they are held, and others wait for them. */
+const atOnce = 100;
+
+type Result = RecordOf<'AutomationEnrollment'>['results'][number];
+
+/**
+ * Lets students enter, page by page; sending the same `id` again lets in who was missed, and nobody twice.
+ * @throws DomainError not_found, feature_not_in_plan, automation_state, automation_not_manual
+ */
+export async function enrollByHand(
+  { db }: DatabaseDeps,
+  clubId: Id,
+  automationId: Id,
+  { id, student_ids: studentIds }: { id: Id; student_ids: readonly Id[] },
+  now: Date,
+): Promise<RecordOf<'AutomationEnrollment'>> {
+  const automation = await findAutomation(db, clubId, automationId);
+  if (automation.triggerKind !== 'manual')
+    throw new DomainError(
+      'automation_not_manual',
+      'Only an automation whose trigger is manual takes students by hand.',
+    );
+  await requireFeature(db, clubId, 'automations');
+  requireActive(automation.status);
+  const results = new Map<Id, Result['result']>();
+  const sorted = [...new Set(studentIds)].toSorted();
+  for (let from = 0; from < sorted.length; from += atOnce)
+    for (const [studentId, entry] of await enterPage(
+      db,
+      clubId,
+      automationId,
+      { id, page: sorted.slice(from, from + atOnce) },
+      now,
+    ))
+      results.set(studentId, entry);
+  return {
+    results: studentIds.map((studentId) => ({ student_id: studentId, result: results.get(studentId) ?? 'not_found' })),
+  };
+}
+
+function requireActive(status: string): void {
+  if (status !== 'active')
+    throw new DomainError('automation_state', `An automation that is ${status} takes nobody in.`);
+}
+
+function enterPage(
+  db: Database,
+  clubId: Id,
+  automationId: Id,
+  { id, page }: { id: Id; page: readonly Id[] },
+  now: Date,
+): Promise<Map<Id, Entry>> {
+  return db.transaction(async (tx) => {
+    const students = await tx.rows<{ id: Id }>(sql`SELECT id FROM students
+      WHERE id = ANY(${page}) AND club_id = ${clubId} AND removed_at IS NULL ORDER BY id FOR NO KEY UPDATE`);
+    const automation = await shareOpen(tx, automationId);
+    if (automation?.version.definition.trigger.kind !== 'manual') {
+      requireActive('paused'); // paused, archived or published anew since the request began
+      return new Map();
+    }
+    const entrants = students.map((student) => ({
+      studentId: student.id,
+      causeId: id,
+      priority: bulk as Priority,
+      access: undefined,
+      links: [],
+    }));
+    const { entries, runs } = await enter(tx, automation, entrants, now);
+    await wakeRuns(tx, runs, now);
+    return entries;
+  });
+}

@@ -1,0 +1,124 @@
+/** Letting students enter an automation: the keys, and what reentry allows (AUTO-18). */
+import type { AccessKind, Reentry } from '../../../entities/automations/values.ts';
+import type { Priority } from '../../../entities/facts/values.ts';
+import { DomainError } from '../../../platform/core/errors.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import type { Run, Subject } from '../../../platform/engine/workflow-types.ts';
+import { runOf } from '../../../platform/engine/workflow-types.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { requireFeature } from '../../billing/allowances.ts';
+import { runSubject } from '../../watches/watches.ts';
+import { deadlineOf } from '../interpreter.policy.ts';
+import { isTooLong } from '../links.policy.ts';
+import { readVersion, type ReadVersion } from '../running/version-cache.ts';
+
+/** Active runs of one student in one automation whose reentry is `always`. */
+const mostActive = 20;
+
+/** Somebody who is to enter. */
+export interface Entrant {
+  studentId: Id;
+  /** The fact, or the id that the caller chose: one run for each. */
+  causeId: Id;
+  priority: Priority;
+  access: { kind: AccessKind; id: Id } | undefined;
+  links: readonly string[];
+}
+
+export type Entry = 'entered' | 'entered_before' | 'not_again' | 'too_many';
+
+/** An automation that takes students in, shared by the transaction. */
+export interface OpenAutomation {
+  id: Id;
+  clubId: Id;
+  timeZone: string;
+  version: ReadVersion;
+}
+
+/**
+ * Shares an automation that is active, in a club whose plan has automations.
+ * @returns undefined where nobody enters
+ */
+export async function shareOpen(tx: Transaction, automationId: Id): Promise<OpenAutomation | undefined> {
+  const row = await tx.one<{ clubId: Id; publishedId: Id; timeZone: string }>(sql`
+    SELECT automation.club_id AS "clubId", automation.published_id AS "publishedId", club.time_zone AS "timeZone"
+      FROM automations automation JOIN clubs club ON club.id = automation.club_id
+     WHERE automation.id = ${automationId} AND automation.status = 'active' FOR SHARE OF automation`);
+  if (!row || !(await isInPlan(tx, row.clubId))) return undefined;
+  const { clubId, publishedId, timeZone } = row;
+  return { id: automationId, clubId, timeZone, version: await readVersion(tx, publishedId) };
+}
+
+async function isInPlan(tx: Transaction, clubId: Id): Promise<boolean> {
+  try {
+    await requireFeature(tx, clubId, 'automations');
+    return true;
+  } catch (error) {
+    if (error instanceof DomainError) return false;
+    throw error;
+  }
+}
+
+/**
+ * Starts a run for each entrant whom reentry lets in. Doing it again with the same causes starts nothing. The caller holds the
+ * students, so that what is counted stays true, and shares the automation.
+ * @param entrants each student once
+ * @returns what became of each, by student, and the runs to start
+ */
+export async function enter(
+  tx: Transaction,
+  automation: OpenAutomation,
+  entrants: readonly Entrant[],
+  now: Date,
+): Promise<{ entries: Map<Id, Entry>; runs: Run[] }> {
+  const { id: automationId, clubId, timeZone, version } = automation;
+  const { reentry, steps } = version.definition;
+  const before = await tx.rows<Before>(sql`
+    SELECT student_id AS "studentId", count(*)::int AS runs, count(*) FILTER (WHERE status = 'active')::int AS active,
+           bool_or((student_id, cause_id) IN (SELECT * FROM unnest(${entrants.map(({ studentId }) => studentId)}::uuid[], ${entrants.map(({ causeId }) => causeId)}::uuid[]))) AS same
+      FROM automation_runs WHERE automation_id = ${automationId} AND student_id = ANY(${entrants.map(({ studentId }) => studentId)}) GROUP BY 1`);
+  const known = new Map(before.map((one) => [one.studentId, one]));
+  const entries = new Map(entrants.map(({ studentId }) => [studentId, judge(reentry, known.get(studentId))]));
+  const [first] = steps;
+  if (!first) return { entries, runs: [] };
+  const deadline = deadlineOf(first, timeZone, now);
+  const rows = entrants
+    .filter(({ studentId }) => entries.get(studentId) === 'entered')
+    .map(({ studentId, causeId, priority, access, links }) => ({
+      id: newId(),
+      student_id: studentId,
+      cause_id: causeId,
+      priority,
+      access_kind: access?.kind ?? null,
+      access_id: access?.id ?? null,
+      links,
+      fails: isTooLong(links, now),
+    }));
+  if (rows.length === 0) return { entries, runs: [] };
+  const started = await tx.rows<Subject<'automationRun'> & { active: boolean }>(sql`
+    INSERT INTO automation_runs AS run (id, club_id, automation_id, version_id, student_id, status, error_code, cause_id, reentry, priority,
+                                        access_kind, access_id, links, cursor, deadline, looks_at, entered_at, ended_at)
+    SELECT one.id, ${clubId}, ${automationId}, ${version.id}, one.student_id, CASE WHEN one.fails THEN 'failed' ELSE 'active' END,
+           CASE WHEN one.fails THEN 'cycle_limit' END, one.cause_id, ${reentry}, one.priority, one.access_kind, one.access_id, one.links,
+           ${first.id}, ${deadline}, CASE WHEN NOT one.fails THEN ${now}::timestamptz END, ${now}, CASE WHEN one.fails THEN ${now}::timestamptz END
+      FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+        AS one (id uuid, student_id uuid, cause_id uuid, priority smallint, access_kind text, access_id uuid, links jsonb, fails boolean)
+    RETURNING ${runSubject}, run.status = 'active' AS active`);
+  return { entries, runs: started.filter(({ active }) => active).map((run) => runOf('automationRun', run)) };
+}
+
+interface Before {
+  studentId: Id;
+  runs: number;
+  active: number;
+  same: boolean;
+}
+
+function judge(reentry: Reentry, before: Before | undefined): Entry {
+  if (!before) return 'entered';
+  if (before.same) return 'entered_before';
+  if (reentry === 'once') return 'not_again';
+  if (reentry === 'after_exit') return before.active > 0 ? 'not_again' : 'entered';
+  return before.active >= mostActive ? 'too_many' : 'entered';
+}

@@ -1,0 +1,43 @@
+/** The step of `automation-gate/<id>`: after a pause it lets runs go on in growing pages; of an archived automation, that they end (AUTO-17). */
+import type { AutomationStatus } from '../../entities/automations/values.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { wake } from '../../platform/engine/wakes.ts';
+import type { Subject } from '../../platform/engine/workflow-types.ts';
+import type { Database } from '../../platform/infra/postgres/database.ts';
+import { raw, sql } from '../../platform/infra/postgres/sql.ts';
+import { runSubject } from '../watches/watches.ts';
+
+export type GateStep = { done: true; outcome: AutomationStatus } | { done: false; at: number; released: number };
+
+const largestPage = 64;
+/** Between two pages: what the one before does is seen before the next. */
+const betweenPagesMs = 1_000;
+
+/** @param now Unix milliseconds */
+export async function tendAutomationGate({ db }: { db: Database }, automationId: Id, now: number): Promise<GateStep> {
+  const at = new Date(now);
+  return db.transaction(async (tx) => {
+    const gate = await tx.one<{ status: AutomationStatus; page: number; looksAt: Date | null }>(sql`
+      SELECT status, gate_page AS page, gate_looks_at AS "looksAt" FROM automations WHERE id = ${automationId} FOR NO KEY UPDATE`);
+    if (!gate || gate.looksAt === null) return { done: true, outcome: gate?.status ?? 'archived' };
+    if (gate.looksAt > at) return { done: false, at: gate.looksAt.getTime(), released: 0 };
+    // Of an archived one everybody looks again who would not by themselves; otherwise those whom the pause has held.
+    const which =
+      gate.status === 'archived' ? sql`(parked_at IS NOT NULL OR looks_at > ${at})` : raw('parked_at IS NOT NULL');
+    const runs = await tx.rows<Subject<'automationRun'>>(sql`
+      UPDATE automation_runs run SET looks_at = ${at}, parked_at = NULL
+        FROM (SELECT id FROM automation_runs WHERE automation_id = ${automationId} AND status = 'active' AND ${which}
+               ORDER BY id LIMIT ${gate.page} FOR NO KEY UPDATE) AS page
+       WHERE run.id = page.id RETURNING ${runSubject}`);
+    await wake(tx, 'automationRun', runs, at);
+    if (runs.length === 0) {
+      await tx.run(sql`UPDATE automations SET gate_looks_at = NULL WHERE id = ${automationId}`);
+      return { done: true, outcome: gate.status };
+    }
+    const next = new Date(now + betweenPagesMs);
+    await tx.run(
+      sql`UPDATE automations SET gate_looks_at = ${next}, gate_page = least(${largestPage}, gate_page * 2) WHERE id = ${automationId}`,
+    );
+    return { done: false, at: next.getTime(), released: runs.length };
+  });
+}

@@ -1,0 +1,277 @@
+/** Everything that keeps a draft from being published, each with its place (AUTO-7). */
+import { MailSender } from '../../entities/mail/mail-sender.ts';
+import type { ReferredKind, TriggerKind } from '../../entities/automations/values.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
+import { readyImages } from '../campaigns/images.ts';
+import { conditionProblems, idsNamedIn, knownIds, type KnownIds } from '../conditions/problems.ts';
+import { contentProblems } from '../mail/content/problems.ts';
+import {
+  conditionsOf,
+  placedSteps,
+  stepKinds,
+  triggerLists,
+  type Definition,
+  type PlacedStep,
+  type Step,
+  type StepKind,
+  type TriggerList,
+  type Wait,
+} from './definition.policy.ts';
+
+export interface Problem {
+  /** Where, as a JSON path: `$.steps[2].then[0].tag_id`. */
+  path: string;
+  code: string;
+  message: string;
+}
+
+const missing = (path: string, what: string): Problem => ({
+  path,
+  code: 'missing_field',
+  message: `The ${what} is missing.`,
+});
+
+/** @returns all problems, in the order of the definition */
+export async function problemsOf(db: Queries, clubId: Id, definition: Definition): Promise<Problem[]> {
+  const steps = placedSteps(definition);
+  const known = await knownIds(
+    db,
+    clubId,
+    idsNamed(definition).map(({ id }) => id),
+  );
+  const mediaIds = steps.flatMap(({ step: { email } }) => email?.blocks.flatMap((block) => block.media_id ?? []) ?? []);
+  const images = new Set(await readyImages(db, clubId, mediaIds));
+  const mails = steps.some(({ step }) => step.kind === 'send_email');
+  const sender = !mails || (await db.manager.existsBy(MailSender, { clubId }));
+  const emailSteps = new Set(steps.filter(({ step }) => step.kind === 'send_email').map(({ step }) => step.id));
+  return [
+    ...triggerProblems(definition, known),
+    ...(definition.exit_when
+      ? conditionProblems(definition.exit_when, { path: '$.exit_when', known, mayBeEmpty: false, emailSteps })
+      : []),
+    ...(steps.length === 0 ? [missing('$.steps', 'first step')] : []),
+    ...orderProblems(steps),
+    ...steps.flatMap((placed) =>
+      stepProblems(placed, { known, isImage: (id) => images.has(id), emailSteps: emailsBefore(placed, steps) }),
+    ),
+    ...(sender
+      ? []
+      : [
+          {
+            path: '$',
+            code: 'missing_sender',
+            message: 'The club has not said yet under which name and address it writes.',
+          },
+        ]),
+  ];
+}
+
+const namedBy: Readonly<Record<TriggerList, ReferredKind>> = {
+  delivery_ids: 'delivery',
+  product_ids: 'product',
+  course_ids: 'course',
+  lesson_ids: 'lesson',
+  tag_ids: 'tag',
+  level_ids: 'level',
+};
+
+/** @returns what a definition names, each record once for each kind */
+export function idsNamed(definition: Definition): { named: ReferredKind; id: string }[] {
+  const all = [
+    ...triggerLists.flatMap((list) => (definition.trigger[list] ?? []).map((id) => ({ named: namedBy[list], id }))),
+    ...idsNamedIn(conditionsOf(definition).map(({ condition }) => condition)),
+    ...placedSteps(definition).flatMap(({ step: { tag_id: id } }) =>
+      id === undefined ? [] : [{ named: 'tag' as const, id }],
+    ),
+  ];
+  return [...new Map(all.map((one) => [`${one.named}:${one.id}`, one])).values()];
+}
+
+/** Which lists a trigger may have. */
+const listsOf: Readonly<Record<TriggerKind, readonly TriggerList[]>> = {
+  student_created: [],
+  manual: [],
+  access_granted: ['delivery_ids', 'course_ids', 'product_ids'],
+  access_revoked: ['delivery_ids', 'course_ids', 'product_ids'],
+  purchase_paid: ['product_ids'],
+  purchase_refunded: ['product_ids'],
+  subscription_past_due: ['product_ids'],
+  subscription_canceled: ['product_ids'],
+  lesson_completed: ['lesson_ids', 'course_ids'],
+  course_completed: ['course_ids'],
+  certificate_issued: ['course_ids'],
+  student_tagged: ['tag_ids'],
+  student_untagged: ['tag_ids'],
+  student_level_reached: ['level_ids'],
+};
+
+function triggerProblems({ trigger, exit_on_access_lost: exits }: Definition, known: KnownIds): Problem[] {
+  const listed = triggerLists.flatMap((list): Problem[] => {
+    const ids = trigger[list];
+    if (ids === undefined) return [];
+    const path = `$.trigger.${list}`;
+    if (!listsOf[trigger.kind].includes(list))
+      return [{ path, code: 'field_of_another_kind', message: `The trigger ${trigger.kind} has no ${list}.` }];
+    return ids.flatMap((id, index) =>
+      known.has(`${namedBy[list]}:${id}`) ? [] : [unknownId(`${path}[${index}]`, namedBy[list])],
+    );
+  });
+  const contradiction = {
+    path: '$.exit_on_access_lost',
+    code: 'exits_at_once',
+    message: 'Who enters because access was revoked has lost it: everybody would leave at once.',
+  };
+  return trigger.kind === 'access_revoked' && exits ? [...listed, contradiction] : listed;
+}
+
+const unknownId = (path: string, named: ReferredKind): Problem => ({
+  path,
+  code: 'unknown_id',
+  message: `There is no ${named} with this id in the club.`,
+});
+
+/** Ids that come twice, and steps that nobody reaches. */
+function orderProblems(steps: readonly PlacedStep[]): Problem[] {
+  const seen = new Set<string>();
+  const exits = new Set<string>();
+  return steps.flatMap(({ step, path }) => {
+    const list = path.slice(0, path.lastIndexOf('['));
+    const isTwice = seen.has(step.id);
+    seen.add(step.id);
+    const isBehindExit = exits.has(list);
+    if (step.kind === 'exit') exits.add(list);
+    return [
+      ...(step.id.trim() === '' ? [missing(`${path}.id`, 'id')] : []),
+      ...(isTwice ? [{ path: `${path}.id`, code: 'duplicate_id', message: 'Another step has this id.' }] : []),
+      ...(isBehindExit
+        ? [{ path, code: 'unreachable_step', message: 'Nobody gets here: a step before it ends the run.' }]
+        : []),
+    ];
+  });
+}
+
+/** @returns the e-mails that may have been sent when a run is at this step: those read before it, but not in the other branch of a step around it */
+function emailsBefore(placed: PlacedStep, steps: readonly PlacedStep[]): Set<string> {
+  const byId = new Map(steps.map((one) => [one.step.id, one]));
+  /** For a step and those around it: the branch that is taken. */
+  const taken = new Map<string, string>();
+  for (let at = placed; at.parent;) {
+    taken.set(at.parent.id, at.parent.branch);
+    const around = byId.get(at.parent.id);
+    if (!around || around.number >= at.number) break;
+    at = around;
+  }
+  const isInOtherBranch = (one: PlacedStep) => {
+    for (let at = one; at.parent;) {
+      const { id, branch } = at.parent;
+      if (taken.has(id) && taken.get(id) !== branch) return true;
+      const around = byId.get(id);
+      if (!around || around.number >= at.number) break;
+      at = around;
+    }
+    return false;
+  };
+  return new Set(
+    steps
+      .filter((one) => one.step.kind === 'send_email' && one.number < placed.number && !isInOtherBranch(one))
+      .map(({ step }) => step.id),
+  );
+}
+
+const fields = ['points', 'tag_id', 'email', 'wait', 'condition', 'then', 'else'] as const;
+type Field = (typeof fields)[number];
+
+const fieldsOf: Readonly<Record<StepKind, Readonly<Partial<Record<Field, 'required' | 'optional'>>>>> = {
+  send_email: { email: 'required' },
+  wait: { wait: 'required' },
+  condition: { condition: 'required', then: 'optional', else: 'optional' },
+  add_tag: { tag_id: 'required' },
+  remove_tag: { tag_id: 'required' },
+  award_points: { points: 'required' },
+  exit: {},
+};
+
+/** A wait for a condition has the condition and its branches. */
+const fieldsOfStep = ({ kind, wait }: Step) =>
+  kind === 'wait' && wait?.kind === 'until_condition' ? { ...fieldsOf.condition, ...fieldsOf.wait } : fieldsOf[kind];
+
+interface Around {
+  known: KnownIds;
+  isImage: (mediaId: Id) => boolean;
+  emailSteps: ReadonlySet<string>;
+}
+
+function stepProblems({ step, path }: PlacedStep, { known, isImage, emailSteps }: Around): Problem[] {
+  if (!stepKinds.includes(step.kind))
+    return [{ path: `${path}.kind`, code: 'unknown_kind', message: 'There is no such kind of step.' }];
+  const allowed = fieldsOfStep(step);
+  const shape = fields.flatMap((field): Problem[] => {
+    const need = allowed[field];
+    if (need === undefined)
+      return step[field] === undefined
+        ? []
+        : [
+            {
+              path: `${path}.${field}`,
+              code: 'field_of_another_kind',
+              message: `A step ${step.kind} of this kind has no ${field}.`,
+            },
+          ];
+    return need === 'required' && step[field] === undefined ? [missing(`${path}.${field}`, field)] : [];
+  });
+  const { tag_id: tagId, points, email, wait, condition } = step;
+  return [
+    ...shape,
+    ...(tagId !== undefined && 'tag_id' in allowed && !known.has(`tag:${tagId}`)
+      ? [unknownId(`${path}.tag_id`, 'tag')]
+      : []),
+    ...(points === 0 && 'points' in allowed
+      ? [{ path: `${path}.points`, code: 'no_points', message: 'No points change nothing.' }]
+      : []),
+    ...(wait !== undefined && 'wait' in allowed ? waitProblems(wait, `${path}.wait`) : []),
+    ...(condition !== undefined && 'condition' in allowed
+      ? conditionProblems(condition, { path: `${path}.condition`, known, mayBeEmpty: false, emailSteps })
+      : []),
+    ...(step.kind === 'condition' && (step.then ?? []).length === 0 && (step.else ?? []).length === 0
+      ? [{ path, code: 'empty_branches', message: 'Both branches are empty, so the condition decides nothing.' }]
+      : []),
+    ...(email !== undefined && 'email' in allowed ? contentProblems(email, { path: `${path}.email`, isImage }) : []),
+  ];
+}
+
+const waitFields = ['amount', 'unit', 'days'] as const;
+const fieldsOfWait: Readonly<
+  Record<Wait['kind'], Readonly<Partial<Record<(typeof waitFields)[number], 'required' | 'optional'>>>>
+> = {
+  delay: { amount: 'required', unit: 'required' },
+  until_time: { amount: 'required', unit: 'optional', days: 'optional' },
+  until_condition: { days: 'required' },
+};
+
+function waitProblems(wait: Wait, path: string): Problem[] {
+  const allowed = fieldsOfWait[wait.kind];
+  const shape = waitFields.flatMap((field): Problem[] => {
+    const need = allowed[field];
+    if (need === undefined)
+      return wait[field] === undefined
+        ? []
+        : [
+            {
+              path: `${path}.${field}`,
+              code: 'field_of_another_kind',
+              message: `The wait ${wait.kind} has no ${field}.`,
+            },
+          ];
+    return need === 'required' && wait[field] === undefined ? [missing(`${path}.${field}`, field)] : [];
+  });
+  const invalid = (field: string, message: string) => ({ path: `${path}.${field}`, code: 'invalid_wait', message });
+  return [
+    ...shape,
+    ...(wait.kind === 'delay' && wait.amount === 0 ? [invalid('amount', 'A delay lasts at least 1.')] : []),
+    ...(wait.kind === 'until_condition' && wait.days === 0 ? [invalid('days', 'A wait lasts at least a day.')] : []),
+    ...(wait.kind === 'until_time' && wait.unit !== undefined && wait.unit !== 'minutes'
+      ? [invalid('unit', 'A time of day is given in minutes.')]
+      : []),
+  ];
+}

@@ -1,0 +1,149 @@
+/** Publishing a draft: a numbered version that does not change any more (AUTO-9). */
+import { isDeepStrictEqual } from 'node:util';
+import { v5 } from 'uuid';
+import { Automation } from '../../entities/automations/automation.ts';
+import { AutomationReference } from '../../entities/automations/automation-reference.ts';
+import { AutomationVersion } from '../../entities/automations/automation-version.ts';
+import type { ReferredKind } from '../../entities/automations/values.ts';
+import { MailSender } from '../../entities/mail/mail-sender.ts';
+import { DomainError } from '../../platform/core/errors.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import { raw, sql } from '../../platform/infra/postgres/sql.ts';
+import { requireFeature } from '../billing/allowances.ts';
+import { publishImages, type ImageDeps } from '../campaigns/images.ts';
+import type { VaultDeps } from '../deps.ts';
+import { compileEmail, type CompiledEmail } from '../mail/content/compile.ts';
+import { insertLinks, type LinkedEmail } from '../mail/tracking/addresses.ts';
+import { languageOfToday, placedSteps, type Definition } from './definition.policy.ts';
+import { idsNamed, problemsOf } from './problems.ts';
+import { findAutomation, readAutomation, requireRevision, type AutomationRow, type Revised } from './records.ts';
+
+export interface PublishingDeps extends VaultDeps {
+  /** The images of e-mails are published from here. */
+  images: Omit<ImageDeps, 'db' | 'vault'>;
+}
+
+/** By step: its e-mail as it is sent. */
+type CompiledEmails = Readonly<Record<string, CompiledEmail>>;
+
+/**
+ * Makes the draft the version that decides on new runs; runs that are under way stay in theirs. An automation that is paused
+ * stays so. Its e-mails are compiled and their images copied before the transaction, which looks at everything again.
+ * @param ifMatch the revisions that the caller has seen, as in `If-Match`
+ * @throws DomainError not_found, malformed_request (no `If-Match`), draft_changed, feature_not_in_plan, automation_state,
+ *   nothing_to_publish, invalid_definition (naming the first problem)
+ */
+export async function publishAutomation(
+  deps: PublishingDeps,
+  clubId: Id,
+  automationId: Id,
+  ifMatch: string,
+  now: Date,
+): Promise<Revised> {
+  const { db } = deps;
+  const seen = await findAutomation(db, clubId, automationId);
+  await requirePublishable(db, seen, ifMatch);
+  const versionId = newId();
+  const compiled = await compileAll(deps, seen, versionId);
+  return db.transaction(async (tx) => {
+    const automation = await findAutomation(tx, clubId, automationId, 'FOR NO KEY UPDATE');
+    await requirePublishable(tx, automation, ifMatch);
+    if (automation.revision !== seen.revision)
+      throw new DomainError('draft_changed', 'The draft has changed meanwhile: read it again.');
+    await lockNamed(tx, automation.draft);
+    await requireNoProblems(tx, clubId, automation.draft);
+    const { draft } = automation;
+    const linked: Record<string, LinkedEmail> = {};
+    for (const [stepId, one] of Object.entries(compiled))
+      linked[stepId] = { ...one, linkIds: await insertLinks(tx, clubId, v5(stepId, versionId), one.links) };
+    const number = automation.versionCount + 1;
+    await tx.manager.insert(AutomationVersion, {
+      id: versionId,
+      clubId,
+      automationId,
+      number,
+      language: languageOfToday,
+      triggerKind: draft.trigger.kind,
+      definition: draft,
+      compiled: linked,
+      publishedAt: now,
+    });
+    const named = [...new Map(idsNamed(draft).map(({ named: kind, id }) => [id, kind])).entries()];
+    if (named.length > 0)
+      await tx.manager.insert(
+        AutomationReference,
+        named.map(([referredId, kind]) => ({ versionId, referredId, kind })),
+      );
+    await tx.manager.update(Automation, automationId, {
+      publishedId: versionId,
+      versionCount: number,
+      triggerKind: draft.trigger.kind,
+      ...(automation.status === 'draft' && { status: 'active' as const }),
+      updatedAt: now,
+    });
+    return readAutomation(tx, clubId, automationId);
+  });
+}
+
+async function requirePublishable(db: Queries, automation: AutomationRow, ifMatch: string): Promise<void> {
+  const { clubId, draft, publishedId } = automation;
+  requireRevision(automation, ifMatch);
+  await requireFeature(db, clubId, 'automations');
+  if (automation.status === 'archived')
+    throw new DomainError('automation_state', 'The automation is archived; nothing of it is published any more.');
+  const published = publishedId === null ? null : await db.manager.findOneBy(AutomationVersion, { id: publishedId });
+  if (published && isDeepStrictEqual(published.definition, draft))
+    throw new DomainError('nothing_to_publish', `The draft is the same as version ${published.number}.`);
+  await requireNoProblems(db, clubId, draft);
+}
+
+async function requireNoProblems(db: Queries, clubId: Id, draft: Definition): Promise<void> {
+  const [problem] = await problemsOf(db, clubId, draft);
+  if (problem)
+    throw new DomainError(
+      'invalid_definition',
+      `The draft has problems, listed under \`problems\`: ${problem.path}: ${problem.message}`,
+    );
+}
+
+async function compileAll(
+  deps: PublishingDeps,
+  { clubId, draft }: AutomationRow,
+  versionId: Id,
+): Promise<CompiledEmails> {
+  const emails = placedSteps(draft).flatMap(({ step, path }) =>
+    step.kind === 'send_email' && step.email ? [{ id: step.id, email: step.email, path }] : [],
+  );
+  if (emails.length === 0) return {};
+  const { fromName, postalAddress } = await deps.db.manager.findOneByOrFail(MailSender, { clubId });
+  const compiled: [string, CompiledEmail][] = [];
+  for (const { id, email, path } of emails) {
+    const one = await compileEmail(email, { clubName: fromName, postalAddress });
+    const images = await publishImages({ ...deps, ...deps.images }, versionId, clubId, one.images);
+    if (!images)
+      throw new DomainError('invalid_definition', `${path}.email.blocks: an image is gone, or cannot be read.`);
+    compiled.push([id, { ...one, images }]);
+  }
+  return Object.fromEntries(compiled);
+}
+
+/** Where the records of a kind are, in the order in which they are locked. */
+const tables: readonly (readonly [ReferredKind, string])[] = [
+  ['course', 'courses'],
+  ['lesson', 'lessons'],
+  ['delivery', 'access_deliveries'],
+  ['cohort', 'cohorts'],
+  ['product', 'products'],
+  ['tag', 'tags'],
+  ['level', 'levels'],
+];
+
+/** Whoever deletes one of them waits for this transaction, and then finds it in use. */
+async function lockNamed(tx: Transaction, draft: Definition): Promise<void> {
+  const named = idsNamed(draft);
+  for (const [kind, table] of tables) {
+    const ids = named.filter((one) => one.named === kind).map(({ id }) => id);
+    if (ids.length > 0) await tx.run(sql`SELECT FROM ${raw(table)} WHERE id = ANY(${ids}) ORDER BY id FOR SHARE`);
+  }
+}

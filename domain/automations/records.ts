@@ -1,0 +1,130 @@
+/** Automations as callers see them, and how one is found (OP-9). */
+import type { RecordOf } from '../../contract/contract.ts';
+import { Automation } from '../../entities/automations/automation.ts';
+import { AutomationVersion } from '../../entities/automations/automation-version.ts';
+import { DomainError, notFound } from '../../platform/core/errors.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
+import { columns, raw, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
+import type { Definition } from './definition.policy.ts';
+import { countRuns } from './tallies.ts';
+
+export const automationColumns = columns(Automation, [
+  'id',
+  'clubId',
+  'name',
+  'status',
+  'draft',
+  'revision',
+  'publishedId',
+  'versionCount',
+  'triggerKind',
+  'createdAt',
+  'updatedAt',
+]);
+
+export interface AutomationRow extends Omit<RowOf<typeof automationColumns>, 'draft'> {
+  /** It may be incomplete, or of a later release. */
+  draft: Definition;
+}
+
+export const versionColumns = columns(AutomationVersion, [
+  'id',
+  'automationId',
+  'number',
+  'language',
+  'triggerKind',
+  'definition',
+  'publishedAt',
+]);
+
+export interface VersionRow extends Omit<RowOf<typeof versionColumns>, 'definition'> {
+  definition: Definition;
+}
+
+/** A record, and the revision that a change of it must name (AUTO-8). */
+export interface Revised {
+  record: RecordOf<'Automation'>;
+  revision: number;
+}
+
+/** @throws DomainError not_found, also for one of another club */
+export async function findAutomation(
+  db: Queries,
+  clubId: Id,
+  automationId: Id,
+  lock: '' | 'FOR SHARE' | 'FOR NO KEY UPDATE' = '',
+): Promise<AutomationRow> {
+  const found = await db.one<AutomationRow>(
+    sql`SELECT ${automationColumns} FROM automations WHERE id = ${automationId} AND club_id = ${clubId} ${raw(lock)}`,
+  );
+  if (!found) throw notFound('automation');
+  return found;
+}
+
+/** @throws DomainError draft_changed where the caller has seen an earlier revision than there is; malformed_request where it names none */
+export function requireRevision({ revision }: AutomationRow, ifMatch: string): void {
+  if (ifMatch === '')
+    throw new DomainError('malformed_request', 'The header If-Match is missing: send the ETag of the draft.');
+  const named = ifMatch.split(',').map((one) => one.trim());
+  if (!named.includes('*') && !named.includes(etagOf(revision)))
+    throw new DomainError('draft_changed', 'The draft has changed since it was read: read it again.');
+}
+
+/** The `ETag` of a draft. */
+export const etagOf = (revision: number): string => `"${revision}"`;
+
+/** @throws DomainError not_found */
+export async function readAutomation(db: Queries, clubId: Id, automationId: Id): Promise<Revised> {
+  const row = await findAutomation(db, clubId, automationId);
+  const [record] = await presentAutomations(db, [row]);
+  if (!record) throw notFound('automation');
+  return { record, revision: row.revision };
+}
+
+/** @returns the records of these rows, in their order */
+export async function presentAutomations(
+  db: Queries,
+  rows: readonly AutomationRow[],
+): Promise<RecordOf<'Automation'>[]> {
+  const published = rows.flatMap(({ publishedId }) => publishedId ?? []);
+  const versions = await db.rows<VersionRow>(
+    sql`SELECT ${versionColumns} FROM automation_versions WHERE id = ANY(${published})`,
+  );
+  const byId = new Map(versions.map((version) => [version.id, version]));
+  const counts = await countRuns(db, rows);
+  return rows.map((row) => {
+    const version = byId.get(row.publishedId ?? '');
+    const { active = 0, total = 0 } = counts.get(row.id) ?? {};
+    return {
+      id: row.id,
+      name: row.name,
+      status: row.status,
+      draft: row.draft as RecordOf<'AutomationDefinition'>,
+      active_runs: active,
+      total_runs: total,
+      created_at: row.createdAt.toISOString(),
+      updated_at: row.updatedAt.toISOString(),
+      ...(version && { published: presentVersion(version) }),
+    };
+  });
+}
+
+export function presentVersion(version: VersionRow): RecordOf<'AutomationVersion'> {
+  return {
+    id: version.id,
+    number: version.number,
+    trigger_kind: version.triggerKind,
+    published_at: version.publishedAt.toISOString(),
+    definition: version.definition as RecordOf<'AutomationDefinition'>,
+  };
+}
+
+/** @throws DomainError not_found where the automation has no such version */
+export async function findVersion(db: Queries, automationId: Id, number: number): Promise<VersionRow> {
+  const found = await db.one<VersionRow>(
+    sql`SELECT ${versionColumns} FROM automation_versions WHERE automation_id = ${automationId} AND number = ${number}`,
+  );
+  if (!found) throw notFound('version');
+  return found;
+}

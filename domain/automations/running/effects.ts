@@ -1,0 +1,38 @@
+/** What steps do to a student, in the transaction that moves the run on: tags and points (AUTO-13). E-mails are in `mailing.ts`. */
+import { bulk } from '../../../entities/facts/values.ts';
+import type { Told } from '../../../platform/engine/facts.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { awardPoints } from '../../learning/engagement/points.ts';
+import { putTag, takeTag } from '../../learning/engagement/tagging.ts';
+import type { Step } from '../definition.policy.ts';
+import { linksAfter } from '../links.policy.ts';
+import { effectKey, type RunRow } from './moves.ts';
+
+/**
+ * @returns the outcome for the path
+ * @throws DomainError where the effect cannot be: what the step names is gone
+ */
+export async function takeEffect(tx: Transaction, run: RunRow, step: Step, now: Date): Promise<string> {
+  const { clubId, studentId } = run;
+  const told: Told = { priority: bulk, details: { links: linksAfter(run.links, now) } };
+  switch (step.kind) {
+    case 'add_tag':
+      return (await putTag(tx, { clubId, studentId, tagId: step.tag_id ?? '' }, now, told))
+        ? 'tagged'
+        : 'tagged_already';
+    case 'remove_tag':
+      return (await takeTag(tx, { clubId, studentId, tagId: step.tag_id ?? '' }, now, told))
+        ? 'untagged'
+        : 'not_tagged';
+    case 'award_points': {
+      const cause = { kind: 'automation', id: effectKey(run, step.id) } as const;
+      await awardPoints(tx, { clubId, studentId, points: step.points ?? 0, note: step.note, cause, told }, now);
+      return 'awarded';
+    }
+    case 'send_email':
+    case 'wait':
+    case 'condition':
+    case 'exit':
+      throw new Error(`A step ${step.kind} has no effect of this kind`);
+  }
+}

@@ -1,0 +1,235 @@
+/**
+ * The e-mail of a step: at most once a run and step. Its row is claimed in a commit of its own, immediately before it is handed
+ * over, and recorded with the run's next step (CAMP-6, AUTO-13).
+ */
+import { Club } from '../../../entities/clubs/club.ts';
+import { MailSender } from '../../../entities/mail/mail-sender.ts';
+import type { RecipientStatus, SkipReason } from '../../../entities/mail/values.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import { addressKeyOf } from '../../../platform/infra/address-keys.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
+import type { HandedMessage, HandOver, SmtpHandOver } from '../../../platform/infra/smtp-hand-over.ts';
+import type { Vault } from '../../../platform/infra/vault.ts';
+import { takeAllowance } from '../../mail/allowance.ts';
+import { renderEmail } from '../../mail/content/render.ts';
+import { settledAs } from '../../mail/evidence.ts';
+import { feedbackSenderOf, fromOf } from '../../mail/domains/from.ts';
+import { outcomeOf, outcomeUnknown, type Outcome } from '../../mail/recipients.policy.ts';
+import { trackedAddresses, type LinkedEmail } from '../../mail/tracking/addresses.ts';
+import { wayOutToken } from '../../mail/way-out.ts';
+import type { Step } from '../definition.policy.ts';
+import type { RunRow } from './moves.ts';
+
+export interface MailingDeps {
+  vault: Vault;
+  smtp: Pick<SmtpHandOver, 'onConnection' | 'handOver'>;
+  /** The platform's own address, from which clubs without a domain of their own write. */
+  fromAddress: string;
+  /** Where callers reach the API, without a slash at the end. */
+  publicUrl: string;
+  onMail: (status: Outcome['status']) => void;
+}
+
+/** Longer than the SMTP client's limit for a message (60 s), so that a living sender never loses its lease. */
+const leaseSeconds = 90;
+
+interface MailRow {
+  id: Id;
+  status: RecipientStatus;
+  skipReason: SkipReason | null;
+  lastError: string | null;
+  nextAttemptAt: Date;
+  leaseUntil: Date | null;
+  leaseOver: boolean;
+  createdAt: Date;
+}
+
+/** How the e-mail of a step stands. */
+export type MailState =
+  /** Settled: the run goes on, whatever became of it. */
+  | { kind: 'settled'; outcome: string }
+  /** It may be claimed now. */
+  | { kind: 'due'; mailId: Id }
+  | { kind: 'waits'; until: Date };
+
+/** The student, locked by the caller. */
+export interface Recipient {
+  name: string;
+  email: string;
+  confirmed: boolean;
+  /** Signed up and never confirmed: nobody writes to such an address (DEC-62). */
+  pending: boolean;
+}
+
+/** Writes the row of the step's e-mail, unless it is there, and looks whether it can go out. The caller holds the run. */
+export async function prepareMail(
+  tx: Transaction,
+  vault: Vault,
+  run: RunRow,
+  stepId: string,
+  to: Recipient,
+  now: Date,
+): Promise<MailState> {
+  await tx.run(sql`INSERT INTO mails (id, club_id, run_id, step_id, student_id, student_name, student_email, next_attempt_at, created_at)
+    VALUES (${newId()}, ${run.clubId}, ${run.id}, ${stepId}, ${run.studentId}, ${to.name}, ${to.email}, ${now}, ${now})
+    ON CONFLICT (run_id, step_id) WHERE run_id IS NOT NULL DO NOTHING`);
+  const mail = await findMail(tx, run, stepId);
+  if (mail.status === 'sending') {
+    if (!mail.leaseOver) return { kind: 'waits', until: mail.leaseUntil ?? now };
+    // Claimed by a worker that is gone: it may have arrived, and something may have proved it.
+    await tx.run(
+      sql`UPDATE mails SET ${settledAs('failed', sql`${outcomeUnknown}::text`)}, lease_until = NULL WHERE id = ${mail.id}`,
+    );
+    return { kind: 'settled', outcome: wordOf(await findMail(tx, run, stepId)) };
+  }
+  if (mail.status !== 'pending') return { kind: 'settled', outcome: wordOf(mail) };
+  if (mail.nextAttemptAt > now) return { kind: 'waits', until: mail.nextAttemptAt };
+  const reason = await reasonToSkip(tx, vault, run.clubId, to);
+  if (reason !== undefined) {
+    await tx.run(sql`UPDATE mails SET status = 'skipped', skip_reason = ${reason} WHERE id = ${mail.id}`);
+    return { kind: 'settled', outcome: reason };
+  }
+  const { granted, nextInMs } = await takeAllowance(tx, run.clubId, 1, now);
+  if (granted === 0) return { kind: 'waits', until: turnOf(mail, nextInMs, now) };
+  return { kind: 'due', mailId: mail.id };
+}
+
+/** A crowd that waits for the rate of its club must not ask all at once: whoever has waited for long asks less often. */
+const longestTurnMs = 600_000;
+
+function turnOf({ createdAt }: MailRow, nextInMs: number, now: Date): Date {
+  const waited = Math.max(0, now.getTime() - createdAt.getTime());
+  return new Date(now.getTime() + Math.max(1_000, nextInMs) + Math.random() * Math.min(longestTurnMs, 2_000 + waited));
+}
+
+async function findMail(tx: Queries, run: RunRow, stepId: string): Promise<MailRow> {
+  const mail = await tx.one<MailRow>(sql`SELECT id, status, skip_reason AS "skipReason", last_error AS "lastError",
+      next_attempt_at AS "nextAttemptAt", lease_until AS "leaseUntil", lease_until IS NULL OR lease_until < clock_timestamp() AS "leaseOver",
+      created_at AS "createdAt"
+    FROM mails WHERE run_id = ${run.id} AND step_id = ${stepId} FOR NO KEY UPDATE`);
+  if (!mail) throw new Error('The e-mail of a step has a row');
+  return mail;
+}
+
+/** @returns the outcome for the path: `sent`, why it was skipped, `outcome_unknown` or `refused` */
+function wordOf({ status, skipReason, lastError }: Pick<MailRow, 'status' | 'skipReason' | 'lastError'>): string {
+  if (status === 'skipped') return skipReason ?? 'skipped';
+  if (status === 'failed') return lastError === outcomeUnknown ? outcomeUnknown : 'refused';
+  return status;
+}
+
+async function reasonToSkip(tx: Queries, vault: Vault, clubId: Id, to: Recipient): Promise<SkipReason | undefined> {
+  if (to.pending) return 'no_longer_eligible';
+  const suppression = await tx.one<{ reason: string | null; left: boolean }>(sql`
+    SELECT reason, left_automations_at IS NOT NULL AS left FROM mail_suppressions
+     WHERE club_id = ${clubId} AND address_key = ${addressKeyOf(vault, to.email)}`);
+  if (!suppression) return undefined;
+  const byReason: Readonly<Record<string, SkipReason>> = { bounce: 'bounced', complaint: 'complained' };
+  if (suppression.reason !== null) return byReason[suppression.reason] ?? 'suppressed';
+  return suppression.left ? 'unsubscribed' : undefined;
+}
+
+/** A claimed e-mail. */
+export interface ClaimedMail {
+  id: Id;
+  fence: number;
+  attempt: number;
+}
+
+/** Claims it, if nobody else has meanwhile. The caller holds student and run, and has looked at both. */
+export async function claimMail(
+  tx: Transaction,
+  vault: Vault,
+  mailId: Id,
+  to: Recipient,
+  now: Date,
+): Promise<ClaimedMail | undefined> {
+  return tx.one<ClaimedMail>(sql`
+    UPDATE mails SET status = 'sending', fence = fence + 1, attempt_count = attempt_count + 1, student_name = ${to.name},
+           student_email = ${to.email}, address_key = ${addressKeyOf(vault, to.email)},
+           lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
+     WHERE id = ${mailId} AND status = 'pending' AND next_attempt_at <= ${now}
+ RETURNING id, fence, attempt_count AS attempt`);
+}
+
+/** Writes what became of it; a removed student's address stays out of the row. @returns what the run does then */
+export async function recordMail(
+  tx: Transaction,
+  { id, fence, attempt }: ClaimedMail,
+  answer: HandOver,
+  now: Date,
+): Promise<Outcome> {
+  const outcome = outcomeOf(answer, attempt);
+  const mine = sql`id = ${id} AND fence = ${fence} AND status = 'sending'`;
+  if (outcome.status === 'sent') {
+    await tx.run(
+      sql`UPDATE mails SET status = 'sent', sent_at = ${now}, last_error = NULL, lease_until = NULL WHERE ${mine}`,
+    );
+    return outcome;
+  }
+  const again =
+    outcome.status === 'pending' ? sql`next_attempt_at = ${new Date(now.getTime() + outcome.waitMs)},` : raw('');
+  const error = sql`CASE WHEN student_email = '' THEN NULL ELSE ${outcome.lastError}::text END`;
+  const recorded = await tx.one<{ status: RecipientStatus }>(
+    sql`UPDATE mails SET ${settledAs(outcome.status, error)}, ${again} lease_until = NULL WHERE ${mine} RETURNING status`,
+  );
+  return recorded?.status === 'sent' ? { status: 'sent' } : outcome;
+}
+
+/** @returns the outcome for the path */
+export const wordOfOutcome = (outcome: Outcome): string => {
+  if (outcome.status !== 'failed') return outcome.status;
+  return outcome.lastError === outcomeUnknown ? outcomeUnknown : 'refused';
+};
+
+/** @returns the message to one student, as the version's e-mail says */
+export async function messageOf(
+  db: Queries,
+  { vault, fromAddress, publicUrl }: MailingDeps,
+  run: RunRow,
+  { step, mailId, to }: { step: Step; mailId: Id; to: Recipient },
+): Promise<HandedMessage> {
+  const { clubId, automationId, studentId } = run;
+  const { id: stepId, email: { reply_to: own } = {} } = step as { id: string; email?: { reply_to?: string } };
+  const club = await db.manager.findOneByOrFail(Club, { id: clubId });
+  const sender = await db.manager.findOneByOrFail(MailSender, { clubId });
+  const found = await db.one<{ compiled: LinkedEmail }>(
+    sql`SELECT compiled->${stepId}::text AS compiled FROM automation_versions WHERE id = ${run.versionId}`,
+  );
+  if (!found) throw new Error('A run has a version');
+  const { compiled } = found;
+  const replyTo = own ?? sender.replyTo;
+  const leave = `${publicUrl}/v1/clubs/${clubId}/classroom/mail/unsubscribe/${wayOutToken(vault, { kind: 'automations', studentId })}`;
+  const from = await fromOf({ db, vault }, clubId, fromAddress);
+  const domain = fromAddress.slice(fromAddress.indexOf('@') + 1);
+  return {
+    ...renderEmail(compiled, {
+      values: {
+        club_name: club.name,
+        ...(to.confirmed && {
+          student_name: to.name,
+          student_first_name: to.name.split(' ')[0] ?? '',
+          student_email: to.email,
+        }),
+      },
+      imageUrl: (image) => compiled.images[image] ?? '',
+      unsubscribeUrl: leave,
+      ...trackedAddresses({ vault, publicUrl }, compiled, mailId, sender.tracking),
+    }),
+    envelopeFrom: fromAddress,
+    from: { name: sender.fromName, address: from.address },
+    ...(from.signWith !== undefined && { signWith: from.signWith }),
+    to: to.email,
+    ...(replyTo !== null && { replyTo }),
+    // The same for every attempt, so that a mailbox can tell a repetition.
+    messageId: `<${mailId}@${domain}>`,
+    headers: {
+      'List-Id': `<automations.${clubId}.${domain}>`,
+      'List-Unsubscribe': `<${leave}>`,
+      'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+      'Feedback-ID': `${automationId}:${clubId}:automation:${feedbackSenderOf(fromAddress)}`,
+      Precedence: 'bulk',
+    },
+  };
+}

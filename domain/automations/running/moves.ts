@@ -1,0 +1,186 @@
+/** How a run's row changes: it goes on, waits, is held, or ends. Each change is made under the row's lock, by whoever holds it (AUTO-10). */
+import { v5 } from 'uuid';
+import { AutomationRun } from '../../../entities/automations/automation-run.ts';
+import type { ExitReason } from '../../../entities/automations/values.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { columns, raw, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
+import { deadlineOf, watchOf } from '../interpreter.policy.ts';
+import type { ReadVersion } from './version-cache.ts';
+
+export const runColumns = columns(
+  AutomationRun,
+  [
+    'id',
+    'clubId',
+    'automationId',
+    'versionId',
+    'studentId',
+    'status',
+    'exitReason',
+    'errorCode',
+    'priority',
+    'accessKind',
+    'accessId',
+    'wasOpen',
+    'links',
+    'cursor',
+    'deadline',
+    'waiting',
+    'looksAt',
+    'parkedAt',
+    'enteredAt',
+    'endedAt',
+  ],
+  'run',
+);
+export type RunRow = RowOf<typeof runColumns>;
+
+/** @returns the run under its lock, which comes after those of student and automation; undefined where there is none */
+export async function lockRun(tx: Transaction, runId: Id): Promise<RunRow | undefined> {
+  return tx.one<RunRow>(sql`SELECT ${runColumns} FROM automation_runs run WHERE run.id = ${runId} FOR NO KEY UPDATE`);
+}
+
+/** The key of what a step does once for a run. */
+export const effectKey = ({ id }: Pick<RunRow, 'id'>, stepId: string): Id => v5(stepId, id);
+
+/** What became of a step. */
+export interface Passed {
+  stepId: string;
+  outcome: string;
+  /** What each rule of its condition answered. */
+  answers?: readonly boolean[];
+}
+
+/** Writes the step into the run's path; one that the run waited at is there already. */
+export async function passStep(tx: Transaction, run: RunRow, passed: Passed, now: Date): Promise<void> {
+  const { stepId, outcome, answers = null } = passed;
+  await tx.run(sql`INSERT INTO automation_run_steps AS step (id, run_id, version_id, step_id, entered_at, left_at, outcome, answers)
+    VALUES (${newId()}, ${run.id}, ${run.versionId}, ${stepId}, ${now}, ${now}, ${outcome}, ${answers})
+    ON CONFLICT (run_id, step_id) DO UPDATE SET left_at = excluded.left_at, outcome = excluded.outcome, answers = excluded.answers`);
+}
+
+/** A step at which the run stays for a while is on its path from the beginning. */
+export async function enterStep(
+  tx: Transaction,
+  run: RunRow,
+  stepId: string,
+  { deadline, outcome = null }: { deadline: Date | null; outcome?: string | null },
+  now: Date,
+): Promise<void> {
+  await tx.run(sql`INSERT INTO automation_run_steps AS step (id, run_id, version_id, step_id, entered_at, deadline, outcome)
+    VALUES (${newId()}, ${run.id}, ${run.versionId}, ${stepId}, ${now}, ${deadline}, ${outcome})
+    ON CONFLICT (run_id, step_id) DO UPDATE SET deadline = excluded.deadline, outcome = excluded.outcome`);
+}
+
+/** When a run has to look next. */
+export interface Rest {
+  looksAt: Date;
+  waiting: boolean;
+}
+
+/**
+ * Moves the cursor to the next step, where it still stands at the one that was done, and says when to look there. A plain wait is
+ * entered at once; a step with a condition is looked at first. @param to null: the run is complete
+ */
+export async function goOn(
+  tx: Transaction,
+  run: RunRow,
+  version: ReadVersion,
+  to: string | null,
+  { timeZone, nextChange, now }: { timeZone: string; nextChange: Date | null; now: Date },
+): Promise<Rest | undefined> {
+  await forgetWatches(tx, run, version);
+  if (to === null) {
+    await endRun(tx, run, { status: 'completed' }, now);
+    return undefined;
+  }
+  const placed = version.steps.get(to);
+  const deadline = placed ? deadlineOf(placed.step, timeZone, now) : null;
+  const sleeps = placed !== undefined && deadline !== null && placed.step.wait?.kind !== 'until_condition';
+  const moved = { ...run, cursor: to, deadline };
+  if (!sleeps) return settle(tx, run, moved, { looksAt: now, waiting: false }, []);
+  await enterStep(tx, run, to, { deadline }, now);
+  return rest(tx, moved, version, { until: deadline, nextChange, from: run });
+}
+
+/** Lets a run wait at its step, until the deadline at most, or until access changes by itself where it watches that. */
+export async function rest(
+  tx: Transaction,
+  run: RunRow,
+  version: ReadVersion,
+  { until, nextChange, from = run }: { until: Date; nextChange: Date | null; from?: RunRow },
+): Promise<Rest> {
+  const placed = version.steps.get(run.cursor ?? '');
+  const watch = placed ? watchOf(version.definition, placed) : { types: [], courses: [], access: false };
+  const looksAt = watch.access && nextChange !== null && nextChange < until ? nextChange : until;
+  if (watch.courses.length > 0)
+    await tx.run(sql`INSERT INTO automation_course_watches (course_id, run_id)
+      SELECT course_id, ${run.id} FROM unnest(${watch.courses}::uuid[]) AS course_id ON CONFLICT DO NOTHING`);
+  return settle(tx, from, run, { looksAt, waiting: true }, watch.types);
+}
+
+async function settle(
+  tx: Transaction,
+  from: RunRow,
+  to: RunRow,
+  next: Rest,
+  watches: readonly string[],
+): Promise<Rest> {
+  const moved = await tx.run(sql`UPDATE automation_runs
+       SET cursor = ${to.cursor}, deadline = ${to.deadline}, was_open = ${to.wasOpen}, waiting = ${next.waiting}, watches = ${watches},
+           looks_at = ${next.looksAt}, parked_at = NULL
+     WHERE id = ${to.id} AND status = 'active' AND cursor = ${from.cursor}`);
+  if (moved === 0) throw new Error('The cursor of a run moved under its lock');
+  return next;
+}
+
+/** The pause of its automation holds the run: its gate lets it go. */
+export async function holdRun(tx: Transaction, run: RunRow, now: Date): Promise<void> {
+  await tx.run(sql`UPDATE automation_runs SET looks_at = NULL, parked_at = coalesce(parked_at, ${now}), was_open = ${run.wasOpen}
+    WHERE id = ${run.id} AND status = 'active'`);
+}
+
+export type Ending =
+  | { status: 'completed' }
+  | { status: 'exited'; reason: ExitReason }
+  | { status: 'failed'; code: string };
+
+/** Ends a run: nothing of it happens any more, and an e-mail that was not handed over stays unsent. The workflow sees it at its next look. */
+export async function endRun(tx: Transaction, run: RunRow, ending: Ending, now: Date): Promise<void> {
+  const reason = ending.status === 'exited' ? ending.reason : null;
+  const code = ending.status === 'failed' ? ending.code : null;
+  await tx.run(sql`UPDATE automation_runs
+       SET status = ${ending.status}, exit_reason = ${reason}, error_code = ${code}, ended_at = ${now}, looks_at = NULL, parked_at = NULL,
+           waiting = false, watches = '{}', cursor = ${ending.status === 'completed' ? raw('NULL') : raw('cursor')}
+     WHERE id = ${run.id} AND status = 'active'`);
+  if (ending.status === 'completed') return;
+  await tx.run(sql`DELETE FROM automation_course_watches WHERE run_id = ${run.id}`);
+  if (ending.status === 'failed') return;
+  await tx.run(
+    sql`UPDATE automation_run_steps SET left_at = ${now}, outcome = ${reason} WHERE run_id = ${run.id} AND left_at IS NULL`,
+  );
+  await tx.run(sql`UPDATE mails SET status = 'skipped', skip_reason = ${reason === 'student_removed' ? 'student_removed' : 'canceled'}
+    WHERE run_id = ${run.id} AND status = 'pending'`);
+}
+
+async function forgetWatches(tx: Transaction, run: RunRow, { definition, steps }: ReadVersion): Promise<void> {
+  const placed = steps.get(run.cursor ?? '');
+  if (placed && run.waiting && watchOf(definition, placed).courses.length > 0)
+    await tx.run(sql`DELETE FROM automation_course_watches WHERE run_id = ${run.id}`);
+}
+
+/** The time zone and the state that a look depends on. */
+export interface Held {
+  status: 'draft' | 'active' | 'paused' | 'archived';
+  timeZone: string;
+}
+
+/** Shares the automation: whoever pauses or archives it waits, and is seen by the next look. */
+export async function shareAutomation(tx: Queries, automationId: Id): Promise<Held> {
+  const found = await tx.one<Held>(sql`SELECT automation.status, club.time_zone AS "timeZone"
+    FROM automations automation JOIN clubs club ON club.id = automation.club_id
+   WHERE automation.id = ${automationId} FOR SHARE OF automation`);
+  if (!found) throw new Error('A run has an automation');
+  return found;
+}

@@ -1,0 +1,296 @@
+/**
+ * The step of `automation-run/<id>`: one look. It asks, decides, does what the step says and moves on, in one transaction under the
+ * student's row; an e-mail is claimed and recorded around its way to the server (AUTO-10).
+ */
+import type { RunStatus } from '../../../entities/automations/values.ts';
+import { DomainError } from '../../../platform/core/errors.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
+import { isConflict, type Database, type Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { ask } from '../asking.ts';
+import { languageOfToday, type PlacedStep } from '../definition.policy.ts';
+import { asksCondition, combine, decide, watchOf } from '../interpreter.policy.ts';
+import { takeEffect } from './effects.ts';
+import {
+  claimMail,
+  messageOf,
+  prepareMail,
+  recordMail,
+  wordOfOutcome,
+  type MailingDeps,
+  type Recipient,
+} from './mailing.ts';
+import {
+  endRun,
+  enterStep,
+  goOn,
+  holdRun,
+  lockRun,
+  passStep,
+  rest,
+  shareAutomation,
+  type Passed,
+  type Rest,
+  type RunRow,
+} from './moves.ts';
+import { readVersion, type ReadVersion } from './version-cache.ts';
+
+export interface RunDeps extends MailingDeps {
+  db: Database;
+  /** Where tests stop the process. */
+  failpoint: (name: RunFailpoint) => Promise<void>;
+}
+
+/** `run_step_decided`: nothing is written yet. `run_step_done`: the effect is written, the cursor is not, nothing is committed. */
+export type RunFailpoint = 'run_step_decided' | 'run_step_done' | 'run_mail_claimed' | 'run_mail_handed_over';
+
+export type RunStep =
+  | { done: true; outcome: RunStatus }
+  | {
+      done: false;
+      /** Unix milliseconds; absent where the next step is due at once. */
+      at?: number;
+      /** The place of the step in its version, from 1, of how many, and what it does: for the Temporal UI. */
+      number: number;
+      steps: number;
+      kind: string;
+      held: boolean;
+    };
+
+/** A paused run is woken by its gate; its workflow looks again now and then all the same. */
+const heldLooksMs = 7 * 24 * 3_600_000;
+/** Faults of ours for so long make a run fail, where somebody sees it. */
+const faultyMs = 24 * 3_600_000;
+
+/** @param now Unix milliseconds */
+export async function takeStep(deps: RunDeps, runId: Id, now: number): Promise<RunStep> {
+  try {
+    const looked = await look(deps, runId, new Date(now));
+    if (looked.kind !== 'mail') return looked.answer;
+    return await deps.smtp.onConnection(() => sendMail(deps, looked, new Date(now)));
+  } catch (error) {
+    if (isConflict(error) || !(await isFaultyForLong(deps, runId, now))) throw error;
+    return giveUp(deps, runId, 'fault', new Date(now));
+  }
+}
+
+interface MailToSend {
+  kind: 'mail';
+  run: RunRow;
+  version: ReadVersion;
+  placed: PlacedStep;
+  to: string | null;
+  mailId: Id;
+  timeZone: string;
+}
+type Looked = { kind: 'answer'; answer: RunStep } | MailToSend;
+
+const ended = (status: RunStatus): Looked => ({ kind: 'answer', answer: { done: true, outcome: status } });
+
+function look(deps: RunDeps, runId: Id, now: Date): Promise<Looked> {
+  return deps.db.transaction(async (tx) => {
+    const known = await tx.one<{ studentId: Id; automationId: Id; versionId: Id; status: RunStatus }>(
+      sql`SELECT student_id AS "studentId", automation_id AS "automationId", version_id AS "versionId", status FROM automation_runs WHERE id = ${runId}`,
+    );
+    if (!known) return ended('exited'); // its club is gone
+    if (known.status !== 'active') return ended(known.status);
+    const student = await lockRecipient(tx, known.studentId);
+    const { status, timeZone } = await shareAutomation(tx, known.automationId);
+    const run = await lockRun(tx, runId);
+    if (!run || run.status !== 'active') return ended(run?.status ?? 'exited');
+    if (!student) return finish(tx, run, { status: 'exited', reason: 'student_removed' }, now);
+
+    const version = await readVersion(tx, run.versionId);
+    const placed = version.steps.get(run.cursor ?? '');
+    if (version.language !== languageOfToday || !placed) {
+      const code = version.language === languageOfToday ? 'unknown_step' : 'unknown_language';
+      return finish(tx, run, { status: 'failed', code }, now);
+    }
+    const { definition } = version;
+    const condition = asksCondition(placed);
+    const answers = await ask(
+      tx,
+      {
+        runId,
+        studentId: run.studentId,
+        exitWhen: definition.exit_when,
+        condition,
+        access: definition.exit_on_access_lost ? { kind: run.accessKind, id: run.accessId } : undefined,
+        watchesAccess: watchOf(definition, placed).access || definition.exit_on_access_lost,
+      },
+      now,
+    );
+    const seen: RunRow = { ...run, wasOpen: run.wasOpen || answers.open === true };
+    const decision = decide(placed, {
+      automation: status,
+      exits: definition.exit_when !== undefined && combine(definition.exit_when, answers.exitWhen),
+      accessLost: definition.exit_on_access_lost && run.wasOpen && answers.open === false,
+      holds: condition !== undefined && combine(condition, answers.condition),
+      now,
+      deadline: run.deadline,
+    });
+    await deps.failpoint('run_step_decided');
+    const scene = { timeZone, nextChange: answers.nextChange, now };
+    const passTo = async (passed: Omit<Passed, 'stepId'>, to: string | null): Promise<Looked> => {
+      await passStep(tx, seen, { stepId: placed.step.id, ...passed }, now);
+      await deps.failpoint('run_step_done');
+      const next = await goOn(tx, seen, version, to, scene);
+      return next ? resting(version, to, next, now) : ended('completed');
+    };
+    switch (decision.kind) {
+      case 'hold':
+        await holdRun(tx, seen, now);
+        return resting(
+          version,
+          run.cursor,
+          { looksAt: new Date(now.getTime() + heldLooksMs), waiting: true },
+          now,
+          true,
+        );
+      case 'exit':
+        if (decision.reason === 'exit_step')
+          await passStep(tx, seen, { stepId: placed.step.id, outcome: 'exit_step' }, now);
+        return finish(tx, seen, { status: 'exited', reason: decision.reason }, now);
+      case 'fail':
+        return finish(tx, seen, { status: 'failed', code: decision.code }, now);
+      case 'wait': {
+        if (!run.waiting) await enterStep(tx, seen, placed.step.id, { deadline: run.deadline }, now);
+        const next = await rest(tx, seen, version, { until: decision.until, nextChange: answers.nextChange });
+        return resting(version, run.cursor, next, now);
+      }
+      case 'pass':
+        return passTo({ outcome: decision.outcome, ...(condition && { answers: answers.condition }) }, decision.to);
+      case 'act': {
+        if (placed.step.kind !== 'send_email') {
+          const outcome = await effectOf(tx, seen, placed, now);
+          return 'code' in outcome
+            ? finish(tx, seen, { status: 'failed', ...outcome }, now)
+            : passTo(outcome, decision.to);
+        }
+        const mail = await prepareMail(tx, deps.vault, seen, placed.step.id, student, now);
+        if (mail.kind === 'settled') return passTo({ outcome: mail.outcome }, decision.to);
+        if (mail.kind === 'due') {
+          const { mailId } = mail;
+          return { kind: 'mail', run: seen, version, placed, to: decision.to, mailId, timeZone };
+        }
+        if (!run.waiting) await enterStep(tx, seen, placed.step.id, { deadline: null }, now);
+        return resting(
+          version,
+          run.cursor,
+          await rest(tx, seen, version, { until: mail.until, nextChange: answers.nextChange }),
+          now,
+        );
+      }
+    }
+  });
+}
+
+/** What a step names may be gone in spite of all care: then the run fails, and says which step. */
+async function effectOf(
+  tx: Transaction,
+  run: RunRow,
+  { step }: PlacedStep,
+  now: Date,
+): Promise<{ outcome: string } | { code: string }> {
+  try {
+    return { outcome: await takeEffect(tx, run, step, now) };
+  } catch (error) {
+    if (error instanceof DomainError) return { code: error.code };
+    throw error;
+  }
+}
+
+/** @returns the student, locked; undefined where they were removed */
+async function lockRecipient(tx: Transaction, studentId: Id): Promise<Recipient | undefined> {
+  return tx.one<Recipient>(sql`SELECT name, email, verified_at IS NOT NULL AS confirmed,
+      verified_at IS NULL AND opened_by = 'sign_up' AS pending
+    FROM students WHERE id = ${studentId} AND removed_at IS NULL FOR NO KEY UPDATE`);
+}
+
+async function finish(tx: Transaction, run: RunRow, ending: Parameters<typeof endRun>[2], now: Date): Promise<Looked> {
+  if (ending.status === 'failed' && run.cursor !== null)
+    await enterStep(tx, run, run.cursor, { deadline: run.deadline, outcome: ending.code }, now);
+  await endRun(tx, run, ending, now);
+  return ended(ending.status);
+}
+
+function resting(
+  version: ReadVersion,
+  cursor: string | null,
+  { looksAt }: Rest,
+  now: Date,
+  held = false,
+): { kind: 'answer'; answer: RunStep } {
+  const placed = version.steps.get(cursor ?? '');
+  return {
+    kind: 'answer',
+    answer: {
+      done: false,
+      ...(looksAt > now && { at: looksAt.getTime() }),
+      number: placed?.number ?? 0,
+      steps: version.steps.size,
+      kind: placed?.step.wait?.kind ?? placed?.step.kind ?? 'step',
+      held,
+    },
+  };
+}
+
+/** On a connection that is idle: claims the e-mail, hands it over, and records it with the run's next step. */
+async function sendMail(deps: RunDeps, mail: MailToSend, now: Date): Promise<RunStep> {
+  const { run, placed, version } = mail;
+  const claimed = await deps.db.transaction(async (tx) => {
+    const student = await lockRecipient(tx, run.studentId);
+    const automation = await shareAutomation(tx, run.automationId);
+    const current = await lockRun(tx, run.id);
+    const goesOn =
+      student && automation.status === 'active' && current?.status === 'active' && current.cursor === run.cursor;
+    if (!goesOn) return undefined;
+    // Composed before the claim: a fault of ours leaves the e-mail as it was.
+    const message = await messageOf(tx, deps, run, { step: placed.step, mailId: mail.mailId, to: student });
+    const row = await claimMail(tx, deps.vault, mail.mailId, student, now);
+    return row && { ...row, message };
+  });
+  // Somebody paused, archived or ended it since: the next look sees it.
+  if (!claimed) return resting(version, run.cursor, { looksAt: now, waiting: false }, now).answer;
+  await deps.failpoint('run_mail_claimed');
+  const answer = await deps.smtp.handOver(claimed.message);
+  await deps.failpoint('run_mail_handed_over');
+  const outcome = await deps.db.transaction(async (tx) => {
+    await lockRecipient(tx, run.studentId);
+    const current = await lockRun(tx, run.id);
+    const recorded = await recordMail(tx, claimed, answer, now);
+    if (!current || current.status !== 'active') return { recorded, step: ended(current?.status ?? 'exited') };
+    if (current.cursor !== run.cursor)
+      return { recorded, step: resting(version, current.cursor, { looksAt: now, waiting: false }, now) };
+    if (recorded.status === 'pending') {
+      const until = new Date(now.getTime() + recorded.waitMs);
+      if (!current.waiting) await enterStep(tx, current, placed.step.id, { deadline: null }, now);
+      return {
+        recorded,
+        step: resting(version, run.cursor, await rest(tx, current, version, { until, nextChange: null }), now),
+      };
+    }
+    await passStep(tx, current, { stepId: placed.step.id, outcome: wordOfOutcome(recorded) }, now);
+    const next = await goOn(tx, current, version, mail.to, { timeZone: mail.timeZone, nextChange: null, now });
+    return { recorded, step: next ? resting(version, mail.to, next, now) : ended('completed') };
+  });
+  deps.onMail(outcome.recorded.status);
+  if (outcome.step.kind !== 'answer') throw new Error('A recorded e-mail has an answer');
+  return outcome.step.answer;
+}
+
+async function isFaultyForLong({ db }: RunDeps, runId: Id, now: number): Promise<boolean> {
+  const faulty = await db.one(sql`SELECT 1 FROM failing_steps
+    WHERE workflow_id = ${workflowIdOf('automationRun', runId)} AND failing_since < ${new Date(now - faultyMs)}`);
+  return faulty !== undefined;
+}
+
+/** The run fails at its step, where it can be resumed. */
+async function giveUp({ db }: RunDeps, runId: Id, code: string, now: Date): Promise<RunStep> {
+  return db.transaction(async (tx) => {
+    const run = await lockRun(tx, runId);
+    if (run?.status === 'active') await finish(tx, run, { status: 'failed', code }, now);
+    return { done: true, outcome: run?.status === 'active' ? 'failed' : (run?.status ?? 'exited') };
+  });
+}

@@ -1,0 +1,16 @@
+/** A course whose lessons were published or withdrawn: runs that watch it are woken page by page. */
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+@Entity('automation_course_looks')
+export class AutomationCourseLook {
+  @PrimaryColumn({ type: 'uuid' })
+  courseId: string;
+
+  /** The last run that was woken; all zeros at the beginning. */
+  @Column({ type: 'uuid' })
+  afterId: string;
+
+  @Column({ type: 'timestamptz' })
+  @Index('automation_course_looks_changed')
+  changedAt: Date;
+}

@@ -1,0 +1,146 @@
+/**
+ * One student's way through one version of an automation. Its row stays for good: its keys keep a fact from starting it twice.
+ * The step that it is at, and until when it waits there, stand here; its workflow only waits.
+ */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import type { Priority } from '../facts/values.ts';
+import { Student } from '../identity/student.ts';
+import { oneOf } from '../one-of.ts';
+import { AutomationVersion } from './automation-version.ts';
+import { Automation } from './automation.ts';
+import {
+  accessKinds,
+  exitReasons,
+  reentries,
+  runStatuses,
+  type AccessKind,
+  type ExitReason,
+  type Reentry,
+  type RunStatus,
+} from './values.ts';
+
+@Entity('automation_runs')
+@Check('automation_runs_status', oneOf('status', runStatuses))
+@Check('automation_runs_exit_reason', oneOf('exit_reason', exitReasons))
+@Check('automation_runs_exited', `(status = 'exited') = (exit_reason IS NOT NULL)`)
+@Check('automation_runs_failed', `(status = 'failed') = (error_code IS NOT NULL)`)
+@Check('automation_runs_ended', `(status = 'active') = (ended_at IS NULL)`)
+@Check('automation_runs_looks', `status = 'active' OR (looks_at IS NULL AND parked_at IS NULL)`)
+@Check('automation_runs_lives', `status <> 'active' OR (looks_at IS NULL) = (parked_at IS NOT NULL)`)
+@Check('automation_runs_cursor', `status <> 'active' OR cursor IS NOT NULL`)
+@Check('automation_runs_reentry', oneOf('reentry', reentries))
+@Check('automation_runs_access', oneOf('access_kind', accessKinds))
+@Index('automation_runs_cause', ['automationId', 'causeId', 'studentId'], { unique: true })
+@Index('automation_runs_once', ['automationId', 'studentId'], { unique: true, where: `reentry = 'once'` })
+@Index('automation_runs_after_exit', ['automationId', 'studentId'], {
+  unique: true,
+  where: `reentry = 'after_exit' AND status = 'active'`,
+})
+@Index('automation_runs_list', ['automationId', 'enteredAt', 'id'])
+@Index('automation_runs_status_list', ['automationId', 'status', 'enteredAt', 'id'])
+@Index('automation_runs_version_list', ['versionId', 'enteredAt', 'id'])
+@Index('automation_runs_student_list', ['automationId', 'studentId', 'enteredAt', 'id'])
+@Index('automation_runs_step_list', ['automationId', 'cursor', 'enteredAt', 'id'], { where: `status = 'active'` })
+@Index('automation_runs_student', ['studentId'])
+@Index('automation_runs_student_active', ['studentId'], { where: `status = 'active'` })
+@Index('automation_runs_version_active', ['versionId'], { where: `status = 'active'` })
+@Index('automation_runs_due', ['looksAt'], { where: 'looks_at IS NOT NULL' })
+@Index('automation_runs_held', ['automationId', 'looksAt'], { where: `status = 'active'` })
+@Index('automation_runs_ended_at', ['endedAt'], { where: 'path_kept AND ended_at IS NOT NULL' })
+export class AutomationRun {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  @Column({ type: 'uuid' })
+  automationId: string;
+
+  @Column({ type: 'uuid' })
+  versionId: string;
+
+  @Column({ type: 'uuid' })
+  studentId: string;
+
+  @Column({ type: 'text', default: 'active' })
+  status: RunStatus;
+
+  @Column({ type: 'text', nullable: true })
+  exitReason: ExitReason | null;
+
+  /** Why it failed. */
+  @Column({ type: 'text', nullable: true })
+  errorCode: string | null;
+
+  /** The fact that started it, or the id that the caller chose: one run each. */
+  @Column({ type: 'uuid' })
+  causeId: string;
+
+  /** Of its version: what its keys depend on. */
+  @Column({ type: 'text' })
+  reentry: Reentry;
+
+  /** Of the fact that started it. */
+  @Column({ type: 'smallint', default: 1 })
+  priority: Priority;
+
+  /** What its fact named, for the question whether access was lost; null: any access. */
+  @Column({ type: 'text', nullable: true })
+  accessKind: AccessKind | null;
+
+  @Column({ type: 'uuid', nullable: true })
+  accessId: string | null;
+
+  /** Whether that was open to the student at any look since the run began. */
+  @Column({ type: 'boolean', default: false })
+  wasOpen: boolean;
+
+  /** When automations started one another on the way to this run: times, the oldest first. */
+  @Column({ type: 'jsonb', default: [] })
+  links: readonly string[];
+
+  /** The step that comes next, or at which it waits. */
+  @Column({ type: 'text', nullable: true })
+  cursor: string | null;
+
+  /** Until when it waits at the step at most: fixed when it got there. */
+  @Column({ type: 'timestamptz', nullable: true })
+  deadline: Date | null;
+
+  /** It waits for a time or a fact; otherwise it is between two steps, and any fact may matter. */
+  @Column({ type: 'boolean', default: false })
+  waiting: boolean;
+
+  /** Types of facts that make a waiting run look again. */
+  @Column({ type: 'text', array: true, default: [] })
+  watches: string[];
+
+  /** When it has to look next; null while its automation is paused, and once it has ended. */
+  @Column({ type: 'timestamptz', nullable: true })
+  looksAt: Date | null;
+
+  /** Since when the pause of its automation holds it. */
+  @Column({ type: 'timestamptz', nullable: true })
+  parkedAt: Date | null;
+
+  /** Whether the rows of its path are still there. */
+  @Column({ type: 'boolean', default: true })
+  pathKept: boolean;
+
+  @Column({ type: 'timestamptz' })
+  enteredAt: Date;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  endedAt: Date | null;
+
+  @ManyToOne(() => Automation, { onDelete: 'CASCADE' })
+  automation: Relation<Automation>;
+
+  @ManyToOne(() => AutomationVersion, { onDelete: 'CASCADE' })
+  version: Relation<AutomationVersion>;
+
+  @ManyToOne(() => Student, { onDelete: 'CASCADE' })
+  student: Relation<Student>;
+}

@@ -1,0 +1,27 @@
+/** How many runs came to a step of a version, how many left it, and what became of its e-mails. */
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+/** Exact only together with the changes that are not yet rolled up into it (AutomationStepChange), read in one statement. */
+@Entity('automation_step_tallies')
+export class AutomationStepTally {
+  @PrimaryColumn({ type: 'uuid' })
+  versionId: string;
+
+  @PrimaryColumn({ type: 'text' })
+  stepId: string;
+
+  @Column({ type: 'integer' })
+  entered: number;
+
+  @Column({ type: 'integer' })
+  departed: number;
+
+  @Column({ type: 'integer' })
+  sent: number;
+
+  @Column({ type: 'integer' })
+  opened: number;
+
+  @Column({ type: 'integer' })
+  clicked: number;
+}

@@ -1,0 +1,46 @@
+/** A published definition of an automation. It does not change any more: runs are pinned to it. */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { oneOf } from '../one-of.ts';
+import { Automation } from './automation.ts';
+import { triggerKinds, type TriggerKind } from './values.ts';
+
+@Entity('automation_versions')
+@Check('automation_versions_trigger_kind', oneOf('trigger_kind', triggerKinds))
+@Check('automation_versions_number', 'number > 0')
+@Index('automation_versions_of', ['automationId', 'number'], { unique: true })
+export class AutomationVersion {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  @Column({ type: 'uuid' })
+  automationId: string;
+
+  /** From 1, without gaps. */
+  @Column({ type: 'integer' })
+  number: number;
+
+  /** By which rules the definition is read: another meaning gets another number. */
+  @Column({ type: 'smallint', default: 1 })
+  language: number;
+
+  @Column({ type: 'text' })
+  triggerKind: TriggerKind;
+
+  /** In the shape of the contract. */
+  @Column({ type: 'jsonb' })
+  definition: object;
+
+  /** By step: its e-mail as it was compiled when the version was published. */
+  @Column({ type: 'jsonb' })
+  compiled: object;
+
+  @Column({ type: 'timestamptz' })
+  publishedAt: Date;
+
+  @ManyToOne(() => Automation, { onDelete: 'CASCADE' })
+  automation: Relation<Automation>;
+}

@@ -1,0 +1,66 @@
+/** What happens by itself when something happens to a student: a draft, and the version that is published. */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Club } from '../clubs/club.ts';
+import { oneOf } from '../one-of.ts';
+import { automationStatuses, triggerKinds, type AutomationStatus, type TriggerKind } from './values.ts';
+
+@Entity('automations')
+@Check('automations_status', oneOf('status', automationStatuses))
+@Check('automations_trigger_kind', oneOf('trigger_kind', triggerKinds))
+@Check('automations_published', `(published_id IS NULL) = (trigger_kind IS NULL)`)
+@Check('automations_running', `status NOT IN ('active', 'paused') OR published_id IS NOT NULL`)
+@Index('automations_club', ['clubId', 'createdAt', 'id'])
+@Index('automations_club_status', ['clubId', 'status', 'createdAt', 'id'])
+@Index('automations_trigger', ['clubId', 'triggerKind'], { where: `status = 'active'` })
+@Index('automations_gate', ['gateLooksAt'], { where: 'gate_looks_at IS NOT NULL' })
+export class Automation {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  @Column({ type: 'text' })
+  name: string;
+
+  @Column({ type: 'text', default: 'draft' })
+  status: AutomationStatus;
+
+  /** The definition under work, in the shape of the contract. It may be incomplete. */
+  @Column({ type: 'jsonb' })
+  draft: object;
+
+  /** Of name and draft: each change raises it (AUTO-8). */
+  @Column({ type: 'integer', default: 1 })
+  revision: number;
+
+  /** The version that decides on new runs; null before the first. */
+  @Column({ type: 'uuid', nullable: true })
+  publishedId: string | null;
+
+  /** How many versions there are: the number of the last one. */
+  @Column({ type: 'integer', default: 0 })
+  versionCount: number;
+
+  /** Of the published version. */
+  @Column({ type: 'text', nullable: true })
+  triggerKind: TriggerKind | null;
+
+  /** When its gate has to act next; null while it holds nobody back. */
+  @Column({ type: 'timestamptz', nullable: true })
+  gateLooksAt: Date | null;
+
+  /** How many runs the gate lets go next. */
+  @Column({ type: 'smallint', default: 1 })
+  gatePage: number;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz' })
+  updatedAt: Date;
+
+  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  club: Relation<Club>;
+}

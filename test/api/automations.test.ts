@@ -1,0 +1,381 @@
+/** Automations as administrators write, publish and follow them (OP-9, AUTO-7 to AUTO-9, AUTO-15, AUTO-18). */
+import { expect } from 'chai';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
+import { buildPlan } from '../toolkit/builders/billing.ts';
+import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
+import { call, expectError, type Answer } from '../toolkit/drive/api.ts';
+import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
+import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
+
+const points = (id: string, count = 1) => ({ id, kind: 'award_points', points: count });
+const definition = (parts: object = {}) => ({
+  trigger: { kind: 'manual' },
+  reentry: 'once',
+  exit_on_access_lost: false,
+  steps: [points('first')],
+  ...parts,
+});
+
+describe('automations', () => {
+  let club: TestClub;
+  let send: ClubCalls;
+  const create = async (draft: object = definition()): Promise<Id> =>
+    (await send('POST', '/workflows', { name: 'Welcome', draft })).body.data.id;
+  const withMatch = (method: string, path: string, ifMatch: string, body?: unknown): Promise<Answer> =>
+    call(method, `/v1/clubs/${club.id}${path}`, {
+      token: club.owner.token,
+      headers: { 'if-match': ifMatch },
+      ...(body !== undefined && { body }),
+    });
+  const change = (id: Id, draft: object) => withMatch('PATCH', `/workflows/${id}`, '*', { draft });
+  const publish = (id: Id, ifMatch = '*') => withMatch('POST', `/workflows/${id}/publish`, ifMatch);
+  beforeEach(async () => {
+    club = await buildClub();
+    send = callsOf(club);
+  });
+
+  describe('drafts', () => {
+    it('201: begins one, and 200 reads it with its revision as ETag', async () => {
+      const made = await send('POST', '/workflows', { name: ' Welcome  aboard ', draft: definition() });
+      expect(made.status).to.equal(201);
+      const { id, created_at: at } = made.body.data;
+      expect(made.body.data).to.deep.equal({
+        id,
+        name: 'Welcome aboard',
+        status: 'draft',
+        draft: definition(),
+        active_runs: 0,
+        total_runs: 0,
+        created_at: at,
+        updated_at: at,
+      });
+      const read = await send('GET', `/workflows/${id}`);
+      expect(read.body).to.deep.equal(made.body);
+      expect([made.headers.get('etag'), read.headers.get('etag')]).to.deep.equal(['"1"', '"1"']);
+    });
+
+    it('200: lists newest first, by pages and status', async () => {
+      await callsOf(await buildClub())('POST', '/workflows', { name: 'Other' });
+      const [first, second] = [await create(), await create()];
+      await publish(first);
+      const ids = async (query: string) => {
+        const { body } = await send('GET', `/workflows${query}`);
+        return [body.total, ...body.data.map(({ id }: { id: Id }) => id)];
+      };
+      expect(await ids('')).to.deep.equal([2, second, first]);
+      expect(await ids('?status=active')).to.deep.equal([1, first]);
+      expect(await ids('?page=2&page_size=1')).to.deep.equal([2, first]);
+    });
+
+    it('400 without If-Match, 409 to the second of two designers, and the first one’s words stay', async () => {
+      const id = await create();
+      const draft = definition({ steps: [points('mine', 2)] });
+      expectError(await send('PATCH', `/workflows/${id}`, { draft }), 'malformed_request');
+      expectError(await send('POST', `/workflows/${id}/publish`), 'malformed_request');
+      const changed = await withMatch('PATCH', `/workflows/${id}`, '"1"', { draft });
+      expect([changed.status, changed.headers.get('etag')]).to.deep.equal([200, '"2"']);
+      expectError(await withMatch('PATCH', `/workflows/${id}`, '"1"', { name: 'Theirs' }), 'draft_changed');
+      expectError(await publish(id, '"1"'), 'draft_changed');
+      expect((await send('GET', `/workflows/${id}`)).body).to.deep.equal(changed.body);
+    });
+
+    it('200: a duplicate is a new draft with the same definition', async () => {
+      const id = await create(definition({ steps: [points('a'), points('b')] }));
+      await publish(id);
+      const { status, body } = await send('POST', `/workflows/${id}/duplicate`);
+      expect(status).to.equal(200);
+      expect(body.data).to.deep.include({ status: 'draft', draft: definition({ steps: [points('a'), points('b')] }) });
+      expect(body.data).not.to.have.property('published');
+    });
+
+    it('402: refuses to begin, change, duplicate or publish one without the feature, and writes nothing', async () => {
+      const id = await create();
+      await buildPlan(club.id, 'starter');
+      const before = await rowCounts();
+      for (const refused of [
+        await send('POST', '/workflows', { name: 'x' }),
+        await change(id, definition({ steps: [] })),
+        await send('POST', `/workflows/${id}/duplicate`),
+        await publish(id),
+      ])
+        expectError(refused, 'feature_not_in_plan');
+      expect(await rowCounts()).to.deep.equal(before);
+    });
+
+    it('409: refuses the 201st automation of a club', async () => {
+      const source = await testDatabase();
+      await source.query(
+        `INSERT INTO automations (id, club_id, name, draft, created_at, updated_at)
+         SELECT gen_random_uuid(), $1, 'x', '{}', now(), now() FROM generate_series(1, 200)`,
+        [club.id],
+      );
+      expectError(await send('POST', '/workflows', { name: 'x' }), 'automation_limit_reached');
+    });
+
+    it('422: refuses what no draft may exceed, and keeps the draft as it is', async () => {
+      const id = await create();
+      const nested = (depth: number): object[] => [
+        depth === 1
+          ? points('inner')
+          : { id: `c${depth}`, kind: 'condition', condition: { match: 'all', rules: [] }, then: nested(depth - 1) },
+      ];
+      const rule = { kind: 'has_purchased', negate: false };
+      const until = (wait: object) => [{ id: 'w', kind: 'wait', wait }];
+      const tooMuch = [
+        definition({ steps: nested(11) }),
+        definition({ steps: Array.from({ length: 201 }, (_, index) => points(`s${index}`)) }),
+        definition({ steps: until({ kind: 'delay', amount: 53, unit: 'weeks' }) }),
+        definition({ steps: until({ kind: 'until_condition', days: 367 }) }),
+        definition({ steps: until({ kind: 'until_time', amount: 1_440, unit: 'minutes' }) }),
+        definition({ exit_when: { match: 'all', rules: Array.from({ length: 21 }, () => rule) } }),
+        definition({
+          exit_when: { match: 'all', rules: [{ ...rule, product_ids: Array.from({ length: 101 }, newId) }] },
+        }),
+        definition({ trigger: { kind: 'student_tagged', tag_ids: Array.from({ length: 101 }, newId) } }),
+        definition({
+          steps: Array.from({ length: 200 }, (_, index) => ({ ...points(`s${index}`), note: 'é'.repeat(700) })),
+        }),
+      ];
+      await eachCase(tooMuch, async (draft) => expectError(await change(id, draft), 'invalid_request'));
+      expect((await change(id, definition({ steps: nested(10) }))).status).to.equal(200);
+      const bomb = `{"draft":${JSON.stringify(definition()).slice(0, -1)},"exit_when":${'['.repeat(20_000)}${']'.repeat(20_000)}}}`;
+      const deep = await call('PATCH', `/v1/clubs/${club.id}/workflows/${id}`, {
+        token: club.owner.token,
+        headers: { 'if-match': '*' },
+        raw: bomb,
+      });
+      expectError(deep, 'malformed_request');
+    });
+
+    it('200: keeps ids of steps in every script, and refuses a NUL', async () => {
+      const id = await create(definition({ steps: [points('école 🚀'), points('第二步')] }));
+      expect((await publish(id)).status).to.equal(200);
+      expectError(await change(id, definition({ steps: [points('a\0')] })), 'invalid_request');
+    });
+  });
+
+  describe('problems', () => {
+    const problemsOf = async (draft: object) => {
+      const { body } = await send('GET', `/workflows/${await create(draft)}/problems`);
+      return body.data.problems.map(({ path, code }: { path: string; code: string }) => `${path} ${code}`);
+    };
+
+    it('200: names every one with its place, and none of a whole draft', async () => {
+      const other = await buildClub();
+      const foreign = (await callsOf(other)('POST', '/tags', { name: 'Crew' })).body.data.id;
+      expect(
+        await problemsOf(
+          definition({
+            trigger: { kind: 'access_revoked', tag_ids: [], delivery_ids: [newId()] },
+            exit_on_access_lost: true,
+            exit_when: { match: 'all', rules: [] },
+            steps: [
+              { id: 'a', kind: 'add_tag', tag_id: foreign },
+              { id: 'a', kind: 'award_points', points: 0, tag_id: foreign },
+              {
+                id: 'b',
+                kind: 'send_email',
+                email: { subject: '', blocks: [{ kind: 'button', text: 'Go', url: 'javascript:1' }] },
+              },
+              {
+                id: 'c',
+                kind: 'condition',
+                condition: { match: 'any', rules: [{ kind: 'email_opened', negate: false, step_id: 'e' }] },
+              },
+              {
+                id: 'd',
+                kind: 'condition',
+                condition: { match: 'any', rules: [{ kind: 'email_opened', negate: false, step_id: 'b' }] },
+                then: [{ id: 'e', kind: 'send_email', email: { subject: 'x', blocks: [{ kind: 'divider' }] } }],
+                else: [
+                  {
+                    id: 'f',
+                    kind: 'wait',
+                    wait: { kind: 'until_condition', days: 1 },
+                    condition: { match: 'any', rules: [{ kind: 'email_clicked', negate: false, step_id: 'e' }] },
+                  },
+                ],
+              },
+              { id: 'g', kind: 'wait', wait: { kind: 'delay', amount: 0, unit: 'days', days: 1 } },
+              { id: 'h', kind: 'exit' },
+              { id: 'i', kind: 'remove_tag' },
+            ],
+          }),
+        ),
+      ).to.deep.equal([
+        '$.trigger.delivery_ids[0] unknown_id',
+        '$.trigger.tag_ids field_of_another_kind',
+        '$.exit_on_access_lost exits_at_once',
+        '$.exit_when.rules no_rules',
+        '$.steps[1].id duplicate_id',
+        '$.steps[7] unreachable_step',
+        '$.steps[0].tag_id unknown_id',
+        '$.steps[1].tag_id field_of_another_kind',
+        '$.steps[1].points no_points',
+        '$.steps[2].email.subject missing_field',
+        '$.steps[2].email.blocks[0].url invalid_url',
+        '$.steps[3].condition.rules[0].step_id unknown_id',
+        '$.steps[3] empty_branches',
+        '$.steps[4].else[0].condition.rules[0].step_id unknown_id',
+        '$.steps[5].wait.days field_of_another_kind',
+        '$.steps[5].wait.amount invalid_wait',
+        '$.steps[7].tag_id missing_field',
+        '$ missing_sender',
+      ]);
+      expect(await problemsOf(definition({ steps: [] }))).to.deep.equal(['$.steps missing_field']);
+      expect(await problemsOf(definition())).to.deep.equal([]);
+    });
+
+    it('422: refuses to publish a draft with problems, and names the first', async () => {
+      const id = await create(definition({ steps: [{ id: 'x', kind: 'add_tag' }] }));
+      const refused = await publish(id);
+      expectError(refused, 'invalid_definition');
+      expect(refused.body.error.message).to.contain('$.steps[0].tag_id');
+      expect((await send('GET', `/workflows/${id}`)).body.data).to.include({ status: 'draft' });
+    });
+  });
+
+  describe('versions', () => {
+    it('200: publishing numbers them without gaps, and shows draft and version side by side', async () => {
+      const id = await create();
+      const first = (await publish(id)).body.data;
+      expect(first).to.deep.include({ status: 'active' });
+      expect(first.published).to.deep.include({ number: 1, trigger_kind: 'manual', definition: definition() });
+      expectError(await publish(id), 'nothing_to_publish');
+      const next = definition({ steps: [points('first'), points('second')] });
+      await change(id, next);
+      const waiting = (await send('GET', `/workflows/${id}`)).body.data;
+      expect([waiting.draft, waiting.published.definition]).to.deep.equal([next, definition()]);
+      expect((await publish(id)).body.data.published).to.deep.include({ number: 2, definition: next });
+      const { body } = await send('GET', `/workflows/${id}/versions`);
+      expect([body.total, ...body.data.map(({ number }: { number: number }) => number)]).to.deep.equal([2, 2, 1]);
+    });
+
+    it('publishes once where two publish at the same time: the other is told', async () => {
+      const id = await create();
+      const answers = await Promise.all([publish(id), publish(id), publish(id)]);
+      expect(answers.map(({ status }) => String(status)).toSorted()).to.deep.equal(['200', '409', '409']);
+      expect((await send('GET', `/workflows/${id}/versions`)).body.total).to.equal(1);
+    });
+
+    it('200: compares two by the ids of steps', async () => {
+      const branch = (then: object[]) => ({
+        id: 'if',
+        kind: 'condition',
+        condition: { match: 'all', rules: [{ kind: 'has_purchased', negate: false }] },
+        then,
+      });
+      const id = await create(
+        definition({ steps: [points('a'), points('b'), branch([points('c'), points('d')]), points('e')] }),
+      );
+      await publish(id);
+      await change(
+        id,
+        definition({
+          reentry: 'always',
+          steps: [points('b'), points('a', 2), branch([points('d'), points('e')]), points('f')],
+        }),
+      );
+      const named = (kind: string, ...ids: string[]) => ids.map((step) => ({ id: step, kind }));
+      const { status, body } = await send('GET', `/workflows/${id}/difference`);
+      expect(status).to.equal(200);
+      expect(body.data).to.deep.equal({
+        changed_fields: ['reentry'],
+        added: named('award_points', 'f'),
+        removed: named('award_points', 'c'),
+        moved: named('award_points', 'a', 'e'),
+        changed: [{ id: 'a', kind: 'award_points', fields: ['points'] }],
+      });
+      expectError(await send('GET', `/workflows/${id}/difference?from=7`), 'not_found');
+    });
+
+    it('200: pauses, resumes and archives; 409 elsewhere, and nothing changes an archived one', async () => {
+      const id = await create();
+      const act = (what: string) => send('POST', `/workflows/${id}/${what}`);
+      expectError(await act('pause'), 'automation_state');
+      await publish(id);
+      for (const [what, status] of [
+        ['pause', 'paused'],
+        ['resume', 'active'],
+        ['pause', 'paused'],
+      ] as const)
+        expect((await act(what)).body.data).to.include({ status });
+      await change(id, definition({ reentry: 'always' }));
+      expect((await publish(id)).body.data).to.include({ status: 'paused' });
+      expect((await act('archive')).body.data).to.include({ status: 'archived' });
+      for (const refused of [
+        await act('resume'),
+        await act('archive'),
+        await publish(id),
+        await change(id, definition()),
+      ])
+        expectError(refused, 'automation_state');
+    });
+
+    it('409: a tag that a published automation names cannot be deleted, until it is archived', async () => {
+      const tag = (await send('POST', '/tags', { name: 'Crew' })).body.data.id;
+      const id = await create(definition({ steps: [{ id: 'tag', kind: 'add_tag', tag_id: tag }] }));
+      await publish(id);
+      expectError(await send('DELETE', `/tags/${tag}`), 'in_use');
+      await send('POST', `/workflows/${id}/archive`);
+      expect((await send('DELETE', `/tags/${tag}`)).status).to.equal(204);
+    });
+  });
+
+  describe('runs', () => {
+    it('202: lets students enter by hand, each once an id, and says what becomes of each', async () => {
+      const id = await create(
+        definition({
+          reentry: 'after_exit',
+          steps: [{ id: 'w', kind: 'wait', wait: { kind: 'delay', amount: 1, unit: 'days' } }],
+        }),
+      );
+      await publish(id);
+      const [ada, bob] = [await buildStudent(club.id), await buildStudent(club.id)];
+      const foreign = await buildStudent((await buildClub()).id);
+      const enroll = async (request: Id, ...students: Id[]) => {
+        const { status, body } = await send('POST', `/workflows/${id}/runs`, { id: request, student_ids: students });
+        expect(status).to.equal(202);
+        return body.data.results.map(({ result }: { result: string }) => result);
+      };
+      const request = newId();
+      expect(await enroll(request, ada.id, foreign.id)).to.deep.equal(['entered', 'not_found']);
+      expect(await enroll(request, bob.id, ada.id)).to.deep.equal(['entered', 'entered_before']);
+      expect(await enroll(newId(), ada.id)).to.deep.equal(['not_again']);
+      const { body } = await send('GET', `/workflows/${id}/runs?status=active`);
+      expect([body.total, ...body.data.map((run: { student_id: Id }) => run.student_id)]).to.deep.equal([
+        2,
+        bob.id,
+        ada.id,
+      ]);
+      expect((await send('GET', `/workflows/${id}`)).body.data).to.include({ active_runs: 2, total_runs: 2 });
+      const [run] = body.data;
+      expect((await send('POST', `/workflows/${id}/runs/${run.id}/exit`)).body.data).to.include({
+        status: 'exited',
+        exit_reason: 'by_hand',
+        step_id: 'w',
+      });
+      expectError(await send('POST', `/workflows/${id}/runs/${run.id}/exit`), 'run_state');
+      expectError(await send('POST', `/workflows/${id}/runs/${run.id}/resume`), 'run_state');
+      const totals = await Promise.all(
+        ['status=exited', `student_id=${ada.id}`, 'step_id=w', 'version=1'].map(
+          async (query) => (await send('GET', `/workflows/${id}/runs?${query}`)).body.total,
+        ),
+      );
+      expect(totals).to.deep.equal([1, 1, 1, 2]);
+    });
+
+    it('409: takes nobody in by hand where the trigger is a fact, or while it is paused', async () => {
+      const tag = (await send('POST', '/tags', { name: 'Crew' })).body.data.id;
+      const request = { id: newId(), student_ids: [(await buildStudent(club.id)).id] };
+      const onTag = await create(definition({ trigger: { kind: 'student_tagged', tag_ids: [tag] } }));
+      await publish(onTag);
+      expectError(await send('POST', `/workflows/${onTag}/runs`, request), 'automation_not_manual');
+      const manual = await create();
+      await publish(manual);
+      await send('POST', `/workflows/${manual}/pause`);
+      expectError(await send('POST', `/workflows/${manual}/runs`, request), 'automation_state');
+    });
+  });
+});

@@ -1,0 +1,547 @@
+/** What runs do, step by step (AUTO-10 to AUTO-18). */
+import { expect } from 'chai';
+import { tagStudent, untagStudent } from '../../../domain/learning/engagement/tagging.ts';
+import { archiveAutomation, pauseAutomation, resumeAutomation } from '../../../domain/automations/states.ts';
+import { exitRun, listRuns, readCounts, resumeRun } from '../../../domain/automations/runs.ts';
+import type { Definition, Step } from '../../../domain/automations/definition.policy.ts';
+import { takeStep } from '../../../domain/automations/running/run-step.ts';
+import { enrollByFacts } from '../../../domain/automations/entering/by-facts.ts';
+import { removeStudent } from '../../../domain/students/students.ts';
+import { noteOpening } from '../../../domain/mail/tracking/visits.ts';
+import { openingToken } from '../../../domain/mail/tracking/tokens.ts';
+import { addSuppression } from '../../../domain/mail/suppressions.ts';
+import { forgetOldPaths } from '../../../domain/automations/student-removal.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import { buildAccessDelivery, buildEnrollment } from '../../toolkit/builders/access.ts';
+import { buildAutomation, buildTag, buildVersion, email } from '../../toolkit/builders/automations.ts';
+import { buildClub, buildStudent, type TestClub, type TestStudent } from '../../toolkit/builders/clubs.ts';
+import { playAutomations, type AutomationPlay } from '../../toolkit/drive/automations.ts';
+import { factRecordsOf } from '../../toolkit/assert/facts.ts';
+import { testDeps } from '../../toolkit/stack/database.ts';
+
+const start = new Date('2026-03-02T12:00:00Z');
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+const hasTag = (tag: Id, negate = false) => ({
+  match: 'all' as const,
+  rules: [{ kind: 'has_tag' as const, negate, tag_ids: [tag] }],
+});
+const delay = (id: string, amount: number, unit: 'minutes' | 'days' = 'minutes'): Step => ({
+  id,
+  kind: 'wait',
+  wait: { kind: 'delay', amount, unit },
+});
+
+describe('a run', () => {
+  let deps: Awaited<ReturnType<typeof testDeps>>;
+  let club: TestClub;
+  let ada: TestStudent;
+  let tag: Id;
+  let play: AutomationPlay;
+  before(async () => {
+    deps = await testDeps();
+  });
+  beforeEach(async () => {
+    club = await buildClub();
+    ada = await buildStudent(club.id, { name: 'Ada Example' });
+    tag = await buildTag(club.id);
+    play = await playAutomations(club.id, start);
+  });
+  const publish = (parts: Partial<Definition>) => buildAutomation(club.id, parts, start);
+  const begin = async (parts: Partial<Definition>) => {
+    const automationId = await publish(parts);
+    return { automationId, runId: await play.enroll(automationId, ada.id) };
+  };
+  const storyOf = ({ automationId, runId }: { automationId: Id; runId: Id }) => play.story(automationId, runId);
+
+  it('takes its steps in their order, each once, and tells facts with their cause', async () => {
+    const run = await begin({
+      steps: [
+        { id: 'tag', kind: 'add_tag', tag_id: tag },
+        { id: 'again', kind: 'add_tag', tag_id: tag },
+        { id: 'points', kind: 'award_points', points: 5, note: 'Well done' },
+        { id: 'untag', kind: 'remove_tag', tag_id: tag },
+      ],
+    });
+    for (let steps = 0; steps < 4; steps++) await takeStep(play.deps, run.runId, start.getTime());
+    const facts = await factRecordsOf(club.id);
+    expect(facts.map(({ type, details }) => [type, details])).to.deep.equal([
+      ['student.tagged', { links: [start.toISOString()] }],
+      ['student.untagged', { links: [start.toISOString()] }],
+    ]);
+    expect(await storyOf(run)).to.equal('completed: tag tagged, again tagged_already, points awarded, untag untagged');
+    const awards = await deps.db.source.query(
+      `SELECT cause_kind, points, note FROM point_awards WHERE student_id = $1`,
+      [ada.id],
+    );
+    expect(awards).to.deep.equal([{ cause_kind: 'automation', points: 5, note: 'Well done' }]);
+  });
+
+  it('decides a condition at the moment it comes to it, and keeps what each rule answered', async () => {
+    const steps: Step[] = [
+      {
+        id: 'has',
+        kind: 'condition',
+        condition: {
+          match: 'any',
+          rules: [
+            { kind: 'has_purchased', negate: false },
+            { kind: 'has_tag', negate: false, tag_ids: [tag] },
+          ],
+        },
+        then: [{ id: 'yes', kind: 'award_points', points: 1 }],
+        else: [{ id: 'no', kind: 'award_points', points: 2 }],
+      },
+      { id: 'after', kind: 'award_points', points: 3 },
+    ];
+    const first = await begin({ steps });
+    await play.settle();
+    await tagStudent(deps, { clubId: club.id, studentId: ada.id, tagId: tag }, start);
+    const second = { ...first, runId: await play.enroll(first.automationId, ada.id) };
+    await play.settle();
+    expect(await storyOf(first)).to.equal('completed: has else, no awarded, after awarded');
+    expect(await storyOf(second)).to.equal('completed: has then, yes awarded, after awarded');
+    expect((await play.read(second.automationId, second.runId)).path[0]?.answers).to.deep.equal([false, true]);
+  });
+
+  it('waits for its time exactly, and looks at nothing else meanwhile', async () => {
+    const run = await begin({ steps: [delay('pause', 3, 'days'), { id: 'end', kind: 'exit' }] });
+    await play.pass(3 * day - 1);
+    expect(await storyOf(run)).to.equal('active: pause …');
+    await play.pass(1);
+    expect(await storyOf(run)).to.equal('exited exit_step: pause time_over, end exit_step');
+  });
+
+  it('waits for a condition: then as soon as a fact makes it true, else at its last day', async () => {
+    const steps: Step[] = [
+      {
+        id: 'until',
+        kind: 'wait',
+        wait: { kind: 'until_condition', days: 30 },
+        condition: hasTag(tag),
+        then: [{ id: 'came', kind: 'award_points', points: 1 }],
+        else: [{ id: 'missed', kind: 'award_points', points: 2 }],
+      },
+    ];
+    const run = await begin({ steps });
+    await play.pass(10 * day);
+    expect(await storyOf(run)).to.equal('active: until …');
+    await tagStudent(deps, { clubId: club.id, studentId: ada.id, tagId: tag }, play.now());
+    await play.settle();
+    expect(await storyOf(run)).to.equal('completed: until then, came awarded');
+    await untagStudent(deps, { clubId: club.id, studentId: ada.id, tagId: tag }, play.now());
+    const late = { ...run, runId: await play.enroll(run.automationId, ada.id) };
+    await play.pass(30 * day);
+    expect(await storyOf(late)).to.equal('completed: until else, missed awarded');
+  });
+
+  it('leaves a wait of 90 days in its middle, at the fact that makes exit_when true', async () => {
+    const run = await begin({ exit_when: hasTag(tag), steps: [delay('long', 90, 'days')] });
+    await play.pass(45 * day);
+    await tagStudent(deps, { clubId: club.id, studentId: ada.id, tagId: tag }, play.now());
+    await play.settle();
+    const { path, ended_at: ended } = await play.read(run.automationId, run.runId);
+    expect(await storyOf(run)).to.equal('exited exit_when: long exit_when');
+    expect([ended, path[0]?.left_at]).to.deep.equal(
+      Array.from({ length: 2 }, () => new Date(start.getTime() + 45 * day).toISOString()),
+    );
+  });
+
+  it('leaves when a tag that it has to have is taken off', async () => {
+    const tagging = { clubId: club.id, studentId: ada.id, tagId: tag };
+    await tagStudent(deps, tagging, start);
+    const run = await begin({ exit_when: hasTag(tag, true), steps: [delay('long', 90, 'days')] });
+    await play.pass(day);
+    await untagStudent(deps, tagging, play.now());
+    await play.settle();
+    expect(await storyOf(run)).to.equal('exited exit_when: long exit_when');
+  });
+
+  it('leaves when access that was open ends by itself, without a fact', async () => {
+    const { id: deliveryId, courseId } = await buildAccessDelivery(club.id);
+    const endsAt = new Date(start.getTime() + 5 * day);
+    await buildEnrollment(club.id, { studentId: ada.id, deliveryId, startsAt: start, endsAt });
+    expect(courseId).to.be.a('string');
+    const run = await begin({ exit_on_access_lost: true, steps: [delay('long', 90, 'days')] });
+    await play.pass(4 * day);
+    expect(await storyOf(run)).to.equal('active: long …');
+    await play.pass(day);
+    expect(await storyOf(run)).to.equal('exited access_lost: long access_lost');
+  });
+
+  it('stays in its version while another one is published, and new runs take the new one', async () => {
+    const run = await begin({ steps: [delay('wait', 10), { id: 'old', kind: 'award_points', points: 1 }] });
+    await play.settle();
+    await buildVersion(club.id, run.automationId, { steps: [{ id: 'new', kind: 'award_points', points: 2 }] }, start);
+    const second = { ...run, runId: await play.enroll(run.automationId, ada.id) };
+    await play.pass(hour);
+    expect(await storyOf(run)).to.equal('completed: wait time_over, old awarded');
+    expect(await storyOf(second)).to.equal('completed: new awarded');
+    expect((await listRuns(deps.db, club.id, run.automationId, { page: 1, page_size: 5, version: 1 })).total).to.equal(
+      1,
+    );
+  });
+
+  it('is held at its step by a pause while its deadline runs, and goes on at once when that is over', async () => {
+    const run = await begin({ steps: [delay('wait', 10), { id: 'points', kind: 'award_points', points: 1 }] });
+    await play.settle();
+    await pauseAutomation(deps, club.id, run.automationId, play.now());
+    await play.pass(hour);
+    expect(await storyOf(run)).to.equal('active: wait …');
+    await resumeAutomation(deps, club.id, run.automationId, play.now());
+    await play.settle();
+    expect(await storyOf(run)).to.equal('completed: wait time_over, points awarded');
+  });
+
+  it('asks for exits first when a pause ends, before a deadline that is over', async () => {
+    const run = await begin({
+      exit_when: hasTag(tag),
+      steps: [delay('wait', 10), { id: 'points', kind: 'award_points', points: 1 }],
+    });
+    await play.settle();
+    await pauseAutomation(deps, club.id, run.automationId, play.now());
+    await tagStudent(deps, { clubId: club.id, studentId: ada.id, tagId: tag }, play.now());
+    await play.pass(hour);
+    await resumeAutomation(deps, club.id, run.automationId, play.now());
+    await play.settle();
+    expect(await storyOf(run)).to.equal('exited exit_when: wait exit_when');
+  });
+
+  it('is let go after a pause in pages of 1, 2, 4 … a second apart', async () => {
+    const automationId = await publish({ steps: [delay('wait', 10)] });
+    for (let count = 0; count < 7; count++) await play.enroll(automationId, ada.id);
+    await play.settle();
+    await pauseAutomation(deps, club.id, automationId, play.now());
+    await play.pass(hour);
+    await resumeAutomation(deps, club.id, automationId, play.now());
+    const left: number[] = [];
+    for (let seconds = 0; seconds < 4; seconds++) {
+      await play.settle();
+      left.push((await listRuns(deps.db, club.id, automationId, { page: 1, page_size: 1, status: 'active' })).total);
+      await play.pass(1_000);
+    }
+    expect(left).to.deep.equal([6, 4, 0, 0]);
+  });
+
+  it('leaves an archived automation out of the middle of a wait', async () => {
+    const run = await begin({ steps: [delay('wait', 90, 'days')] });
+    await play.settle();
+    await archiveAutomation(deps, club.id, run.automationId, play.now());
+    await play.settle();
+    expect(await storyOf(run)).to.equal('exited archived: wait archived');
+  });
+
+  it('mails once, fills the copy in, and goes on', async () => {
+    const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
+    await play.settle();
+    expect(await storyOf(run)).to.equal('completed: mail sent');
+    expect(play.given.map(({ to, subject }) => [to, subject])).to.deep.equal([[ada.email, 'Hi Ada']]);
+    expect(play.given[0]?.headers['List-Id']).to.equal(`<automations.${club.id}.platform.example>`);
+    expect(await readCounts(deps.db, club.id, run.automationId, undefined)).to.deep.equal({
+      version: 1,
+      steps: [{ step_id: 'mail', kind: 'send_email', entered: 1, waiting: 0, left: 1, sent: 1, opened: 0, clicked: 0 }],
+    });
+  });
+
+  it('waits out a server that refuses for now, and takes every other outcome as one', async () => {
+    const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
+    play.answer = () => ({ kind: 'refused', permanent: false, reply: '451 later' });
+    await play.settle();
+    expect(await storyOf(run)).to.equal('active: mail …');
+    play.answer = () => ({ kind: 'accepted', reply: '250 ok' });
+    await play.pass(minute);
+    expect(await storyOf(run)).to.equal('completed: mail sent');
+    for (const [answer, outcome] of [
+      [{ kind: 'unknown' }, 'outcome_unknown'],
+      [{ kind: 'refused', permanent: true, reply: '550 no' }, 'refused'],
+    ] as const) {
+      play.answer = () => answer;
+      const next = { ...run, runId: await play.enroll(run.automationId, ada.id) };
+      await play.settle();
+      expect(await storyOf(next)).to.equal(`completed: mail ${outcome}`);
+    }
+    await addSuppression(deps, club.id, ada.email, play.now());
+    const suppressed = { ...run, runId: await play.enroll(run.automationId, ada.id) };
+    const before = play.given.length;
+    await play.settle();
+    expect(await storyOf(suppressed)).to.equal('completed: mail suppressed');
+    expect(play.given).to.have.length(before);
+  });
+
+  it('goes on as soon as a person opens its e-mail, and not for a machine (CAMP-13)', async () => {
+    const opened = {
+      match: 'all' as const,
+      rules: [{ kind: 'email_opened' as const, negate: false, step_id: 'mail' }],
+    };
+    const run = await begin({
+      steps: [
+        { id: 'mail', kind: 'send_email', email },
+        { id: 'until', kind: 'wait', wait: { kind: 'until_condition', days: 9 }, condition: opened },
+      ],
+    });
+    await play.settle();
+    const [mail] = await deps.db.source.query<{ id: Id }[]>(`SELECT id FROM mails WHERE run_id = $1`, [run.runId]);
+    const open = async (agent: string) => {
+      const visit = { method: 'GET', header: (name: string) => (name === 'user-agent' ? agent : '') };
+      await noteOpening(deps, openingToken(deps.vault, mail?.id ?? ''), visit, play.now());
+      await play.settle();
+    };
+    await open('curl/8');
+    expect(await storyOf(run)).to.equal('active: mail sent, until …');
+    await open('Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0');
+    expect(await storyOf(run)).to.equal('completed: mail sent, until then');
+    expect((await readCounts(deps.db, club.id, run.automationId, 1)).steps[0]).to.include({
+      sent: 1,
+      opened: 1,
+      clicked: 0,
+    });
+  });
+
+  it('never mails again by itself what a worker left behind, and says so', async () => {
+    const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
+    play.deps.failpoint = async (name) => {
+      if (name === 'run_mail_handed_over') throw new Error('the worker died');
+    };
+    await expectRejected(takeStep(play.deps, run.runId, start.getTime()));
+    play.deps.failpoint = async () => undefined;
+    const waits = await takeStep(play.deps, run.runId, start.getTime());
+    expect(waits).to.include({ done: false, number: 1, steps: 1 });
+    await deps.db.source.query(`UPDATE mails SET lease_until = now() - interval '1 second' WHERE run_id = $1`, [
+      run.runId,
+    ]);
+    await takeStep(play.deps, run.runId, start.getTime());
+    expect(await storyOf(run)).to.equal('completed: mail outcome_unknown');
+    expect(play.given).to.have.length(1);
+  });
+
+  it('does nothing twice where a worker dies before the commit', async () => {
+    const run = await begin({ steps: [{ id: 'points', kind: 'award_points', points: 5 }] });
+    for (const place of ['run_step_decided', 'run_step_done'] as const) {
+      play.deps.failpoint = async (name) => {
+        if (name === place) throw new Error('the worker died');
+      };
+      await expectRejected(takeStep(play.deps, run.runId, start.getTime()));
+    }
+    play.deps.failpoint = async () => undefined;
+    await play.settle();
+    const [{ points } = { points: 0 }] = await deps.db.source.query<{ points: string }[]>(
+      `SELECT points FROM students WHERE id = $1`,
+      [ada.id],
+    );
+    expect(Number(points)).to.equal(5);
+  });
+
+  it('fails visibly at a kind of step that it does not know, and can be resumed', async () => {
+    const automationId = await publish({ steps: [{ id: 'future', kind: 'award_points', points: 1 }] });
+    await deps.db.source.query(
+      `UPDATE automation_versions SET definition = jsonb_set(definition, '{steps,0,kind}', '"teleport"') WHERE automation_id = $1`,
+      [automationId],
+    );
+    const run = { automationId, runId: await play.enroll(automationId, ada.id) };
+    await play.settle();
+    expect(await storyOf(run)).to.equal('failed unknown_step_kind: future …unknown_step_kind');
+    expect(await resumeRun(deps, club.id, run.automationId, run.runId, play.now())).to.include({ status: 'active' });
+    await play.settle();
+    expect(await storyOf(run)).to.equal('failed unknown_step_kind: future …unknown_step_kind');
+  });
+
+  it('fails where faults of ours have lasted for a day', async () => {
+    const run = await begin({ steps: [{ id: 'points', kind: 'award_points', points: 1 }] });
+    play.deps.failpoint = async () => {
+      throw new Error('a fault of ours');
+    };
+    await expectRejected(takeStep(play.deps, run.runId, start.getTime()));
+    await deps.db.source.query(
+      `INSERT INTO failing_steps (workflow_id, workflow_type, fault_count, error_code, failing_since, retry_at) VALUES ($1, 'automationRun', 9, 'Error', $2, $2)`,
+      [`automation-run/${run.runId}`, start],
+    );
+    const later = start.getTime() + day + 1;
+    expect(await takeStep(play.deps, run.runId, later)).to.deep.equal({ done: true, outcome: 'failed' });
+    expect(await storyOf(run)).to.equal('failed fault: points …fault');
+  });
+
+  it('ends by hand wherever it is, and an e-mail that waits is not sent', async () => {
+    const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
+    play.answer = () => ({ kind: 'refused', permanent: false, reply: '451 later' });
+    await play.settle();
+    await exitRun(deps, club.id, run.automationId, run.runId, play.now());
+    await play.pass(day);
+    expect(await storyOf(run)).to.equal('exited by_hand: mail by_hand');
+    expect(play.given).to.have.length(1);
+  });
+
+  it('ends with the removal of its student, without a path; counts and keys stay', async () => {
+    const run = await begin({ steps: [delay('wait', 10)] });
+    await play.settle();
+    await removeStudent(deps, club.id, ada.id, play.now());
+    await play.pass(hour);
+    expect(await storyOf(run)).to.equal('exited student_removed: ');
+    expect((await readCounts(deps.db, club.id, run.automationId, 1)).steps).to.deep.equal([
+      { step_id: 'wait', kind: 'wait', entered: 1, waiting: 0, left: 1 },
+    ]);
+  });
+
+  it('loses its path a year after its end, and nothing else', async () => {
+    const run = await begin({ steps: [{ id: 'points', kind: 'award_points', points: 1 }] });
+    await play.settle();
+    const forget = (ms: number) => forgetOldPaths(deps.db, new Date(start.getTime() + ms));
+    await forget(365 * day);
+    expect(await storyOf(run)).to.equal('completed: points awarded');
+    await forget(365 * day + 1);
+    expect(await storyOf(run)).to.equal('completed: ');
+  });
+});
+
+async function expectRejected(work: Promise<unknown>): Promise<void> {
+  const error: unknown = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).to.be.instanceOf(Error);
+}
+
+describe('entering an automation', () => {
+  let deps: Awaited<ReturnType<typeof testDeps>>;
+  let club: TestClub;
+  let ada: TestStudent;
+  let play: AutomationPlay;
+  before(async () => {
+    deps = await testDeps();
+  });
+  beforeEach(async () => {
+    club = await buildClub();
+    ada = await buildStudent(club.id);
+    play = await playAutomations(club.id, start);
+  });
+  const onTag = (tag: Id, parts: Partial<Definition> = {}) =>
+    buildAutomation(
+      club.id,
+      {
+        trigger: { kind: 'student_tagged', tag_ids: [tag] },
+        steps: [{ id: 'points', kind: 'award_points', points: 1 }],
+        ...parts,
+      },
+      start,
+    );
+  const retag = async (tag: Id) => {
+    const tagging = { clubId: club.id, studentId: ada.id, tagId: tag };
+    await untagStudent(deps, tagging, play.now());
+    await tagStudent(deps, tagging, play.now());
+    await play.settle();
+  };
+  const factOf = (tag: Id) => ({
+    id: newId(),
+    clubId: club.id,
+    type: 'student.tagged' as const,
+    studentId: ada.id,
+    subjectId: tag,
+    details: null,
+    occurredAt: start,
+    priority: 1 as const,
+  });
+  const countOf = async (automationId: Id) =>
+    (await listRuns(deps.db, club.id, automationId, { page: 1, page_size: 1 })).total;
+
+  it('follows the fact that its trigger and its lists ask for, and no other', async () => {
+    const [tag, other] = [await buildTag(club.id), await buildTag(club.id)];
+    const automationId = await onTag(tag);
+    await retag(other);
+    expect(await countOf(automationId)).to.equal(0);
+    await retag(tag);
+    expect(await countOf(automationId)).to.equal(1);
+  });
+
+  for (const [reentry, whileInside, afterwards] of [
+    ['once', 1, 1],
+    ['after_exit', 1, 2],
+    ['always', 2, 3],
+  ] as const)
+    it(`${reentry}: ${whileInside} run(s) while inside, ${afterwards} afterwards`, async () => {
+      const tag = await buildTag(club.id);
+      const automationId = await onTag(tag, { reentry, steps: [delay('wait', 10)] });
+      await retag(tag);
+      await retag(tag);
+      expect(await countOf(automationId)).to.equal(whileInside);
+      await play.pass(hour);
+      await retag(tag);
+      expect(await countOf(automationId)).to.equal(afterwards);
+    });
+
+  it('always: lets in at most 20 active runs of a student', async () => {
+    const tag = await buildTag(club.id);
+    const automationId = await onTag(tag, { reentry: 'always', steps: [delay('wait', 10)] });
+    for (let times = 0; times < 22; times++) await retag(tag);
+    expect(await countOf(automationId)).to.equal(20);
+  });
+
+  it('ends a circle of automations after 10 links', async () => {
+    const [tag, back] = [await buildTag(club.id), await buildTag(club.id)];
+    const swap = (put: Id, take: Id): Step[] => [
+      { id: 'take', kind: 'remove_tag', tag_id: take },
+      { id: 'put', kind: 'add_tag', tag_id: put },
+    ];
+    const first = await onTag(tag, { steps: swap(back, tag) });
+    const second = await onTag(back, { steps: swap(tag, back) });
+    await retag(tag);
+    expect([await countOf(first), await countOf(second)]).to.deep.equal([6, 6]);
+    const { rows } = await listRuns(deps.db, club.id, second, { page: 1, page_size: 9, status: 'failed' });
+    expect(rows.map(({ error_code: code }) => code)).to.deep.equal(['cycle_limit']);
+  });
+
+  it('takes nobody in while it is paused, and nobody later for what happened then', async () => {
+    const tag = await buildTag(club.id);
+    const automationId = await onTag(tag);
+    await pauseAutomation(deps, club.id, automationId, play.now());
+    await retag(tag);
+    await resumeAutomation(deps, club.id, automationId, play.now());
+    await play.settle();
+    expect(await countOf(automationId)).to.equal(0);
+  });
+
+  it('once and after_exit: of two facts at the same moment one starts a run', async () => {
+    const tag = await buildTag(club.id);
+    for (const reentry of ['once', 'after_exit'] as const) {
+      const automationId = await onTag(tag, { reentry, steps: [delay('wait', 10)] });
+      await Promise.all([0, 1, 2, 3].map(() => enrollByFacts(deps.db, [factOf(tag)], start)));
+      expect(await countOf(automationId), reentry).to.equal(1);
+      await archiveAutomation(deps, club.id, automationId, start);
+    }
+  });
+
+  it('a removal beside a step: the effect is there before it, or never', async () => {
+    for (let times = 0; times < 8; times++) {
+      const bob = await buildStudent(club.id);
+      const tag = await buildTag(club.id);
+      const automationId = await buildAutomation(
+        club.id,
+        { steps: [{ id: 'tag', kind: 'add_tag', tag_id: tag }, delay('wait', 10)] },
+        start,
+      );
+      const runId = await play.enroll(automationId, bob.id);
+      await Promise.all([
+        takeStep(play.deps, runId, start.getTime()),
+        removeStudent(deps, club.id, bob.id, start),
+        archiveAutomation(deps, club.id, automationId, start),
+      ]);
+      await play.settle();
+      const left = await deps.db.source.query(
+        `SELECT (SELECT count(*)::int FROM student_tags WHERE student_id = $1) AS tags, (SELECT status FROM automation_runs WHERE id = $2) AS status`,
+        [bob.id, runId],
+      );
+      expect(left).to.deep.equal([{ tags: 0, status: 'exited' }]);
+    }
+  });
+
+  it('starts nothing twice for a fact that is told again', async () => {
+    const tag = await buildTag(club.id);
+    const automationId = await onTag(tag, { reentry: 'always' });
+    const fact = factOf(tag);
+    const [one, two] = await Promise.all([
+      enrollByFacts(deps.db, [fact], start),
+      enrollByFacts(deps.db, [fact], start),
+    ]);
+    expect(one.map(({ subjectId }) => subjectId)).to.deep.equal(two.map(({ subjectId }) => subjectId));
+    expect(await countOf(automationId)).to.equal(1);
+  });
+});

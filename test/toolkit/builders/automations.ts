@@ -1,0 +1,56 @@
+/** Automations that are published, in clubs that say how they write. */
+import { createAutomation, updateAutomation } from '../../../domain/automations/drafts.ts';
+import type { Definition } from '../../../domain/automations/definition.policy.ts';
+import { publishAutomation } from '../../../domain/automations/publishing.ts';
+import { setSender } from '../../../domain/mail/sender.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import { testDatabase, testDeps } from '../stack/database.ts';
+
+/** What tests leave out of a definition. */
+const definitionOf = (parts: Partial<Definition>): Definition => ({
+  trigger: { kind: 'manual' },
+  reentry: 'always',
+  exit_on_access_lost: false,
+  steps: [],
+  ...parts,
+});
+
+/** An e-mail without images. */
+export const email = {
+  subject: 'Hi {{student_first_name|you}}',
+  blocks: [{ kind: 'heading' as const, text: 'Ahoy' }],
+};
+
+/** Publishes without images: there is no store. */
+const withoutImages = undefined as never;
+
+/** @returns the id of an automation of the club whose first version is this one */
+export async function buildAutomation(clubId: Id, parts: Partial<Definition>, now: Date): Promise<Id> {
+  const deps = await testDeps();
+  const mails = JSON.stringify(parts).includes('send_email');
+  if (mails) await setSender(deps, clubId, { from_name: 'Knots & Co', postal_address: 'Quay 1' }, now);
+  const draft = definitionOf(parts) as never;
+  const { record } = await createAutomation(deps, clubId, { name: 'Welcome', draft }, now);
+  await publishAutomation({ ...deps, images: withoutImages }, clubId, record.id, '*', now);
+  return record.id;
+}
+
+/** Publishes another version of it. */
+export async function buildVersion(clubId: Id, automationId: Id, parts: Partial<Definition>, now: Date): Promise<void> {
+  const deps = await testDeps();
+  await updateAutomation(deps, clubId, automationId, { draft: definitionOf(parts) as never }, '*', now);
+  await publishAutomation({ ...deps, images: withoutImages }, clubId, automationId, '*', now);
+}
+
+/** @returns the id of a tag of the club */
+export async function buildTag(clubId: Id, name = `Tag ${newId()}`): Promise<Id> {
+  const id = newId();
+  await (
+    await testDatabase()
+  ).query(`INSERT INTO tags (id, club_id, name, folded_name, created_at) VALUES ($1, $2, $3, lower($3), now())`, [
+    id,
+    clubId,
+    name,
+  ]);
+  return id;
+}

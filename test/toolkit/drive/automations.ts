@@ -1,0 +1,138 @@
+/**
+ * Plays automations of a club without the engine: tells its facts and takes the steps of its runs in the order in which they are
+ * due, with a clock that jumps from one to the next. What the engine adds are waits, which tests with skipped time hold.
+ */
+import { enrollByFacts } from '../../../domain/automations/entering/by-facts.ts';
+import { enrollByHand } from '../../../domain/automations/entering/by-hand.ts';
+import { tendAutomationGate } from '../../../domain/automations/gate.ts';
+import { readRun } from '../../../domain/automations/runs.ts';
+import { takeStep, type RunDeps } from '../../../domain/automations/running/run-step.ts';
+import type { RecordOf } from '../../../contract/contract.ts';
+import type { ClaimedFact } from '../../../platform/engine/facts.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import type { HandedMessage, HandOver } from '../../../platform/infra/smtp-hand-over.ts';
+import { testDeps } from '../stack/database.ts';
+
+export interface AutomationPlay {
+  deps: RunDeps;
+  now: () => Date;
+  /** Messages that the mail server was given. */
+  given: HandedMessage[];
+  /** What it says; acceptance unless told. */
+  answer: (message: HandedMessage) => Promise<HandOver> | HandOver;
+  /** Everything that is due now: facts, runs, gates. */
+  settle: () => Promise<void>;
+  /** Lets so much time go by; everything happens when it is due. */
+  pass: (ms: number) => Promise<void>;
+  /** @returns the id of the run that the student begins by hand */
+  enroll: (automationId: Id, studentId: Id) => Promise<Id>;
+  /** @returns status, way out and outcomes of a run: `exited by_hand: wait by_hand` */
+  story: (automationId: Id, runId: Id) => Promise<string>;
+  read: (automationId: Id, runId: Id) => Promise<RecordOf<'AutomationRunPath'>>;
+}
+
+const nobody: RunDeps['smtp'] = {
+  onConnection: (work) => work(),
+  handOver: async () => ({ kind: 'accepted', reply: '250 ok' }),
+};
+
+/** @param smtp the mail server, or what stands for it; one that takes everything unless told */
+export async function automationDeps(smtp = nobody): Promise<RunDeps> {
+  return {
+    ...(await testDeps()),
+    smtp,
+    fromAddress: 'news@platform.example',
+    publicUrl: 'https://api.example',
+    onMail: () => undefined,
+    failpoint: async () => undefined,
+  };
+}
+
+/** Steps without an end: a mistake of the test or the product. */
+const mostSteps = 5_000;
+
+export async function playAutomations(clubId: Id, start: Date): Promise<AutomationPlay> {
+  const shared = await testDeps();
+  const { source } = shared.db;
+  let now = start;
+  const play: AutomationPlay = {
+    now: () => now,
+    given: [],
+    answer: () => ({ kind: 'accepted', reply: '250 ok' }),
+    deps: await automationDeps({
+      onConnection: (work) => work(),
+      handOver: async (message) => {
+        play.given.push(message);
+        return play.answer(message);
+      },
+    }),
+    async settle() {
+      for (let steps = 0; steps < mostSteps; steps++) if (!(await takeOne())) return;
+      throw new Error('The automations go on and on.');
+    },
+    async pass(ms) {
+      const end = new Date(now.getTime() + ms);
+      for (let jumps = 0; jumps < mostSteps; jumps++) {
+        await play.settle();
+        const next = await nextDue();
+        if (next === undefined || next > end) {
+          now = end;
+          return play.settle();
+        }
+        now = next;
+      }
+      throw new Error('The automations go on and on.');
+    },
+    async enroll(automationId, studentId) {
+      const id = newId();
+      await enrollByHand(shared, clubId, automationId, { id, student_ids: [studentId] }, now);
+      const [run] = await source.query<{ id: Id }[]>(`SELECT id FROM automation_runs WHERE cause_id = $1`, [id]);
+      if (!run) throw new Error('Nobody entered.');
+      return run.id;
+    },
+    read: (automationId, runId) => readRun(shared.db, clubId, automationId, runId),
+    async story(automationId, runId) {
+      const { status, exit_reason: reason, error_code: code, path } = await play.read(automationId, runId);
+      const passed = path.map(
+        ({ step_id: id, outcome, left_at: left }) => `${id} ${left === undefined ? '…' : ''}${outcome ?? ''}`,
+      );
+      return `${[status, reason, code].filter(Boolean).join(' ')}: ${passed.join(', ')}`;
+    },
+  };
+
+  async function takeOne(): Promise<boolean> {
+    const facts = await source.query<ClaimedFact[]>(
+      `DELETE FROM facts WHERE id = (SELECT id FROM facts WHERE club_id = $1 ORDER BY seq LIMIT 1)
+       RETURNING id, club_id AS "clubId", type, student_id AS "studentId", subject_id AS "subjectId", details, occurred_at AS "occurredAt", priority`,
+      [clubId],
+    );
+    const [told] = facts as unknown as [ClaimedFact[], number];
+    if (told.length > 0) {
+      await enrollByFacts(shared.db, told, now);
+      return true;
+    }
+    const [run] = await source.query<{ id: Id }[]>(
+      `SELECT id FROM automation_runs WHERE club_id = $1 AND looks_at <= $2 ORDER BY looks_at, id LIMIT 1`,
+      [clubId, now],
+    );
+    if (run) {
+      await takeStep(play.deps, run.id, now.getTime());
+      return true;
+    }
+    const [gate] = await source.query<{ id: Id }[]>(
+      `SELECT id FROM automations WHERE club_id = $1 AND gate_looks_at <= $2 LIMIT 1`,
+      [clubId, now],
+    );
+    if (gate) await tendAutomationGate(shared, gate.id, now.getTime());
+    return gate !== undefined;
+  }
+
+  async function nextDue(): Promise<Date | undefined> {
+    const [row] = await source.query<{ at: Date | null }[]>(
+      `SELECT least((SELECT min(looks_at) FROM automation_runs WHERE club_id = $1), (SELECT min(gate_looks_at) FROM automations WHERE club_id = $1)) AS at`,
+      [clubId],
+    );
+    return row?.at ?? undefined;
+  }
+  return play;
+}

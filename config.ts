@@ -114,13 +114,22 @@ export function readConfig(env: Environment = process.env) {
     },
     mail: {
       smtpUrl,
-      /** The mail server for bulk, such as the invitations of an import. Without it, `SMTP_URL`. */
+      /** The mail server for bulk: campaigns, and the invitations of an import. Without it, `SMTP_URL`. */
       bulkSmtpUrl: env['BULK_SMTP_URL'] ? read.secretUrl('BULK_SMTP_URL', ['smtp:', 'smtps:']) : smtpUrl,
       /**
        * Warm-up: invitations that a club may send on its first day, its second day and so on, separated by commas; the others
        * wait for the next day. `off` for none.
        */
       warmUp: read.counts('MAIL_WARM_UP', '200,400,800,1600,3200,6400,12800'),
+      /**
+       * Warm-up of a club's own mail domain: mails of campaigns and automations that may leave from it on the day on which it is
+       * proven first, on the next day and so on, separated by commas; no bound after the last. `off` for none.
+       */
+      domainWarmUp: read.counts('MAIL_DOMAIN_WARM_UP', '500,1000,2000,4000,8000,16000,32000,64000'),
+      /** The name whose servers send for the platform, as clubs include it in the SPF record of their own domain. Without it none is asked for. */
+      spfInclude: env['MAIL_SPF_INCLUDE'] ? read.text('MAIL_SPF_INCLUDE', undefined, /^[a-z0-9._-]+$/) : undefined,
+      /** Name servers that are asked for the records of mail domains, as `address:port`; the machine's own when the list is empty. */
+      dnsServers: read.list('MAIL_DNS_SERVERS', isNameServer, 'an address and a port such as 10.0.0.2:53'),
       /**
        * In the addresses to which mail providers post notices; 16 to 128 letters, digits, `-` and `_`. Without it they answer 501.
        */
@@ -273,6 +282,11 @@ function isTaskQueue(item: string): item is TaskQueue {
 function isPricePlan(item: string): boolean {
   const [price, plan, ...more] = item.split('=');
   return price !== '' && plan !== undefined && Object.hasOwn(plans, plan) && more.length === 0;
+}
+
+function isNameServer(item: string): boolean {
+  const [, address = ''] = /^\[?([0-9a-f.:]+?)\]?:\d{1,5}$/i.exec(item) ?? [];
+  return isIP(address) !== 0;
 }
 
 function isCidr(item: string): boolean {

@@ -8,10 +8,12 @@ import { stepImport } from '../domain/access/imports/step.ts';
 import { tendAutomationGate } from '../domain/automations/gate.ts';
 import { takeStep, type RunDeps } from '../domain/automations/running/run-step.ts';
 import { settleAddOn, type AddOnDeps } from '../domain/billing/settling.ts';
-import type { SendingDeps } from '../domain/campaigns/sending.ts';
+import { sendTestMail, type TestMailDeps } from '../domain/campaigns/test-mails.ts';
 import { stepCampaign } from '../domain/campaigns/step.ts';
 import type { VaultDeps } from '../domain/deps.ts';
 import { indexSource, type IndexingDeps } from '../domain/knowledge/indexing/source-step.ts';
+import { lookAtMailDomain } from '../domain/mail/domains/checking.ts';
+import type { MailDomainSettings } from '../domain/mail/domains/domains.ts';
 import { sendTransactionalMail, type MailDeps } from '../domain/mail/send.ts';
 import { processNotice, type NoticeDeps } from '../domain/sales/notices/processing.ts';
 import { lookAtSubscriptionEnd } from '../domain/sales/purchases/subscription-end.ts';
@@ -32,7 +34,8 @@ export interface ActivityDeps extends VaultDeps {
   failpoint: (name: string) => Promise<void>;
   deliveries: DeliveryDeps;
   mails: MailDeps;
-  campaigns: SendingDeps;
+  campaigns: TestMailDeps;
+  mailDomains: MailDomainSettings;
   automations: RunDeps;
   notices: NoticeDeps;
   addOns: AddOnDeps;
@@ -54,6 +57,10 @@ export const activities = {
   transactionalMail: ({ mails }: Given<'mails'>) => ({ sendMail: activityOf(sendTransactionalMail, mails) }),
   campaignRun: ({ campaigns }: Given<'campaigns'>) => ({
     sendCampaign: (id: Id, now: number) => heartbeating(() => stepCampaign(campaigns, id, timeOfStep(now))),
+  }),
+  testMail: ({ campaigns }: Given<'campaigns'>) => ({ sendTestMail: activityOf(sendTestMail, campaigns) }),
+  mailDomain: (deps: Given<'db' | 'vault' | 'mailDomains'>) => ({
+    lookAtMailDomain: activityOf(lookAtMailDomain, deps),
   }),
   automationRun: ({ automations }: Given<'automations'>) => ({
     takeStep: (id: Id, now: number) => heartbeating(() => takeStep(automations, id, timeOfStep(now))),

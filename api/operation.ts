@@ -9,6 +9,7 @@ import type { Id } from '../platform/core/ids.ts';
 import type { Queries } from '../platform/infra/postgres/database.ts';
 import type { ObjectStore } from '../platform/infra/object-store.ts';
 import type { AddressedDeps } from '../domain/deps.ts';
+import type { MailDomainSettings } from '../domain/mail/domains/domains.ts';
 import type { StudentIdentity } from '../domain/identity/student-identity.ts';
 import type { MailNoticeDeps } from '../domain/mail/notices/receive.ts';
 import type { BillingEventDeps } from '../domain/billing/notices.ts';
@@ -20,6 +21,7 @@ export interface Deps extends AddressedDeps {
   newClubs: NewClubs;
   egress: Egress;
   storage: ObjectStore;
+  mailDomains: MailDomainSettings;
   /** The images of e-mails are published from here. */
   images: PublishingDeps['images'];
   /** What agents are answering, as it is written. */

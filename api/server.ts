@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { collectDefaultMetrics } from 'prom-client';
 import { readConfig, type Config } from '../config.ts';
+import { mailDomainSettings } from '../domain/mail/domains/settings.ts';
 import { createAnswerFeed } from '../domain/agents/answers/answer-feed.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
 import { createNotifier } from '../platform/infra/postgres/notifications.ts';
@@ -90,6 +91,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       newClubs: config.newClubs,
       egress,
       storage,
+      mailDomains: mailDomainSettings(config.mail),
       images: { storage, publicStorage, publicFilesUrl: config.storage.publicFilesUrl },
       answers,
       model: { configured: config.model.apiKey !== undefined, defaultModel: config.model.defaultModel },

@@ -155,6 +155,7 @@ function sendingTo(db: Database, vault: SendingDeps['vault'], hand: (message: Ha
     },
     images: { storage: nowhere, publicStorage: { put: async () => undefined }, publicFilesUrl: '' },
     fromAddress: 'news@platform.example',
+    warmUps: { clubs: [], domains: [] },
     publicUrl: 'https://api.example',
     onOutcome: () => undefined,
     failpoint: async () => undefined,

@@ -6,6 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { generatedFiles, placeOf } from '../contract/generate.ts';
 import type { ContractDocument } from '../contract/openapi.ts';
+import { automationsPage } from './automations-page.ts';
 import { configurationPage } from './configuration-page.ts';
 import { importsPage, productImports } from './import-graph.ts';
 import { projectDirectory } from './project.ts';
@@ -21,6 +22,7 @@ async function derivedFiles(): Promise<ReadonlyMap<string, string>> {
   return new Map([
     ...[...ofContract].map(([name, text]) => [placeOf(name), text] as const),
     page('imports.md', importsPage(productImports(projectDirectory))),
+    page('automations.md', automationsPage(contract)),
     page('configuration.md', configurationPage(configuration)),
     page('error-codes.md', errorCodesPage(contract.components.schemas.ErrorCode['x-codes'])),
     page('metrics.md', metricsPage()),

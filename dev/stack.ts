@@ -118,6 +118,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         NEW_CLUB_PLAN: 'professional', // whoever tries the product here pays for nothing
         CLUBS_PER_ADMINISTRATOR: '10000',
         MAIL_WARM_UP: 'off',
+        MAIL_DNS_SERVERS: '127.0.0.1:9', // nobody answers there: what is tried here asks no name server of the world
         EGRESS_ALLOWED_NETWORKS: loopback,
         EGRESS_EXTRA_CA_FILE: authorityFile,
         ...present(env, [
@@ -125,6 +126,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
           'NEW_CLUB_PLAN',
           'CLUBS_PER_ADMINISTRATOR',
           'MAIL_WARM_UP',
+          'MAIL_DNS_SERVERS',
           'EGRESS_ALLOWED_NETWORKS',
           'EGRESS_EXTRA_CA_FILE',
         ]),

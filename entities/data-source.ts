@@ -44,6 +44,7 @@ import { AutomationStepChange } from './automations/automation-step-change.ts';
 import { AutomationStepTally } from './automations/automation-step-tally.ts';
 import { AutomationVersion } from './automations/automation-version.ts';
 import { Campaign } from './campaigns/campaign.ts';
+import { TestMail } from './campaigns/test-mail.ts';
 import { Club } from './clubs/club.ts';
 import { Invitation } from './clubs/invitation.ts';
 import { Membership } from './clubs/membership.ts';
@@ -75,6 +76,8 @@ import { RateLimitCounter } from './limits/rate-limit-counter.ts';
 import { ClubMailDay } from './mail/club-mail-day.ts';
 import { CodeFailureCount } from './mail/code-failure-count.ts';
 import { Mail } from './mail/mail.ts';
+import { ClubBulkDay } from './mail/club-bulk-day.ts';
+import { MailDomain } from './mail/mail-domain.ts';
 import { MailClick } from './mail/mail-click.ts';
 import { MailLink } from './mail/mail-link.ts';
 import { MailSender } from './mail/mail-sender.ts';
@@ -120,6 +123,8 @@ import { RemovedSources1795356003000 } from './migrations/1795356003000-removed-
 import { FailingSteps1795353600000 } from './migrations/1795353600000-failing-steps.ts';
 import { MediaInspection1795354367000 } from './migrations/1795354367000-media-inspection.ts';
 import { CertificateFiles1795360200000 } from './migrations/1795360200000-certificate-files.ts';
+import { MailDomains1795368800000 } from './migrations/1795368800000-mail-domains.ts';
+import { TestMails1795368900000 } from './migrations/1795368900000-test-mails.ts';
 import { StudentEmailKeys1795362600000 } from './migrations/1795362600000-student-email-keys.ts';
 import { ImportTurns1795362500000 } from './migrations/1795362500000-import-turns.ts';
 import { MailTracking1795362859000 } from './migrations/1795362859000-mail-tracking.ts';
@@ -192,6 +197,7 @@ const entities = [
   AutomationStepTally,
   AutomationVersion,
   Campaign,
+  TestMail,
   Club,
   ClubAiMonth,
   ClubPlan,
@@ -238,6 +244,8 @@ const entities = [
   Subscription,
   SubscriptionMark,
   Mail,
+  ClubBulkDay,
+  MailDomain,
   MailClick,
   MailLink,
   MailSender,
@@ -294,11 +302,13 @@ const migrations = [
   OpeningPlans1795360102000,
   MailDays1795360103000,
   CertificateFiles1795360200000,
-  StudentEmailKeys1795362600000,
   ImportTurns1795362500000,
+  StudentEmailKeys1795362600000,
   MailTracking1795362859000,
   MailNotices1795365700000,
   Automations1795366800000,
+  MailDomains1795368800000,
+  TestMails1795368900000,
 ];
 
 export interface DatabaseSettings {

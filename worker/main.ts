@@ -23,6 +23,7 @@ import { createLogger, openDatabase, runProcess } from '../platform/infra/proces
 import { createVault } from '../platform/infra/vault.ts';
 import { taskQueues, type TaskQueue } from '../platform/engine/workflow-types.ts';
 import { createEgress } from '../platform/infra/egress/egress.ts';
+import { mailDomainSettings } from '../domain/mail/domains/settings.ts';
 import { postThrough } from '../domain/webhooks/deliveries/post.ts';
 import { activitiesOn } from './activities.ts';
 import { stepsForClubs } from './activity-clubs.ts';
@@ -111,10 +112,12 @@ export async function startWorker(
       smtp: campaignSmtp,
       images: { storage, publicStorage, publicFilesUrl: config.storage.publicFilesUrl },
       fromAddress: addressIn(config.mail.from),
+      warmUps: { clubs: config.mail.warmUp, domains: config.mail.domainWarmUp },
       publicUrl: config.api.publicUrl,
       onOutcome: (status) => campaignMails.inc({ status }),
       failpoint,
     },
+    mailDomains: mailDomainSettings(config.mail),
     automations: {
       db,
       vault,

@@ -11,6 +11,7 @@ export const slots: Record<TaskQueue, { workflowTasks: number; activities: numbe
   sales: { workflowTasks: 10, activities: 10 }, // each step is one transaction; more would only wait for connections
   imports: { workflowTasks: 4, activities: 2 }, // a batch keeps Postgres busy: more at a time would only make others wait
   billing: { workflowTasks: 4, activities: 4 },
+  domains: { workflowTasks: 4, activities: 8 }, // a check mostly waits for name servers; those that hang hold nothing else
   agents: { workflowTasks: 16, activities: 200 }, // an answer mostly waits for the model's words: so many are written at a time
   indexing: { workflowTasks: 4, activities: 2 }, // a file keeps a core busy: more at a time would only make answers wait
   upkeep: { workflowTasks: 4, activities: 2 },

@@ -30,6 +30,7 @@ const campaignWaits = {
   resume: 'somebody who resumes it',
   window: 'its send window',
   rate: 'the rate of its sender',
+  day: 'the next day, because its club or its domain is new and has sent enough today,',
   retries: 'the next attempt',
   server: 'the mail server, which is not reached',
   under_way: 'mails that are under way',
@@ -50,6 +51,20 @@ export const campaignRun = stepWorkflow<Activities['campaignRun'], 'sendCampaign
         `${campaignWaits[waitingFor]}${at === undefined ? '' : ` ${inAbout(at - Date.now())}`}`,
       ].join('; '),
   },
+);
+
+/** One test of a campaign's e-mail, from the act that asked for it until it is sent or given up. */
+export const testMail = stepWorkflow<Activities['testMail'], 'sendTestMail'>(
+  'sendTestMail',
+  { startToCloseTimeout: '130s' }, // beyond the SMTP client's 60 s and the lease's 120 s: a retry then finds the lease expired
+  { waitingFor: nextAttempt },
+);
+
+/** One mail domain of a club, for as long as the club has it: its records are looked at each day. */
+export const mailDomain = stepWorkflow<Activities['mailDomain'], 'lookAtMailDomain'>(
+  'lookAtMailDomain',
+  { startToCloseTimeout: '30s' }, // name servers have 10 s for all records together; the rest is a few short statements
+  { waitingFor: ({ at, status }) => `the next look at its DNS records ${inAbout(at - Date.now())}; ${status}` },
 );
 
 const kindWords: Readonly<Record<string, string>> = {

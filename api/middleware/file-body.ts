@@ -38,6 +38,9 @@ async function* bounded(context: Context, maxBytes: number): AsyncGenerator<Buff
   } catch (error) {
     if (error instanceof DomainError) throw error;
     throw new DomainError('malformed_request', 'The body did not arrive whole.');
+  } finally {
+    // Refused in the middle: the rest is taken off the wire, else the next request on this connection waits behind it for good.
+    context.req.resume();
   }
 }
 

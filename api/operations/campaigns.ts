@@ -1,9 +1,12 @@
 /** E-mail campaigns. */
+import * as advice from '../../domain/campaigns/advice.ts';
 import * as checks from '../../domain/campaigns/checks.ts';
 import * as drafts from '../../domain/campaigns/drafts.ts';
+import * as preview from '../../domain/campaigns/preview.ts';
 import * as recipients from '../../domain/campaigns/recipients.ts';
 import * as records from '../../domain/campaigns/records.ts';
 import * as states from '../../domain/campaigns/states.ts';
+import * as testMails from '../../domain/campaigns/test-mails.ts';
 import type { Operation } from '../operation.ts';
 import { data, noContent, page } from './answers.ts';
 
@@ -31,8 +34,19 @@ export const getCampaignAudience: Operation<'getCampaignAudience'> = async ({ pa
 export const getCampaignProblems: Operation<'getCampaignProblems'> = async ({ params, db }) =>
   data(await checks.listProblems(db, params.clubId, params.campaignId));
 
+export const checkCampaign: Operation<'checkCampaign'> = async ({ params, deps, now }) =>
+  data(await advice.checkCampaign(deps, params.clubId, params.campaignId, now));
+
+export const sendTestMail: Operation<'sendTestMail'> = async ({ params, body, administrator, deps, now }) => {
+  const to = body?.administrator_id ?? administrator.id;
+  return data(await testMails.requestTestMail(deps, params.clubId, params.campaignId, to, now));
+};
+
+export const listTestMails: Operation<'listTestMails'> = async ({ params, query, db }) =>
+  page(await testMails.listTestMails(db, params.clubId, params.campaignId, query));
+
 export const previewCampaign: Operation<'previewCampaign'> = async ({ params, query, deps }) =>
-  data(await checks.previewCampaign(deps, params.clubId, params.campaignId, query.student_id));
+  data(await preview.previewCampaign(deps, params.clubId, params.campaignId, query.student_id));
 
 export const scheduleCampaign: Operation<'scheduleCampaign'> = async ({ params, body, deps, now }) =>
   data(await states.scheduleCampaign(deps, params.clubId, params.campaignId, body.at, now));

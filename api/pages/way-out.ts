@@ -33,20 +33,32 @@ function pageOf(after: boolean) {
   };
 }
 
-function document({ club_name: name, kind, subscribed, token }: Preference, after: boolean): string {
+function document(preference: Preference, after: boolean): string {
+  const { club_name: name, kind, subscribed, token } = preference;
   const club = `<bdi>${escapeHtml(name)}</bdi>`;
   if (subscribed)
     return layout(
       after ? 'You are subscribed again' : 'Unsubscribe?',
       `<p>${after ? `${club} sends you its ${kinds[kind]} again.` : `You will get no more ${kinds[kind]} of ${club}. Messages that you ask for, such as a sign-in code, still arrive.`}</p>
-      ${form('unsubscribe', token, after ? 'Unsubscribe' : `Stop ${kinds[kind]}`, after)}`,
+      ${form('unsubscribe', token, after ? 'Unsubscribe' : `Stop ${kinds[kind]}`, after)}
+      ${otherKinds(preference)}`,
     );
   return layout(
     'You are unsubscribed',
     `<p>${club} does not send you ${kinds[kind]} any more. A mail that is on its way may still arrive.</p>
-      ${form('resubscribe', token, 'Subscribe again', true)}`,
+      ${form('resubscribe', token, 'Subscribe again', true)}
+      ${otherKinds(preference)}`,
   );
 }
+
+/** Each kind of mail is left for itself: the way to the others. */
+const otherKinds = ({ club_name: name, others }: Preference) =>
+  others
+    .map(
+      ({ kind, subscribed, token }) =>
+        `<p><a href="../unsubscribe/${encodeURIComponent(token)}">The ${kinds[kind]} of <bdi>${escapeHtml(name)}</bdi></a>: you ${subscribed ? 'get them' : 'do not get them'}.</p>`,
+    )
+    .join('');
 
 const form = (act: 'unsubscribe' | 'resubscribe', token: string, words: string, isQuiet: boolean) =>
   `<form method="post" action="../${act}/${encodeURIComponent(token)}"><button${isQuiet ? ' class="quiet"' : ''}>${words}</button></form>`;

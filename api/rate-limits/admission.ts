@@ -92,7 +92,7 @@ function chargesOf(rule: Rule, call: Call): readonly Charge[] {
   if (refused || caller === undefined || clubId === undefined) return ofAddress(refusedCalls, ip);
   if (rule.scope === 'student' && caller.kind === 'student') return [{ rule, subject: caller.id }];
   if (isStudentOnClubPath(rule, call)) return [{ rule: studentWritesOfClub, subject: caller.id }];
-  return [{ rule: clubWrites, subject: clubOf(clubId) }];
+  return [{ rule: rule.scope === 'club' ? rule : clubWrites, subject: clubOf(clubId) }];
 }
 
 function ofAddress(rule: Rule, ip: string): readonly Charge[] {

@@ -3061,6 +3061,72 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}/checks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Check a campaign
+         * @description Everything that an administrator should know before it goes out: what keeps it from being scheduled, what lets fewer people read it, from which address it is, and how the last campaigns fared.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["checkCampaign"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}/test-mails": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List test mails
+         * @description Tests of this campaign of the last 30 days, newest first.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["listTestMails"];
+        put?: never;
+        /**
+         * Send a test
+         * @description Mails the e-mail as it is to a member of the club, from the address and with the signature that recipients would see. Its variables are filled from the member's account, `[Test]` stands before its subject, and its way out leads nowhere. 20 an hour for each club. An e-mail with problems is not sent: `409 campaign_has_problems`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         *     | `campaign_has_problems` | 409 | The e-mail of the campaign has problems; they are listed under `problems`. |
+         */
+        post: operations["sendTestMail"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clubs/{clubId}/campaigns/{campaignId}/preview": {
         parameters: {
             query?: never;
@@ -3323,6 +3389,78 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/clubs/{clubId}/mail/domain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the mail domain
+         * @description The domain from which campaigns and automations are written, with the records that its DNS must have.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getMailDomain"];
+        /**
+         * Set the mail domain
+         * @description Lets the club write from a domain of its own once DNS proves it: publish the `records` of the answer. Until then, and whenever they are gone, mails are written from the platform's domain under the club's name. Another domain gets another key and must be proven anew; the same domain keeps both.
+         *
+         *     Roles: `owner`, `admin`.
+         */
+        put: operations["setMailDomain"];
+        post?: never;
+        /**
+         * Remove the mail domain
+         * @description Mails are written from the platform's domain again. The key is gone: the same domain set again must be proven anew.
+         *
+         *     Roles: `owner`, `admin`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        delete: operations["removeMailDomain"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/mail/domain/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check the mail domain
+         * @description Asks DNS for the records now; the service itself asks each day. Where no name server answers, what was known stays.
+         *
+         *     Roles: `owner`, `admin`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        post: operations["checkMailDomain"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clubs/{clubId}/mail/suppressions": {
         parameters: {
             query?: never;
@@ -3343,6 +3481,34 @@ export interface paths {
          *     Roles: `owner`, `admin`, `editor`.
          */
         post: operations["addSuppression"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/mail/suppressions/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import suppressions
+         * @description Suppresses each address of the column `email` of a CSV file, such as another provider exports: UTF-8, with a header line; other columns are passed over. At most 4 MB and 50,000 rows, 20 files an hour. Rows without a usable address are told and passed over; all others are suppressed together or, where the request fails, not at all. The same file may be sent again.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `suppression_limit_reached` | 409 | The club has as many suppressions as a club may have. |
+         */
+        post: operations["importSuppressions"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3375,6 +3541,30 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/mail/preferences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the own mail preferences
+         * @description Which kinds of mail of the club the student has not left.
+         */
+        get: operations["getMailPreferences"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change the own mail preferences
+         * @description Leaves kinds of mail, or comes back to them. A mail that is on its way may still arrive.
+         */
+        patch: operations["setMailPreferences"];
         trace?: never;
     };
     "/v1/clubs/{clubId}/classroom/mail/unsubscribe/{token}": {
@@ -5497,6 +5687,7 @@ export interface components {
          *     | `reentry_forbidden` | 409 | The student has another run that reentry does not allow beside this one. |
          *     | `automation_limit_reached` | 409 | The club has as many automations as a club may have. |
          *     | `campaign_limit_reached` | 409 | The club has as many campaigns as a club may have. |
+         *     | `suppression_limit_reached` | 409 | The club has as many suppressions as a club may have. |
          *     | `course_full` | 409 | The course has as many modules or lessons as a course may have. |
          *     | `points_taken` | 409 | Another level of the club begins at these points. |
          *     | `add_on_exists` | 409 | The `id` of the add-on was used already, for another purchase. |
@@ -5521,7 +5712,7 @@ export interface components {
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          *     | `busy` | 503 | Other requests, most likely of the same club, hold what this one needs; nothing was changed. The header `Retry-After` says how many seconds to wait. | A later version may add values: accept those that you do not know.
          */
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "too_many_images" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable" | "busy" | string;
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "too_many_images" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable" | "busy" | string;
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -9360,6 +9551,111 @@ export interface components {
             problems: components["schemas"]["CampaignProblem"][];
         };
         /**
+         * @description What an administrator should know before the campaign goes out.
+         * @example {
+         *       "problems": [],
+         *       "warnings": [
+         *         {
+         *           "path": "$.content.blocks[1].alt",
+         *           "code": "missing_alt",
+         *           "message": "Who does not see the image, or has images switched off, does not know what it shows."
+         *         }
+         *       ],
+         *       "from": {
+         *         "address": "news@knots.example",
+         *         "aligned": true,
+         *         "domain": "knots.example",
+         *         "domain_status": "proven"
+         *       },
+         *       "mails_of_day": 500,
+         *       "html_bytes": 18204,
+         *       "recent": {
+         *         "mails": 1200,
+         *         "bounce_rate": 0.004,
+         *         "complaint_rate": 0
+         *       }
+         *     }
+         */
+        CampaignChecks: {
+            /** @description What keeps it from being scheduled, in the order of its fields. */
+            problems: components["schemas"]["CampaignProblem"][];
+            /** @description What does not keep it from being scheduled: `missing_alt`, `too_large`, `domain_none`, `domain_unproven`, `domain_lapsed`, `high_bounce_rate`, `high_complaint_rate`. More may be added. */
+            warnings: components["schemas"]["CampaignProblem"][];
+            /** @description Who the e-mail would be from now. */
+            from: {
+                /** @description The club's own address while its mail domain is proven, else the platform's. */
+                address: string;
+                /** @description Whether it is signed by the club's own domain, so that the DMARC policy of this domain holds. */
+                aligned: boolean;
+                /** @description The mail domain of the club; absent where it has none. */
+                domain?: string;
+                /** @description Whether DNS proves it; absent where the club has none. A later version may add values: accept those that you do not know. */
+                domain_status?: "unproven" | "proven" | "lapsed" | string;
+            };
+            /** @description How many mails the club may send today (UTC), all campaigns together; absent where there is no bound. */
+            mails_of_day?: number;
+            /** @description Size of the HTML part; absent while the e-mail has problems. */
+            html_bytes?: number;
+            /** @description How the last mails fared, up to 10,000 of the last five campaigns in 90 days; absent where there are none. */
+            recent?: {
+                /** @description How many were looked at. */
+                mails: number;
+                /** @description The part that came back for good. */
+                bounce_rate: number;
+                /** @description The part that was called unwanted. */
+                complaint_rate: number;
+            };
+        };
+        /**
+         * @description A copy of the e-mail for a member of the club.
+         * @example {
+         *       "id": "5d9f2f7e-3f0d-4f43-9d37-0f4bb7f3c9b1",
+         *       "administrator_id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+         *       "status": "sent",
+         *       "created_at": "2026-03-01T12:00:00.000Z",
+         *       "sent_at": "2026-03-01T12:00:02.000Z"
+         *     }
+         */
+        TestMail: {
+            /**
+             * Format: uuid
+             * @description Id of the test.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Who gets it.
+             */
+            administrator_id: string;
+            /** @description `pending` until the mail server takes it. `canceled`: the member has left, or the e-mail has got problems meanwhile. A later version may add values: accept those that you do not know. */
+            status: "pending" | "sent" | "failed" | "canceled" | string;
+            /** @description What went wrong last, a code or the reply of the mail server; absent where nothing did. */
+            last_error?: string;
+            /**
+             * Format: date-time
+             * @description When it was asked for.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the mail server took it; absent before.
+             */
+            sent_at?: string;
+        };
+        /**
+         * @description Who gets the test.
+         * @example {
+         *       "administrator_id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f"
+         *     }
+         */
+        TestMailRequest: {
+            /**
+             * Format: uuid
+             * @description A confirmed member of the club; the caller if absent.
+             */
+            administrator_id?: string;
+        };
+        /**
          * @description A copy of the e-mail, as it would arrive.
          * @example {
          *       "subject": "A new knot",
@@ -9523,6 +9819,89 @@ export interface components {
             /** @description 600 if absent. */
             mails_per_minute?: number;
         };
+        /** @description A record of DNS. */
+        MailDomainRecord: {
+            /** @description `dkim` is the key of the signatures. `spf` names the servers that send; where the domain has such a record, its `include` is added to it. `dmarc` is the policy; any policy will do, also one of a domain above. A later version may add values: accept those that you do not know. */
+            kind: "dkim" | "spf" | "dmarc" | string;
+            /** @description Its type in DNS. A later version may add values: accept those that you do not know. */
+            type: "TXT" | string;
+            /** @description Its whole name. */
+            name: string;
+            /** @description Its text. DNS may hold it in several pieces. */
+            value: string;
+            /** @description What was found when name servers answered last. `wrong`: there is another value, or more than one. A later version may add values: accept those that you do not know. */
+            state: "unchecked" | "ok" | "missing" | "wrong" | string;
+        };
+        /**
+         * @description The domain from which a club writes, and whether DNS says that it is the club's.
+         * @example {
+         *       "domain": "knots.example",
+         *       "from_address": "news@knots.example",
+         *       "status": "unproven",
+         *       "status_since": "2026-03-01T12:00:00.000Z",
+         *       "records": [
+         *         {
+         *           "kind": "dkim",
+         *           "type": "TXT",
+         *           "name": "k3f9a1b2._domainkey.knots.example",
+         *           "value": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A",
+         *           "state": "missing"
+         *         },
+         *         {
+         *           "kind": "dmarc",
+         *           "type": "TXT",
+         *           "name": "_dmarc.knots.example",
+         *           "value": "v=DMARC1; p=none",
+         *           "state": "ok"
+         *         }
+         *       ],
+         *       "checked_at": "2026-03-01T12:05:00.000Z",
+         *       "next_check_at": "2026-03-01T13:05:00.000Z"
+         *     }
+         */
+        MailDomain: {
+            /** @description In lower case; an international name in its ASCII form. */
+            domain: string;
+            /** @description The address that mails are from, while the domain is proven. */
+            from_address: string;
+            /** @description `proven` while all records are as they must be, `lapsed` once they are not any more. Mails are from this domain only while it is `proven`, else from the platform's. A later version may add values: accept those that you do not know. */
+            status: "unproven" | "proven" | "lapsed" | string;
+            /**
+             * Format: date-time
+             * @description Since when it has the status.
+             */
+            status_since: string;
+            /** @description What the DNS of the domain must have. */
+            records: components["schemas"]["MailDomainRecord"][];
+            /**
+             * Format: date-time
+             * @description When it was proven first; its warm-up begins on that day. Absent before.
+             */
+            first_proven_at?: string;
+            /**
+             * Format: date-time
+             * @description When DNS was asked last; absent before that.
+             */
+            checked_at?: string;
+            /**
+             * Format: date-time
+             * @description When the service asks DNS by itself.
+             */
+            next_check_at: string;
+        };
+        /**
+         * @description The domain from which the club wants to write.
+         * @example {
+         *       "domain": "knots.example",
+         *       "local_part": "hello"
+         *     }
+         */
+        MailDomainSettings: {
+            /** @description A domain of the club's own, or one below it, such as `mail.knots.example`. The service changes it to its form in DNS. */
+            domain: string;
+            /** @description What stands before the `@`; `news` if absent. */
+            local_part?: string;
+        };
         /**
          * @description An address to which the club does not write. The address itself is not kept.
          * @example {
@@ -9558,12 +9937,81 @@ export interface components {
              */
             email: string;
         };
+        /** @description A row without a usable address. It never holds a value of the file. */
+        SuppressionImportError: {
+            /** @description As a spreadsheet numbers it: the first line is 1, empty lines count. */
+            row: number;
+            /** @description What is wrong with it, as for an import of students. A later version may add values: accept those that you do not know. */
+            code: "broken_quotes" | "wrong_column_count" | "not_utf8" | "invalid_character" | "email_missing" | "email_invalid" | string;
+            /** @description The column, where it is about one. A later version may add values: accept those that you do not know. */
+            column?: "email" | string;
+        };
+        /**
+         * @description What became of the rows of a file. An address that stands in it twice counts once.
+         * @example {
+         *       "added": 2,
+         *       "existing": 1,
+         *       "failed": 1,
+         *       "errors": [
+         *         {
+         *           "row": 4,
+         *           "code": "email_invalid",
+         *           "column": "email"
+         *         }
+         *       ]
+         *     }
+         */
+        SuppressionImport: {
+            /** @description Addresses that were not suppressed before. */
+            added: number;
+            /** @description Addresses that were suppressed already. */
+            existing: number;
+            /** @description Rows without a usable address, which were passed over. */
+            failed: number;
+            /** @description The first 1,000 of these rows, in their order. */
+            errors: components["schemas"]["SuppressionImportError"][];
+        };
+        /**
+         * @description What the student has not left. Mail that the student asks for, such as a sign-in code, always comes. An address that bounced, complained or was suppressed by the club gets nothing all the same.
+         * @example {
+         *       "campaigns": true,
+         *       "automations": false
+         *     }
+         */
+        MailPreferences: {
+            /** @description News of the club. */
+            campaigns: boolean;
+            /** @description Automatic messages of the club. */
+            automations: boolean;
+        };
+        /**
+         * @description What is to change; the rest stays.
+         * @example {
+         *       "automations": true
+         *     }
+         */
+        MailPreferencesChange: {
+            /** @description News of the club. */
+            campaigns?: boolean;
+            /** @description Automatic messages of the club. */
+            automations?: boolean;
+        };
+        /** @description What the student gets of another kind of mail. */
+        OtherMailPreference: {
+            /** @description The kind of mail. A later version may add values: accept those that you do not know. */
+            kind: "campaigns" | "automations" | string;
+            /** @description Whether the student has not left it. */
+            subscribed: boolean;
+            /** @description A token for leaving it, and coming back. */
+            token: string;
+        };
         /**
          * @description What a student gets of one kind of mail.
          * @example {
          *       "club_name": "Knots & Co",
          *       "kind": "campaigns",
          *       "subscribed": true,
+         *       "others": [],
          *       "token": "AAGaD0xkbnOrvN4Af2E7oQ5lYI1cXk3Hc2mFdvxJ3L0E"
          *     }
          */
@@ -9576,6 +10024,8 @@ export interface components {
             subscribed: boolean;
             /** @description The token that was sent, for leaving and coming back. */
             token: string;
+            /** @description The other kinds of mail of the club. */
+            others: components["schemas"]["OtherMailPreference"][];
         };
         /**
          * @description `pending` and `sending` are on their way; `sent`, `skipped` and `failed` are final, but evidence of the mail provider can turn `failed` into `sent`.
@@ -23542,6 +23992,240 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    checkCampaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was found. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "problems": [],
+                     *         "warnings": [
+                     *           {
+                     *             "path": "$.content.blocks[1].alt",
+                     *             "code": "missing_alt",
+                     *             "message": "Who does not see the image, or has images switched off, does not know what it shows."
+                     *           }
+                     *         ],
+                     *         "from": {
+                     *           "address": "news@knots.example",
+                     *           "aligned": true,
+                     *           "domain": "knots.example",
+                     *           "domain_status": "proven"
+                     *         },
+                     *         "mails_of_day": 500,
+                     *         "html_bytes": 18204,
+                     *         "recent": {
+                     *           "mails": 1200,
+                     *           "bounce_rate": 0.004,
+                     *           "complaint_rate": 0
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CampaignChecks"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listTestMails: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of test mails. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "5d9f2f7e-3f0d-4f43-9d37-0f4bb7f3c9b1",
+                     *           "administrator_id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+                     *           "status": "sent",
+                     *           "created_at": "2026-03-01T12:00:00.000Z",
+                     *           "sent_at": "2026-03-01T12:00:02.000Z"
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description Those of the page, in order. */
+                        data: components["schemas"]["TestMail"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    sendTestMail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["TestMailRequest"];
+            };
+        };
+        responses: {
+            /** @description The test, which is on its way. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "5d9f2f7e-3f0d-4f43-9d37-0f4bb7f3c9b1",
+                     *         "administrator_id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+                     *         "status": "sent",
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "sent_at": "2026-03-01T12:00:02.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["TestMail"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
     previewCampaign: {
         parameters: {
             query?: {
@@ -24451,6 +25135,275 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    getMailDomain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The domain. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "domain": "knots.example",
+                     *         "from_address": "news@knots.example",
+                     *         "status": "unproven",
+                     *         "status_since": "2026-03-01T12:00:00.000Z",
+                     *         "records": [
+                     *           {
+                     *             "kind": "dkim",
+                     *             "type": "TXT",
+                     *             "name": "k3f9a1b2._domainkey.knots.example",
+                     *             "value": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A",
+                     *             "state": "missing"
+                     *           },
+                     *           {
+                     *             "kind": "dmarc",
+                     *             "type": "TXT",
+                     *             "name": "_dmarc.knots.example",
+                     *             "value": "v=DMARC1; p=none",
+                     *             "state": "ok"
+                     *           }
+                     *         ],
+                     *         "checked_at": "2026-03-01T12:05:00.000Z",
+                     *         "next_check_at": "2026-03-01T13:05:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MailDomain"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    setMailDomain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MailDomainSettings"];
+            };
+        };
+        responses: {
+            /** @description The domain. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "domain": "knots.example",
+                     *         "from_address": "news@knots.example",
+                     *         "status": "unproven",
+                     *         "status_since": "2026-03-01T12:00:00.000Z",
+                     *         "records": [
+                     *           {
+                     *             "kind": "dkim",
+                     *             "type": "TXT",
+                     *             "name": "k3f9a1b2._domainkey.knots.example",
+                     *             "value": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A",
+                     *             "state": "missing"
+                     *           },
+                     *           {
+                     *             "kind": "dmarc",
+                     *             "type": "TXT",
+                     *             "name": "_dmarc.knots.example",
+                     *             "value": "v=DMARC1; p=none",
+                     *             "state": "ok"
+                     *           }
+                     *         ],
+                     *         "checked_at": "2026-03-01T12:05:00.000Z",
+                     *         "next_check_at": "2026-03-01T13:05:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MailDomain"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    removeMailDomain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The domain is removed. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    checkMailDomain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The domain, with what was found. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "domain": "knots.example",
+                     *         "from_address": "news@knots.example",
+                     *         "status": "unproven",
+                     *         "status_since": "2026-03-01T12:00:00.000Z",
+                     *         "records": [
+                     *           {
+                     *             "kind": "dkim",
+                     *             "type": "TXT",
+                     *             "name": "k3f9a1b2._domainkey.knots.example",
+                     *             "value": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A",
+                     *             "state": "missing"
+                     *           },
+                     *           {
+                     *             "kind": "dmarc",
+                     *             "type": "TXT",
+                     *             "name": "_dmarc.knots.example",
+                     *             "value": "v=DMARC1; p=none",
+                     *             "state": "ok"
+                     *           }
+                     *         ],
+                     *         "checked_at": "2026-03-01T12:05:00.000Z",
+                     *         "next_check_at": "2026-03-01T13:05:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MailDomain"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
     listSuppressions: {
         parameters: {
             query?: {
@@ -24565,6 +25518,83 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    importSuppressions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example email
+                 *     ada@example.com
+                 */
+                "text/csv": string;
+            };
+        };
+        responses: {
+            /** @description What became of the rows. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "added": 2,
+                     *         "existing": 1,
+                     *         "failed": 1,
+                     *         "errors": [
+                     *           {
+                     *             "row": 4,
+                     *             "code": "email_invalid",
+                     *             "column": "email"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["SuppressionImport"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
     removeSuppression: {
         parameters: {
             query?: never;
@@ -24617,6 +25647,94 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    getMailPreferences: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What the student gets. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "campaigns": true,
+                     *         "automations": false
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MailPreferences"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    setMailPreferences: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MailPreferencesChange"];
+            };
+        };
+        responses: {
+            /** @description What the student gets. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "campaigns": true,
+                     *         "automations": false
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MailPreferences"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
     getMailPreference: {
         parameters: {
             query?: never;
@@ -24649,6 +25767,7 @@ export interface operations {
                      *         "club_name": "Knots & Co",
                      *         "kind": "campaigns",
                      *         "subscribed": true,
+                     *         "others": [],
                      *         "token": "AAGaD0xkbnOrvN4Af2E7oQ5lYI1cXk3Hc2mFdvxJ3L0E"
                      *       }
                      *     }
@@ -24734,6 +25853,7 @@ export interface operations {
                      *         "club_name": "Knots & Co",
                      *         "kind": "campaigns",
                      *         "subscribed": true,
+                     *         "others": [],
                      *         "token": "AAGaD0xkbnOrvN4Af2E7oQ5lYI1cXk3Hc2mFdvxJ3L0E"
                      *       }
                      *     }
@@ -24834,6 +25954,7 @@ export interface operations {
                      *         "club_name": "Knots & Co",
                      *         "kind": "campaigns",
                      *         "subscribed": true,
+                     *         "others": [],
                      *         "token": "AAGaD0xkbnOrvN4Af2E7oQ5lYI1cXk3Hc2mFdvxJ3L0E"
                      *       }
                      *     }

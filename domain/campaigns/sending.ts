@@ -17,6 +17,8 @@ import type { Vault } from '../../platform/infra/vault.ts';
 import { meets, type Condition } from '../conditions/conditions.ts';
 import { provenAt, settledAs } from '../mail/evidence.ts';
 import { renderEmail } from '../mail/content/render.ts';
+import { feedbackSenderOf, type From } from '../mail/domains/from.ts';
+import type { WarmUps } from '../mail/pace.policy.ts';
 import { identifyingHeaders, providerIdIn } from '../mail/notices/mail-event.policy.ts';
 import { outcomeOf, type Outcome } from '../mail/recipients.policy.ts';
 import { trackedAddresses, type LinkedEmail } from '../mail/tracking/addresses.ts';
@@ -32,8 +34,10 @@ export interface SendingDeps {
   smtp: Pick<SmtpHandOver, 'connections' | 'onConnection' | 'handOver'>;
   /** The images of e-mails are published from here. */
   images: Omit<ImageDeps, 'db' | 'vault'>;
-  /** The platform's own address, from which clubs without a domain of their own write. */
+  /** The platform's own address, from which clubs without a proven domain of their own write, and to which bounces go. */
   fromAddress: string;
+  /** How many mails a new club, and a new domain, may send in a day. */
+  warmUps: WarmUps;
   /** Where callers reach the API, without a slash at the end. */
   publicUrl: string;
   onOutcome: (status: Outcome['status']) => void;
@@ -43,8 +47,6 @@ export interface SendingDeps {
 
 /** Longer than the SMTP client's limit for a message (60 s), so that a living sender never loses its lease. */
 const leaseSeconds = 90;
-/** Mailbox providers count complaints by the last part of `Feedback-ID`, which has 5 to 15 characters. */
-const longestSenderId = 15;
 /** A mail server that refuses so many in a row is not asked on. */
 const refusalsBeforePause = 20;
 /** A mail server that so many in a row do not reach rests a while: an outage must not use up the attempts of all. */
@@ -71,6 +73,7 @@ interface Scene {
   compiled: LinkedEmail;
   clubName: string;
   sender: MailSender;
+  from: From;
   /** Refusals in a row so far. */
   refusals: number;
 }
@@ -83,7 +86,13 @@ interface SentPage {
 }
 
 /** Sends up to `most` mails that are due, on all connections at once, for some seconds. */
-export async function sendPage(deps: SendingDeps, campaign: Campaign, most: number, now: Date): Promise<SentPage> {
+export async function sendPage(
+  deps: SendingDeps,
+  campaign: Campaign,
+  from: From,
+  most: number,
+  now: Date,
+): Promise<SentPage> {
   const { db } = deps;
   const endsAt = performance.now() + pageLimitMs;
   await leaveOutIneligible(deps, campaign, most, now);
@@ -96,6 +105,7 @@ export async function sendPage(deps: SendingDeps, campaign: Campaign, most: numb
     compiled: campaign.compiled as LinkedEmail,
     clubName: (await db.manager.findOneByOrFail(Club, { id: campaign.clubId })).name,
     sender: await db.manager.findOneByOrFail(MailSender, { clubId: campaign.clubId }),
+    from,
     refusals: campaign.refusals,
   };
   let handedOver = 0;
@@ -217,7 +227,7 @@ async function claim(
 
 function messageTo(
   { vault, fromAddress, publicUrl }: SendingDeps,
-  { campaign, compiled, clubName, sender }: Scene,
+  { campaign, compiled, clubName, sender, from }: Scene,
   to: Claimed,
 ): HandedMessage {
   const leave = `${publicUrl}/v1/clubs/${campaign.clubId}/classroom/mail/unsubscribe/${wayOutToken(vault, { kind: 'campaigns', studentId: to.studentId })}`;
@@ -239,7 +249,8 @@ function messageTo(
       unsubscribeUrl: leave,
     }),
     envelopeFrom: fromAddress,
-    from: { name: sender.fromName, address: fromAddress },
+    from: { name: sender.fromName, address: from.address },
+    ...(from.signWith !== undefined && { signWith: from.signWith }),
     to: to.email,
     ...(replyTo !== null && { replyTo }),
     // The same for every attempt, so that a mailbox can tell a repetition.
@@ -248,7 +259,7 @@ function messageTo(
       'List-Id': `<campaigns.${campaign.clubId}.${domain}>`,
       'List-Unsubscribe': `<${leave}>`,
       'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
-      'Feedback-ID': `${campaign.id}:${campaign.clubId}:campaign:${domain.slice(-longestSenderId)}`,
+      'Feedback-ID': `${campaign.id}:${campaign.clubId}:campaign:${feedbackSenderOf(fromAddress)}`,
       ...identifyingHeaders(to.id),
       Precedence: 'bulk',
     },

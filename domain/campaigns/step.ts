@@ -11,6 +11,9 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { requireFeature } from '../billing/allowances.ts';
 import { returnAllowance, takeAllowance } from '../mail/allowance.ts';
+import { returnPlacesOfDay, takePlacesOfDay } from '../mail/bulk-days.ts';
+import { fromOf } from '../mail/domains/from.ts';
+import { dayOf } from '../mail/pace.policy.ts';
 import { compileEmail, type CompiledEmail } from '../mail/content/compile.ts';
 import type { EmailContent } from '../mail/content/email-content.ts';
 import { settledAs } from '../mail/evidence.ts';
@@ -23,7 +26,7 @@ import { sendPage, type SendingDeps } from './sending.ts';
 import { pause } from './states.ts';
 
 /** What a campaign waits for. `page`: nothing, there is more to send. */
-type Awaited = 'start' | 'resume' | 'window' | 'rate' | 'retries' | 'server' | 'under_way' | 'page';
+type Awaited = 'start' | 'resume' | 'window' | 'rate' | 'day' | 'retries' | 'server' | 'under_way' | 'page';
 
 export type CampaignStep =
   | { done: true; outcome: 'sent' | 'canceled' | 'draft' }
@@ -150,8 +153,17 @@ async function send(deps: SendingDeps, campaign: Campaign, now: Date): Promise<C
     if (opens > now) return rest(deps, campaign, 'window', opens, leased);
     const { granted, nextInMs } = await takeAllowance(db, campaign.clubId, due.due, now);
     if (granted === 0) return rest(deps, campaign, 'rate', new Date(now.getTime() + Math.max(1_000, nextInMs)), leased);
-    const { handedOver, isUnreached } = await sendPage(deps, campaign, granted, now);
+    const from = await fromOf(deps, campaign.clubId, deps.fromAddress);
+    const { domainProvenAt } = from;
+    const wanted = { wanted: granted, domainProvenAt, warmUps: deps.warmUps };
+    const places = await takePlacesOfDay(db, campaign.clubId, wanted, now);
+    if (places === 0) {
+      await returnAllowance(db, campaign.clubId, granted);
+      return rest(deps, campaign, 'day', dayOf(now, 1), leased);
+    }
+    const { handedOver, isUnreached } = await sendPage(deps, campaign, from, places, now);
     await returnAllowance(db, campaign.clubId, granted - handedOver);
+    await returnPlacesOfDay(db, campaign.clubId, places - handedOver, now);
     return isUnreached
       ? rest(deps, campaign, 'server', new Date(now.getTime() + serverRestMs))
       : rest(deps, campaign, 'page', now);

@@ -3,16 +3,16 @@ import type { RecordOf } from '../../contract/contract.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { addressKeyOf } from '../../platform/infra/address-keys.ts';
-import type { Queries } from '../../platform/infra/postgres/database.ts';
+import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import type { VaultDeps } from '../deps.ts';
-import { readWayOut, type MailKind } from './way-out.ts';
+import { mailKinds, readWayOut, wayOutToken, type MailKind, type WayOut } from './way-out.ts';
 
 const columnOf = { campaigns: raw('left_campaigns_at'), automations: raw('left_automations_at') } as const;
+const otherKind = { campaigns: 'automations', automations: 'campaigns' } as const;
 
-interface Leaver {
-  kind: MailKind;
+interface Leaver extends WayOut {
   clubName: string;
   /** Null once the student is removed: then there is nothing left to leave. */
   addressKey: Buffer | null;
@@ -29,7 +29,7 @@ async function leaverOf({ vault, db }: { vault: Vault; db: Queries }, clubId: Id
     ));
   if (!way || !student) throw notFound('mail');
   const { email, clubName } = student;
-  return { kind: way.kind, clubName, addressKey: email === null ? null : addressKeyOf(vault, email) };
+  return { ...way, clubName, addressKey: email === null ? null : addressKeyOf(vault, email) };
 }
 
 /** @throws DomainError not_found */
@@ -38,10 +38,26 @@ export async function readPreference(
   clubId: Id,
   token: string,
 ): Promise<RecordOf<'MailPreference'>> {
-  const { kind, clubName, addressKey } = await leaverOf(deps, clubId, token);
-  const left = await deps.db.one(sql`SELECT FROM mail_suppressions
-    WHERE club_id = ${clubId} AND address_key = ${addressKey} AND ${columnOf[kind]} IS NOT NULL`);
-  return { club_name: clubName, kind, subscribed: addressKey !== null && left === undefined, token };
+  const { kind, studentId, clubName, addressKey } = await leaverOf(deps, clubId, token);
+  const gets = await preferencesOf(deps.db, clubId, addressKey);
+  const other = otherKind[kind];
+  return {
+    club_name: clubName,
+    kind,
+    subscribed: gets[kind],
+    token,
+    others: [{ kind: other, subscribed: gets[other], token: wayOutToken(deps.vault, { kind: other, studentId }) }],
+  };
+}
+
+/** What an address gets; nothing where there is none any more. */
+async function preferencesOf(db: Queries, clubId: Id, addressKey: Buffer | null): Promise<RecordOf<'MailPreferences'>> {
+  if (addressKey === null) return { campaigns: false, automations: false };
+  const left = await db.one<RecordOf<'MailPreferences'>>(
+    sql`SELECT left_campaigns_at IS NULL AS campaigns, left_automations_at IS NULL AS automations
+          FROM mail_suppressions WHERE club_id = ${clubId} AND address_key = ${addressKey}`,
+  );
+  return left ?? { campaigns: true, automations: true };
 }
 
 /** Leaves; a mail that is not claimed yet does not go out any more. @throws DomainError not_found */
@@ -52,25 +68,74 @@ export async function leave(
   now: Date,
 ): Promise<RecordOf<'MailPreference'>> {
   const { kind, addressKey } = await leaverOf(deps, clubId, token);
-  const column = columnOf[kind];
-  if (addressKey !== null)
-    await deps.db.run(sql`INSERT INTO mail_suppressions AS suppression (club_id, address_key, ${column}, created_at)
-      VALUES (${clubId}, ${addressKey}, ${now}, ${now})
-      ON CONFLICT (club_id, address_key) DO UPDATE SET ${column} = coalesce(suppression.${column}, excluded.${column})`);
+  if (addressKey !== null) await leaveKind(deps.db, { clubId, addressKey, kind }, now);
   return readPreference(deps, clubId, token);
 }
 
 /** Comes back; what is suppressed for another reason stays so. @throws DomainError not_found */
 export async function comeBack(deps: VaultDeps, clubId: Id, token: string): Promise<RecordOf<'MailPreference'>> {
   const { kind, addressKey } = await leaverOf(deps, clubId, token);
-  const column = columnOf[kind];
-  const other = columnOf[kind === 'campaigns' ? 'automations' : 'campaigns'];
-  const mine = sql`club_id = ${clubId} AND address_key = ${addressKey} AND ${column} IS NOT NULL`;
-  await deps.db.transaction(async (tx) => {
-    await tx.run(sql`DELETE FROM mail_suppressions WHERE ${mine} AND reason IS NULL AND ${other} IS NULL`);
-    await tx.run(
-      sql`UPDATE mail_suppressions SET ${column} = NULL WHERE ${mine} AND num_nonnulls(reason, ${other}) > 0`,
-    );
-  });
+  if (addressKey !== null) await deps.db.transaction((tx) => returnToKind(tx, { clubId, addressKey, kind }));
   return readPreference(deps, clubId, token);
+}
+
+/** A student of the classroom. */
+interface Subscriber {
+  id: Id;
+  clubId: Id;
+}
+
+/** What a student gets, as the classroom shows it. */
+export async function readPreferences(
+  { db, vault }: { db: Queries; vault: Vault },
+  student: Subscriber,
+): Promise<RecordOf<'MailPreferences'>> {
+  return preferencesOf(db, student.clubId, await keyOf({ db, vault }, student));
+}
+
+/** Changes what the student gets; what is absent stays. All or nothing. */
+export async function setPreferences(
+  { db, vault }: VaultDeps,
+  student: Subscriber,
+  wanted: Partial<RecordOf<'MailPreferences'>>,
+  now: Date,
+): Promise<RecordOf<'MailPreferences'>> {
+  return db.transaction(async (tx) => {
+    const { clubId } = student;
+    const addressKey = await keyOf({ db: tx, vault }, student);
+    for (const kind of mailKinds) {
+      if (addressKey === null || wanted[kind] === undefined) continue;
+      if (wanted[kind]) await returnToKind(tx, { clubId, addressKey, kind });
+      else await leaveKind(tx, { clubId, addressKey, kind }, now);
+    }
+    return preferencesOf(tx, clubId, addressKey);
+  });
+}
+
+async function keyOf({ db, vault }: { db: Queries; vault: Vault }, { id, clubId }: Subscriber): Promise<Buffer | null> {
+  const student = await db.one<{ email: string | null }>(
+    sql`SELECT email FROM students WHERE id = ${id} AND club_id = ${clubId}`,
+  );
+  const email = student?.email ?? null;
+  return email === null ? null : addressKeyOf(vault, email);
+}
+
+interface Subscription {
+  clubId: Id;
+  addressKey: Buffer;
+  kind: MailKind;
+}
+
+async function leaveKind(db: Queries, { clubId, addressKey, kind }: Subscription, now: Date): Promise<void> {
+  const column = columnOf[kind];
+  await db.run(sql`INSERT INTO mail_suppressions AS suppression (club_id, address_key, ${column}, created_at)
+    VALUES (${clubId}, ${addressKey}, ${now}, ${now})
+    ON CONFLICT (club_id, address_key) DO UPDATE SET ${column} = coalesce(suppression.${column}, excluded.${column})`);
+}
+
+async function returnToKind(tx: Transaction, { clubId, addressKey, kind }: Subscription): Promise<void> {
+  const [column, other] = [columnOf[kind], columnOf[otherKind[kind]]];
+  const mine = sql`club_id = ${clubId} AND address_key = ${addressKey} AND ${column} IS NOT NULL`;
+  await tx.run(sql`DELETE FROM mail_suppressions WHERE ${mine} AND reason IS NULL AND ${other} IS NULL`);
+  await tx.run(sql`UPDATE mail_suppressions SET ${column} = NULL WHERE ${mine} AND num_nonnulls(reason, ${other}) > 0`);
 }

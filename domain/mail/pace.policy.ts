@@ -21,10 +21,35 @@ interface PacedClub {
  * @returns how many mails the club may send on that day; null for no bound
  */
 export function mailsOfDay({ plan, createdAt }: PacedClub, warmUp: readonly number[], date: Date): number | null {
-  const age = Math.max(0, Math.floor((date.getTime() - dayOf(createdAt).getTime()) / day));
-  const bounds = [warmUp[age] ?? null, mailsOfPlan[plan]].filter((bound) => bound !== null);
+  const bounds = [warmUp[ageInDays(createdAt, date)] ?? null, mailsOfPlan[plan]].filter((bound) => bound !== null);
   return bounds.length === 0 ? null : Math.min(...bounds);
 }
+
+/** Mails of the first day, the second day and so on; no bound after the last. */
+export interface WarmUps {
+  clubs: readonly number[];
+  /** Of a club's own mail domain, from the day on which it was proven first. */
+  domains: readonly number[];
+}
+
+/**
+ * @param domainProvenAt when the domain that mails leave from was proven first; null for the platform's domain
+ * @param date the first instant of the day (UTC)
+ * @returns how many mails of campaigns and automations the club may send on that day; null for no bound (CAMP-41)
+ */
+export function bulkMailsOfDay(
+  club: PacedClub,
+  domainProvenAt: Date | null,
+  warmUps: WarmUps,
+  date: Date,
+): number | null {
+  const ofClub = mailsOfDay(club, warmUps.clubs, date);
+  const ofDomain = domainProvenAt === null ? null : (warmUps.domains[ageInDays(domainProvenAt, date)] ?? null);
+  if (ofClub === null || ofDomain === null) return ofClub ?? ofDomain;
+  return Math.min(ofClub, ofDomain);
+}
+
+const ageInDays = (since: Date, date: Date) => Math.max(0, Math.floor((date.getTime() - dayOf(since).getTime()) / day));
 
 /** @returns the first instant of the day (UTC) that is so many days after this one's */
 export function dayOf(at: Date, later = 0): Date {

@@ -1,11 +1,11 @@
 /** Addresses to which a club's campaigns and automations do not go (CAMP-5). Only keys of addresses are kept. */
 import type { RecordOf } from '../../contract/contract.ts';
 import { MailSuppression } from '../../entities/mail/mail-suppression.ts';
-import { notFound } from '../../platform/core/errors.ts';
+import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { foldEmail } from '../../platform/core/text.policy.ts';
 import { addressKeyOf } from '../../platform/infra/address-keys.ts';
-import type { Queries } from '../../platform/infra/postgres/database.ts';
+import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { all, columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
 import type { VaultDeps } from '../deps.ts';
@@ -55,6 +55,34 @@ export async function addSuppression(
     RETURNING ${listed}`);
   if (!row) throw new Error('a suppression was not written');
   return present(row);
+}
+
+/** Suppressions of a club: some ten times the students of the largest plan. */
+const suppressionsPerClub = 500_000;
+
+/**
+ * Suppresses many addresses by hand; reasons that are there already stay.
+ * @param keys keyed hashes of addresses, each once
+ * @returns how many were not suppressed before
+ * @throws DomainError suppression_limit_reached
+ */
+export async function suppressAll(tx: Transaction, clubId: Id, keys: readonly Buffer[], now: Date): Promise<number> {
+  // The lock makes the count hold until the commit.
+  await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
+  // In their order, so that two lists with the same addresses wait for one another and not in a circle.
+  const written = await tx.one<{ added: number }>(sql`
+    WITH added AS (
+      INSERT INTO mail_suppressions AS suppression (club_id, address_key, reason, created_at)
+      SELECT ${clubId}, key, 'manual', ${now} FROM unnest(${keys}::bytea[]) AS key ORDER BY key
+      ON CONFLICT (club_id, address_key) DO UPDATE SET reason = excluded.reason WHERE suppression.reason IS NULL
+      RETURNING 1)
+    SELECT count(*)::int AS added FROM added`);
+  if ((await tx.manager.countBy(MailSuppression, { clubId })) > suppressionsPerClub)
+    throw new DomainError(
+      'suppression_limit_reached',
+      `A club has at most ${suppressionsPerClub} suppressions. Lift those that are not needed any more.`,
+    );
+  return written?.added ?? 0;
 }
 
 /** Lifts what was suppressed; what the owner of the address unsubscribed from stays so. @throws DomainError not_found */

@@ -22,6 +22,10 @@ export type MailStatus = (typeof mailStatuses)[number];
 export const trackings = ['all', 'clicks', 'none'] as const;
 export type Tracking = (typeof trackings)[number];
 
+/** Whether DNS says that a mail domain is the club's. */
+export const domainStatuses = ['unproven', 'proven', 'lapsed'] as const;
+export type DomainStatus = (typeof domainStatuses)[number];
+
 /** Why nothing goes to an address any more. */
 export const suppressionReasons = ['bounce', 'complaint', 'manual'] as const;
 export type SuppressionReason = (typeof suppressionReasons)[number];

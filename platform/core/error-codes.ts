@@ -48,6 +48,7 @@ export const errorStatus = {
   reentry_forbidden: 409,
   automation_limit_reached: 409,
   campaign_limit_reached: 409,
+  suppression_limit_reached: 409,
   course_full: 409,
   points_taken: 409,
   add_on_exists: 409,

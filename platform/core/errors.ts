@@ -1,7 +1,7 @@
 /** The one error type: a `code` of the contract, the status it goes with, and a message for people. */
 import { errorStatus, type ErrorCode } from './error-codes.ts';
 
-/** What an error says beside its code and message. */
+/** Details of an error besides its code and message. */
 export interface ErrorHeaders {
   /** Whole seconds for `Retry-After`. */
   readonly retryAfterSeconds?: number;

@@ -1,6 +1,6 @@
 /** How a course, a lesson or an agent gets a `public_id` that nobody chose: made from its title. */
 
-/** What has one. */
+/** Kinds of records with a `public_id`. */
 export type PublicKind = 'course' | 'lesson' | 'agent';
 
 /** 32 characters, without the longest ending that keeps it apart from others. */

@@ -34,7 +34,7 @@ const entityOf: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Makes text that may stand in HTML, between tags and in quoted attributes. */
+/** Escapes text for HTML, between tags and in quoted attributes. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entityOf[character] ?? character);
 }

@@ -117,6 +117,13 @@ const expiries = [
   { table: sql`one_time_tokens`, key: sql`id`, isOver: expiredBefore, ageMs: 0 },
   { table: sql`code_failure_counts`, key: sql`address_key`, isOver: ofADayBefore, ageMs: 0 },
   { table: sql`club_mail_days`, key: sql`day`, isOver: ofADayBefore, ageMs: 0 },
+  { table: sql`club_bulk_days`, key: sql`day`, isOver: ofADayBefore, ageMs: 0 },
+  {
+    table: sql`test_mails`,
+    key: sql`id`,
+    isOver: (before: Date) => sql`status <> 'pending' AND created_at < ${before}`,
+    ageMs: mailHistoryMs,
+  },
   { table: sql`invitations`, key: sql`id`, isOver: expiredBefore, ageMs: 0 },
   {
     table: sql`transactional_mails`,

@@ -9,7 +9,9 @@ import { AgentSource } from '../../entities/agents/agent-source.ts';
 import { Automation } from '../../entities/automations/automation.ts';
 import { AutomationRun } from '../../entities/automations/automation-run.ts';
 import { Campaign } from '../../entities/campaigns/campaign.ts';
+import { TestMail } from '../../entities/campaigns/test-mail.ts';
 import { AddOn } from '../../entities/billing/add-on.ts';
+import { MailDomain } from '../../entities/mail/mail-domain.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { SalesNotice } from '../../entities/sales/sales-notice.ts';
 import { Subscription } from '../../entities/sales/subscription.ts';
@@ -25,6 +27,7 @@ export const taskQueues = [
   'sales',
   'imports',
   'billing',
+  'domains',
   'agents',
   'indexing',
   'upkeep',
@@ -181,6 +184,21 @@ export const workflowTypes = {
     priority: bulk,
     attributes: { ClubId: 'clubId', CampaignId: 'id' },
     summary: 'campaign {CampaignId}',
+    due: [{ at: 'looksAt', where: null, leased: false }],
+  }),
+  testMail: row(TestMail, {
+    id: 'test-mail',
+    taskQueue: 'campaigns',
+    attributes: { ClubId: 'clubId', CampaignId: 'campaignId' },
+    summary: 'a test of campaign {CampaignId}',
+    due: [pending],
+  }),
+  mailDomain: row(MailDomain, {
+    id: 'mail-domain',
+    taskQueue: 'domains',
+    priority: bulk,
+    attributes: { ClubId: 'clubId' },
+    summary: 'the DNS records of a mail domain',
     due: [{ at: 'looksAt', where: null, leased: false }],
   }),
   automationRun: row(AutomationRun, {

@@ -43,8 +43,8 @@ export interface ObjectStore {
   /** @returns how many bytes the file has; undefined where there is none */
   size(key: string): Promise<number | undefined>;
   /**
-   * Lets somebody else put one file there: of this type, of exactly so many bytes, and only while there is none, so that
-   * what was looked at is not exchanged afterwards. The store refuses every other request, two at once included.
+   * Signs the upload of one file: of this type, of exactly so many bytes, and only while there is none, so that nobody
+   * replaces an inspected file. The store refuses every other request, also the second of two at once.
    * @param seconds how long the address is good, by the store's clock; what was begun in time may end later
    */
   signPut(key: string, contentType: string, length: number, seconds: number): Promise<SignedRequest>;

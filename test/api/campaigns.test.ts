@@ -3,7 +3,7 @@ import { fillEmailKeys } from '../../domain/identity/email-keys.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildPlan } from '../toolkit/builders/billing.ts';
-import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
+import { buildClub, buildMember, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
 import { expectError } from '../toolkit/drive/api.ts';
 import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
 import { rowCounts, testDatabase, testDeps } from '../toolkit/stack/database.ts';
@@ -225,6 +225,140 @@ describe('campaigns', () => {
       expectError(await send('GET', `/campaigns/${id}/preview?student_id=${newId()}`), 'not_found');
       const unfinished = await create({ content: { blocks: [] } });
       expectError(await send('GET', `/campaigns/${unfinished.id}/preview`), 'campaign_has_problems');
+    });
+  });
+
+  describe('checks before it goes out (CAMP-42)', () => {
+    const checks = async (id: Id) => (await send('GET', `/campaigns/${id}/checks`)).body.data;
+    const codes = ({ problems, warnings }: Record<string, { path: string; code: string }[]>) =>
+      [...(problems ?? []), ...(warnings ?? [])].map(({ path, code }) => `${path} ${code}`);
+    /** So many mails of a campaign that was sent a day ago; the first ones came back, or were called unwanted. */
+    const buildSent = async ({ mails, bounced = 0, complained = 0 }: Record<string, number>) => {
+      const source = await testDatabase();
+      const student = await buildStudent(club.id);
+      const { id } = await create({ name: 'Sent' });
+      await source.query(
+        `UPDATE campaigns SET status = 'sent', frozen_at = now() - interval '1 day', scheduled_at = now() WHERE id = $1`,
+        [id],
+      );
+      await source.query(
+        `WITH others AS (
+           INSERT INTO students (id, club_id, name, email, created_at)
+           SELECT gen_random_uuid(), club_id, 'Many', n || '-' || id || '@example.com', now() FROM students, generate_series(1, $3::int) AS n WHERE id = $2
+           RETURNING id, club_id, split_part(email, '-', 1)::int AS n)
+         INSERT INTO mails (id, club_id, campaign_id, student_id, student_name, student_email, status, next_attempt_at, created_at, sent_at, bounced_at, complained_at)
+         SELECT gen_random_uuid(), club_id, $1, id, '', '', 'sent', now(), now(), now(),
+                CASE WHEN n <= $4 THEN now() END, CASE WHEN n > $3 - $5 THEN now() END FROM others`,
+        [id, student.id, mails, bounced, complained],
+      );
+    };
+
+    it('200: a whole one has no problems, and is told from which address it is', async () => {
+      await setSender();
+      const { id } = await create();
+      const found = await checks(id);
+      expect(codes(found)).to.deep.equal(['$ domain_none']);
+      expect(found.from).to.deep.equal({ address: 'no-reply@club-learning.localhost', aligned: false });
+      expect(found.html_bytes).to.equal((await send('GET', `/campaigns/${id}/preview`)).body.data.html_bytes);
+      expect(found).not.to.have.any.keys('recent', 'mails_of_day');
+    });
+
+    it('200: names problems and warnings with their places, each once', async () => {
+      const { id } = await create({ content: { blocks: [{ kind: 'image', media_id: newId() }, { kind: 'divider' }] } });
+      const found = await checks(id);
+      expect(codes(found)).to.deep.equal([
+        '$.content.subject missing_field',
+        '$.content.blocks[0].media_id unknown_media',
+        '$ missing_sender',
+        '$.content.blocks[0].alt missing_alt',
+        '$ domain_none',
+      ]);
+      expect(found).not.to.have.property('html_bytes');
+    });
+
+    it('200: warns of what mailboxes cut, and does not refuse to schedule it', async () => {
+      await setSender();
+      const text = 'a rope '.repeat(1_400);
+      const blocks = Array.from({ length: 11 }, () => ({ kind: 'text', text }));
+      const { id } = await create({ content: { subject: 'Long', blocks } });
+      expect(codes(await checks(id))).to.deep.equal(['$.content.blocks too_large', '$ domain_none']);
+      expect((await send('POST', `/campaigns/${id}/schedule`, { at: '2099-01-01T09:00' })).status).to.equal(200);
+    });
+
+    it('200: shows the domain with its standing, and the bound of its day', async () => {
+      await setSender();
+      await buildPlan(club.id, 'trial');
+      await send('PUT', '/mail/domain', { domain: 'knots.example' });
+      const { id } = await create();
+      const unproven = await checks(id);
+      expect(codes(unproven)).to.deep.equal(['$ domain_unproven']);
+      expect(unproven.mails_of_day).to.equal(25);
+      await (
+        await testDatabase()
+      ).query(`UPDATE mail_domains SET status = 'proven', first_proven_at = now() WHERE club_id = $1`, [club.id]);
+      const proven = await checks(id);
+      expect(codes(proven)).to.deep.equal([]);
+      expect(proven.from).to.deep.equal({
+        address: 'news@knots.example',
+        aligned: true,
+        domain: 'knots.example',
+        domain_status: 'proven',
+      });
+    });
+
+    it('200: warns of bounces above 2 % and complaints above 0.1 %, not of fewer than 200 mails', async () => {
+      await setSender();
+      const { id } = await create();
+      await buildSent({ mails: 199, bounced: 100, complained: 9 });
+      expect(codes(await checks(id))).to.deep.equal(['$ domain_none']);
+      await buildSent({ mails: 801, bounced: 0, complained: 0 });
+      const found = await checks(id);
+      expect(found.recent).to.deep.equal({ mails: 1_000, bounce_rate: 0.1, complaint_rate: 0.009 });
+      expect(codes(found)).to.deep.equal([
+        '$ domain_none',
+        '$.audience high_bounce_rate',
+        '$.audience high_complaint_rate',
+      ]);
+    });
+  });
+
+  describe('its tests (CAMP-43)', () => {
+    const test = (id: Id, body?: object) => send('POST', `/campaigns/${id}/test-mails`, body);
+
+    it('201: asks for one to the caller, or to another confirmed member, and lists them newest first', async () => {
+      const { id } = await create();
+      const editor = await buildMember(club.id, 'editor');
+      const first = await test(id);
+      expect(first.status).to.equal(201);
+      expect(first.body.data).to.deep.include({ administrator_id: club.owner.id, status: 'pending' });
+      const second = await test(id, { administrator_id: editor.id });
+      expect(second.body.data).to.deep.include({ administrator_id: editor.id, status: 'pending' });
+      const { body } = await send('GET', `/campaigns/${id}/test-mails`);
+      expect(body).to.deep.equal({ data: [second.body.data, first.body.data], total: 2 });
+      const other = await create();
+      expect((await send('GET', `/campaigns/${other.id}/test-mails`)).body.total).to.equal(0);
+    });
+
+    it('404: somebody of another club, an unconfirmed member and a student, all alike; writes nothing', async () => {
+      const { id } = await create();
+      const unconfirmed = await buildMember(club.id, 'editor');
+      await (
+        await testDatabase()
+      ).query(`UPDATE administrators SET verified_at = NULL WHERE id = $1`, [unconfirmed.id]);
+      const others = [(await buildClub()).owner, unconfirmed, await buildStudent(club.id), { id: newId() }];
+      const before = await rowCounts();
+      for (const other of others) expectError(await test(id, { administrator_id: other.id }), 'not_found');
+      expect(await rowCounts()).to.deep.equal(before);
+    });
+
+    it('409 campaign_has_problems, 402 without the feature: and writes nothing', async () => {
+      const unfinished = await create({ content: { blocks: [] } });
+      const { id } = await create();
+      const before = await rowCounts();
+      expectError(await test(unfinished.id), 'campaign_has_problems');
+      await buildPlan(club.id, 'starter');
+      expectError(await test(id), 'feature_not_in_plan');
+      expect({ ...(await rowCounts()), club_plans: 0 }).to.deep.equal({ ...before, club_plans: 0 });
     });
   });
 

@@ -6,7 +6,7 @@ import { buildPlan } from '../toolkit/builders/billing.ts';
 import { buildClub, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';
 import { call, expectError } from '../toolkit/drive/api.ts';
 import { callsOf } from '../toolkit/drive/club-calls.ts';
-import { testDeps } from '../toolkit/stack/database.ts';
+import { rowCounts, testDeps } from '../toolkit/stack/database.ts';
 
 describe('the way out of a mail (CAMP-5)', () => {
   let deps: Awaited<ReturnType<typeof testDeps>>;
@@ -64,6 +64,128 @@ describe('the way out of a mail (CAMP-5)', () => {
     expect((await suppressions())[0])
       .to.deep.include({ left: ['campaigns'] })
       .and.not.to.have.property('reason');
+  });
+
+  it('names the other kind of mail, which is left for itself (CAMP-45)', async () => {
+    const automations = token(student.id, 'automations');
+    const read = async () => (await call('GET', at('unsubscribe'))).body.data.others;
+    expect(await read()).to.deep.equal([{ kind: 'automations', subscribed: true, token: automations }]);
+    await call('POST', at('unsubscribe', automations));
+    expect(await read()).to.deep.equal([{ kind: 'automations', subscribed: false, token: automations }]);
+    const page = await call('GET', at('unsubscribe'), { headers: { accept: 'text/html' } });
+    expect(page.text).to.contain(`href="../unsubscribe/${automations}"`).and.to.contain('you do not get them');
+  });
+
+  describe('the preferences of the classroom (CAMP-45)', () => {
+    const own = (method: string, body?: object, by = student) =>
+      call(method, `/v1/clubs/${club.id}/classroom/mail/preferences`, { token: by.token, ...(body && { body }) });
+
+    it('200: shows and changes the same as the way out, each kind for itself', async () => {
+      expect((await own('GET')).body.data).to.deep.equal({ campaigns: true, automations: true });
+      await call('POST', at('unsubscribe'));
+      expect((await own('GET')).body.data).to.deep.equal({ campaigns: false, automations: true });
+      const both = await own('PATCH', { campaigns: true, automations: false });
+      expect(both.body.data).to.deep.equal({ campaigns: true, automations: false });
+      expect((await call('GET', at('unsubscribe'))).body.data.subscribed).to.equal(true);
+      expect((await own('PATCH', { automations: true })).body.data).to.deep.equal({
+        campaigns: true,
+        automations: true,
+      });
+      expect(await suppressions()).to.deep.equal([]);
+    });
+
+    it('200: is the student’s own, and lifts no suppression by hand', async () => {
+      const other = await buildStudent(club.id);
+      const { id } = (await callsOf(club)('POST', '/mail/suppressions', { email: student.email })).body.data;
+      await own('PATCH', { campaigns: false, automations: false });
+      await own('PATCH', { campaigns: true, automations: true });
+      expect((await suppressions()).map((one: { id: string; reason: string }) => [one.id, one.reason])).to.deep.equal([
+        [id, 'manual'],
+      ]);
+      expect((await own('GET', undefined, other)).body.data).to.deep.equal({ campaigns: true, automations: true });
+    });
+
+    it('400, 422: refuses a change of nothing, and of what is no kind', async () => {
+      expectError(await own('PATCH', {}), 'invalid_request');
+      expectError(await own('PATCH', { news: false }), 'malformed_request');
+      expectError(await own('PATCH', { campaigns: 'no' }), 'malformed_request');
+      expect(await suppressions()).to.deep.equal([]);
+    });
+  });
+
+  describe('the import of suppressions (CAMP-44)', () => {
+    const importFile = (raw: string | Buffer) =>
+      call('POST', `/v1/clubs/${club.id}/mail/suppressions/import`, {
+        token: club.owner.token,
+        raw: raw as string,
+        headers: { 'content-type': 'text/csv' },
+      });
+    const isSuppressed = async (email: string) =>
+      (await callsOf(club)('GET', `/mail/suppressions?q=${encodeURIComponent(email)}`)).body.total === 1;
+
+    it('200: suppresses each address once, passes over other columns, and tells the rows that have none', async () => {
+      await callsOf(club)('POST', '/mail/suppressions', { email: 'known@example.com' });
+      const left = await buildStudent(club.id, { email: 'left@example.com' });
+      await call('POST', at('unsubscribe', token(left.id)));
+      const { status, body } = await importFile(
+        [
+          'Reason;E-Mail;EMAIL ',
+          'hard bounce;x;Ada@Example.com',
+          'spam;x;"ada@example.com"',
+          ';;known@example.com',
+          ';;left@example.com',
+          ';;nobody',
+          ';;',
+          'x;y',
+          '',
+          ';;bob@example.com',
+        ].join('\r\n'),
+      );
+      expect(status).to.equal(200);
+      expect(body.data).to.deep.equal({
+        added: 3,
+        existing: 1,
+        failed: 2,
+        errors: [
+          { row: 6, code: 'email_invalid', column: 'email' },
+          { row: 8, code: 'wrong_column_count' },
+        ],
+      });
+      for (const email of ['ada@example.com', 'bob@example.com', 'known@example.com', 'left@example.com'])
+        expect(await isSuppressed(email), email).to.equal(true);
+      expect((await suppressions()).map(({ reason }: { reason: string }) => reason)).to.deep.equal(
+        Array.from({ length: 4 }, () => 'manual'),
+      );
+      const { body: again } = await importFile('email\nada@example.com\n');
+      expect(again.data).to.deep.equal({ added: 0, existing: 1, failed: 0, errors: [] });
+    });
+
+    it('200: reads a file of many pieces row by row, whatever the pieces cut', async () => {
+      const rows = Array.from({ length: 9_000 }, (_, row) => `somebody-${row}@a-long-domain-of-knots.example,é`);
+      const { body } = await importFile(`email,note\n${rows.join('\n')}`);
+      expect(body.data).to.deep.equal({ added: 9_000, existing: 0, failed: 0, errors: [] });
+      for (const row of [0, 4_711, 8_999])
+        expect(await isSuppressed(`somebody-${row}@a-long-domain-of-knots.example`)).to.equal(true);
+    });
+
+    for (const [what, raw] of [
+      ['no column email', 'mail\nada@example.com\n'],
+      ['nothing but a blank', ' '],
+      ['UTF-16', Buffer.from('email\nada@example.com\n', 'utf16le')],
+      ['a row too many', `email\n${Array.from({ length: 50_001 }, (_, row) => `${row}@knots.example`).join('\n')}`],
+      ['a quote that does not close', `email,x\nada@example.com,"${'x'.repeat(300_000)}\n`],
+    ] as const)
+      it(`422: refuses a file with ${what}, and writes nothing`, async () => {
+        const before = await rowCounts();
+        expectError(await importFile(raw), 'invalid_request');
+        expect(await rowCounts()).to.deep.equal(before);
+      });
+
+    it('413: refuses more than 4 MB, and writes nothing', async () => {
+      const before = await rowCounts();
+      expectError(await importFile(`email\n${'ada@example.com\n'.repeat(270_000)}`), 'body_too_large');
+      expect(await rowCounts()).to.deep.equal(before);
+    });
   });
 
   it('works without the feature, and after the student was removed', async () => {

@@ -23,6 +23,7 @@ import { useDeliveries, type Delivering } from '../toolkit/stack/receivers.ts';
 import { relayHere, type RelayHere } from '../toolkit/stack/relay-here.ts';
 import { searchAttributes } from '../toolkit/stack/skipped-engine.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
+import type { ResolveText } from '../../platform/infra/dns-text.ts';
 import { testObjectStore } from '../toolkit/stack/storage.ts';
 import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
 import { runWorkerHere } from '../toolkit/stack/worker.ts';
@@ -59,6 +60,8 @@ export interface Recorder {
     onSourceRead: () => Promise<void>;
     /** How often the next notices of sales fail by a fault of ours. */
     noticeFaults: number;
+    /** What name servers say of mail domains. */
+    resolveText: ResolveText;
   };
 }
 
@@ -114,7 +117,12 @@ export function useRecorder(): () => Recorder {
       },
       delivering: delivering(),
       model: answering.model,
-      injected: { processor: fakePaymentProcessor([]), onSourceRead: async () => {}, noticeFaults: 0 },
+      injected: {
+        processor: fakePaymentProcessor([]),
+        onSourceRead: async () => {},
+        noticeFaults: 0,
+        resolveText: async () => [],
+      },
     };
     recorder = made;
     const answers = await answering.deps();
@@ -141,6 +149,13 @@ async function activitiesOf(
   const { sendMail } = createSmtpSender(mail);
   const links = { classroomUrl, dashboardUrl };
   const deliveries = delivering.deps();
+  const campaigns = await sendingDeps(createSmtpHandOver({ smtpUrl: mail.smtpUrl, connections: 2 }));
+  const mailDomains = {
+    resolveText: (name: string) => injected.resolveText(name),
+    platformAddress: 'news@platform.example',
+    spfInclude: undefined,
+    warmUps: { clubs: [], domains: [] },
+  };
   const sources = await indexingDeps({
     async failpoint(name) {
       if (name !== 'source_read') return;
@@ -162,9 +177,8 @@ async function activitiesOf(
       ...all.endpointGate(deliveries),
     }),
     mail: all.transactionalMail({ mails: { db, vault, sendMail, links, warmUp: [], onOutcome() {} } }),
-    campaigns: all.campaignRun({
-      campaigns: await sendingDeps(createSmtpHandOver({ smtpUrl: mail.smtpUrl, connections: 2 })),
-    }),
+    campaigns: { ...all.campaignRun({ campaigns }), ...all.testMail({ campaigns }) },
+    domains: all.mailDomain({ db, vault, mailDomains }),
     automations: {
       ...all.automationRun({
         automations: await automationDeps(createSmtpHandOver({ smtpUrl: mail.smtpUrl, connections: 2 })),

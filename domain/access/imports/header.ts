@@ -14,16 +14,18 @@ export interface Header {
 }
 
 const delimiters = [',', ';', '\t'] as const;
-const wanted: readonly ImportColumn[] = ['email', 'name'];
+/** The columns of an import of students. */
+export const studentColumns: readonly ImportColumn[] = ['email', 'name'];
 const byteOrderMark = [0xef, 0xbb, 0xbf];
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
  * @param head the first bytes of the file
  * @param isWhole whether they are all of it
- * @throws DomainError invalid_request (422): no readable header line, or one without the columns `email` and `name`
+ * @param wanted the columns that it must have
+ * @throws DomainError invalid_request (422): no readable header line, or one without a wanted column
  */
-export function readHeader(head: Buffer, isWhole: boolean): Header {
+export function readHeader(head: Buffer, isWhole: boolean, wanted: readonly ImportColumn[] = studentColumns): Header {
   requireUtf8(head);
   const start = byteOrderMark.every((byte, place) => head[place] === byte) ? byteOrderMark.length : 0;
   const candidates = delimiters.flatMap((delimiter) => headerBy(delimiter, head, start, isWhole) ?? []);

@@ -3,12 +3,13 @@ import { CsvError, parse } from 'csv-parse/sync';
 import { isEmail } from '../../../platform/core/email.policy.ts';
 import { foldEmail, tidyName } from '../../../platform/core/text.policy.ts';
 import type { FileFormat, ImportColumn, RowCode } from '../../../entities/access/values.ts';
-import { parsing } from './header.ts';
+import { parsing, studentColumns } from './header.ts';
 import { importRules } from './imports.policy.ts';
 
 export interface Person {
   /** Folded. */
   email: string;
+  /** Empty where the file's names are not wanted. */
   name: string;
 }
 
@@ -45,8 +46,15 @@ export const isQuoted = (bytes: Buffer): boolean => bytes.includes('"');
  * read: what stands in quotes may look like rows.
  * @param nextRow the number of the first row
  * @param max rows to read at most
+ * @param wanted the columns that are read and judged
  */
-export function readRows(piece: Piece, format: FileFormat, nextRow: number, max: number): ReadRows {
+export function readRows(
+  piece: Piece,
+  format: FileFormat,
+  nextRow: number,
+  max: number,
+  wanted: readonly ImportColumn[] = studentColumns,
+): ReadRows {
   const end = piece.isLast ? piece.bytes.length : piece.bytes.lastIndexOf(lineFeed) + 1;
   if (end === 0 && !piece.isLast) {
     return {
@@ -62,7 +70,7 @@ export function readRows(piece: Piece, format: FileFormat, nextRow: number, max:
   while (left > 0 && read.consumed < end) {
     const { records, stoppedBy } = parseOn(piece.bytes.subarray(read.consumed, end), format, left);
     for (const { fields, place } of records) {
-      const row = rowOf(fields, format, read.nextRow + place);
+      const row = rowOf(fields, format, read.nextRow + place, wanted);
       if (row) read.rows.push(row);
     }
     const last = records.at(-1);
@@ -128,13 +136,21 @@ function passEmptyLines(bytes: Buffer, end: number, read: ReadRows): void {
 }
 
 /** @returns undefined for a line of blanks and delimiters, as spreadsheets leave them behind */
-function rowOf(fields: readonly Buffer[], { columns, email, name }: FileFormat, row: number): FileRow | undefined {
+function rowOf(
+  fields: readonly Buffer[],
+  format: FileFormat,
+  row: number,
+  wanted: readonly ImportColumn[],
+): FileRow | undefined {
   if (fields.every((field) => field.every((byte) => byte === 0x20 || byte === 0x09))) return undefined;
-  if (fields.length !== columns) return { row, fault: { code: 'wrong_column_count' } };
-  const judged = { email: judge('email', fields[email]), name: judge('name', fields[name]) };
-  if (typeof judged.email !== 'string') return { row, fault: judged.email };
-  if (typeof judged.name !== 'string') return { row, fault: judged.name };
-  return { row, person: { email: judged.email, name: judged.name } };
+  if (fields.length !== format.columns) return { row, fault: { code: 'wrong_column_count' } };
+  const person: Person = { email: '', name: '' };
+  for (const column of wanted) {
+    const judged = judge(column, fields[format[column]]);
+    if (typeof judged !== 'string') return { row, fault: judged };
+    person[column] = judged;
+  }
+  return { row, person };
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

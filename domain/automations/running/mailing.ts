@@ -14,6 +14,7 @@ import type { Vault } from '../../../platform/infra/vault.ts';
 import { takeAllowance } from '../../mail/allowance.ts';
 import { renderEmail } from '../../mail/content/render.ts';
 import { settledAs } from '../../mail/evidence.ts';
+import { feedbackSenderOf, fromOf } from '../../mail/domains/from.ts';
 import { outcomeOf, outcomeUnknown, type Outcome } from '../../mail/recipients.policy.ts';
 import { trackedAddresses, type LinkedEmail } from '../../mail/tracking/addresses.ts';
 import { wayOutToken } from '../../mail/way-out.ts';
@@ -200,6 +201,7 @@ export async function messageOf(
   const { compiled } = found;
   const replyTo = own ?? sender.replyTo;
   const leave = `${publicUrl}/v1/clubs/${clubId}/classroom/mail/unsubscribe/${wayOutToken(vault, { kind: 'automations', studentId })}`;
+  const from = await fromOf({ db, vault }, clubId, fromAddress);
   const domain = fromAddress.slice(fromAddress.indexOf('@') + 1);
   return {
     ...renderEmail(compiled, {
@@ -216,7 +218,8 @@ export async function messageOf(
       ...trackedAddresses({ vault, publicUrl }, compiled, mailId, sender.tracking),
     }),
     envelopeFrom: fromAddress,
-    from: { name: sender.fromName, address: fromAddress },
+    from: { name: sender.fromName, address: from.address },
+    ...(from.signWith !== undefined && { signWith: from.signWith }),
     to: to.email,
     ...(replyTo !== null && { replyTo }),
     // The same for every attempt, so that a mailbox can tell a repetition.
@@ -225,7 +228,7 @@ export async function messageOf(
       'List-Id': `<automations.${clubId}.${domain}>`,
       'List-Unsubscribe': `<${leave}>`,
       'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
-      'Feedback-ID': `${automationId}:${clubId}:automation:club-learning`,
+      'Feedback-ID': `${automationId}:${clubId}:automation:${feedbackSenderOf(fromAddress)}`,
       Precedence: 'bulk',
     },
   };

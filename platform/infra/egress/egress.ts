@@ -135,7 +135,7 @@ type Target = { host: string; port: number } | { problem: string };
 const mended = /[\s\p{Cc}\\]/u;
 const hostName = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/;
 
-/** What a url must be like before anybody is asked for its addresses; first that holds is the answer. */
+/** Reasons to refuse a url before its name is looked up; the first that holds is the answer. */
 const urlProblems: readonly { holds: (url: URL, text: string) => boolean; problem: string }[] = [
   {
     holds: (url, text) => url.protocol !== 'https:' || !/^https:\/\//i.test(text),

@@ -109,6 +109,19 @@ describe('admission', function () {
       () => call('POST', '/webhooks/billing'),
     ],
     [
+      'Test mails of campaigns: 20 per hour per club',
+      20,
+      hour,
+      () => inClub('POST', `/campaigns/${randomUUID()}/test-mails`, admin()),
+    ],
+    [
+      'Imports of suppressions: 20 per hour per club',
+      20,
+      hour,
+      () => inClub('POST', '/mail/suppressions/import', admin()),
+    ],
+    ['Settings of a mail domain: 30 per hour per club', 30, hour, () => inClub('PUT', '/mail/domain', admin())],
+    [
       'Classroom writes: 600 per minute per student',
       600,
       minute,

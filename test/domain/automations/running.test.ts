@@ -148,6 +148,16 @@ describe('a run', () => {
     );
   });
 
+  it('leaves when a tag that it has to have is taken off', async () => {
+    const tagging = { clubId: club.id, studentId: ada.id, tagId: tag };
+    await tagStudent(deps, tagging, start);
+    const run = await begin({ exit_when: hasTag(tag, true), steps: [delay('long', 90, 'days')] });
+    await play.pass(day);
+    await untagStudent(deps, tagging, play.now());
+    await play.settle();
+    expect(await storyOf(run)).to.equal('exited exit_when: long exit_when');
+  });
+
   it('leaves when access that was open ends by itself, without a fact', async () => {
     const { id: deliveryId, courseId } = await buildAccessDelivery(club.id);
     const endsAt = new Date(start.getTime() + 5 * day);
@@ -420,6 +430,16 @@ describe('entering an automation', () => {
     await tagStudent(deps, tagging, play.now());
     await play.settle();
   };
+  const factOf = (tag: Id) => ({
+    id: newId(),
+    clubId: club.id,
+    type: 'student.tagged' as const,
+    studentId: ada.id,
+    subjectId: tag,
+    details: null,
+    occurredAt: start,
+    priority: 1 as const,
+  });
   const countOf = async (automationId: Id) =>
     (await listRuns(deps.db, club.id, automationId, { page: 1, page_size: 1 })).total;
 
@@ -479,19 +499,44 @@ describe('entering an automation', () => {
     expect(await countOf(automationId)).to.equal(0);
   });
 
+  it('once and after_exit: of two facts at the same moment one starts a run', async () => {
+    const tag = await buildTag(club.id);
+    for (const reentry of ['once', 'after_exit'] as const) {
+      const automationId = await onTag(tag, { reentry, steps: [delay('wait', 10)] });
+      await Promise.all([0, 1, 2, 3].map(() => enrollByFacts(deps.db, [factOf(tag)], start)));
+      expect(await countOf(automationId), reentry).to.equal(1);
+      await archiveAutomation(deps, club.id, automationId, start);
+    }
+  });
+
+  it('a removal beside a step: the effect is there before it, or never', async () => {
+    for (let times = 0; times < 8; times++) {
+      const bob = await buildStudent(club.id);
+      const tag = await buildTag(club.id);
+      const automationId = await buildAutomation(
+        club.id,
+        { steps: [{ id: 'tag', kind: 'add_tag', tag_id: tag }, delay('wait', 10)] },
+        start,
+      );
+      const runId = await play.enroll(automationId, bob.id);
+      await Promise.all([
+        takeStep(play.deps, runId, start.getTime()),
+        removeStudent(deps, club.id, bob.id, start),
+        archiveAutomation(deps, club.id, automationId, start),
+      ]);
+      await play.settle();
+      const left = await deps.db.source.query(
+        `SELECT (SELECT count(*)::int FROM student_tags WHERE student_id = $1) AS tags, (SELECT status FROM automation_runs WHERE id = $2) AS status`,
+        [bob.id, runId],
+      );
+      expect(left).to.deep.equal([{ tags: 0, status: 'exited' }]);
+    }
+  });
+
   it('starts nothing twice for a fact that is told again', async () => {
     const tag = await buildTag(club.id);
     const automationId = await onTag(tag, { reentry: 'always' });
-    const fact = {
-      id: newId(),
-      clubId: club.id,
-      type: 'student.tagged' as const,
-      studentId: ada.id,
-      subjectId: tag,
-      details: null,
-      occurredAt: start,
-      priority: 1 as const,
-    };
+    const fact = factOf(tag);
     const [one, two] = await Promise.all([
       enrollByFacts(deps.db, [fact], start),
       enrollByFacts(deps.db, [fact], start),

@@ -3,7 +3,6 @@ import { addSuppression } from '../../../domain/mail/suppressions.ts';
 import { setSender } from '../../../domain/mail/sender.ts';
 import { listDeliveries, readStatistics } from '../../../domain/campaigns/recipients.ts';
 import { readCampaign } from '../../../domain/campaigns/records.ts';
-import type { SendingDeps } from '../../../domain/campaigns/sending.ts';
 import {
   cancelCampaign,
   pauseCampaign,
@@ -12,6 +11,12 @@ import {
   scheduleCampaign,
   unscheduleCampaign,
 } from '../../../domain/campaigns/states.ts';
+import {
+  listTestMails,
+  requestTestMail,
+  sendTestMail,
+  type TestMailDeps,
+} from '../../../domain/campaigns/test-mails.ts';
 import { stepCampaign, type CampaignStep } from '../../../domain/campaigns/step.ts';
 import { removeStudent, updateStudent } from '../../../domain/students/students.ts';
 import { Mail } from '../../../entities/mail/mail.ts';
@@ -22,11 +27,12 @@ import { testDeps } from '../../toolkit/stack/database.ts';
 import { testObjectStore } from '../../toolkit/stack/storage.ts';
 import { buildCampaign } from '../../toolkit/builders/campaigns.ts';
 import { sendingDeps } from '../../toolkit/drive/campaigns.ts';
-import { previewCampaign } from '../../../domain/campaigns/checks.ts';
-import { updateCampaign } from '../../../domain/campaigns/drafts.ts';
-import type { Queries } from '../../../platform/infra/postgres/database.ts';
-import type { Sql } from '../../../platform/infra/postgres/sql.ts';
+import { previewCampaign } from '../../../domain/campaigns/preview.ts';
+import { createCampaign, updateCampaign } from '../../../domain/campaigns/drafts.ts';
+import { Queries } from '../../../platform/infra/postgres/database.ts';
 import type { DomainError } from '../../../platform/core/errors.ts';
+import { setMailDomain } from '../../../domain/mail/domains/domains.ts';
+import { MailDomain } from '../../../entities/mail/mail-domain.ts';
 import { buildPlan } from '../../toolkit/builders/billing.ts';
 import { Media } from '../../../entities/media/media.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -45,7 +51,7 @@ describe('a campaign, sent', () => {
   let given: HandedMessage[];
   /** What the server says; acceptance unless told. */
   let answer: (message: HandedMessage) => Promise<HandOver> | HandOver;
-  let sending: SendingDeps;
+  let sending: TestMailDeps;
 
   before(async () => {
     deps = await testDeps();
@@ -400,6 +406,93 @@ describe('a campaign, sent', () => {
     expect(times).to.deep.equal([0, 10, 20, 30, 40]);
   });
 
+  /** Runs to the end. @returns the hours since the start at which mails went out, by the hour */
+  const hoursOfMails = async () => {
+    const hours: number[] = [];
+    let at = start;
+    for (;;) {
+      const before = given.length;
+      const next = await run(at);
+      hours.push(...given.slice(before).map(() => (at.getTime() - start.getTime()) / (60 * minute)));
+      if (next.done) return hours;
+      expect(next.waitingFor).to.equal('day');
+      at = new Date(next.at ?? 0);
+    }
+  };
+
+  it('sends no more in a day (UTC) than a new club may, and goes on with the next day (CAMP-41)', async () => {
+    await students(6);
+    await deps.db.source.query(`UPDATE clubs SET created_at = $2 WHERE id = $1`, [club.id, start]);
+    sending.warmUps = { clubs: [2, 1], domains: [] };
+    await schedule();
+    expect(await hoursOfMails()).to.deep.equal([0, 0, 12, 36, 36, 36]);
+  });
+
+  it('sends no more in a day than a trial may, whatever campaign it is of, and counts what was refused', async () => {
+    await students(27);
+    await buildPlan(club.id, 'trial');
+    answer = () =>
+      given.length === 1 ? { kind: 'refused', permanent: true, reply: '550 no' } : { kind: 'accepted', reply: '' };
+    await schedule();
+    expect(await run()).to.include({ waitingFor: 'day', settled: 25 });
+    const other = await createCampaign(
+      deps,
+      club.id,
+      { name: 'Other', content: { subject: 'x', blocks: [{ kind: 'divider' }] } },
+      start,
+    );
+    await scheduleCampaign(deps, club.id, other.id, undefined, start);
+    await stepCampaign(sending, other.id, start.getTime());
+    expect(await stepCampaign(sending, other.id, start.getTime())).to.include({ waitingFor: 'day', settled: 0 });
+    expect(given).to.have.length(25);
+  });
+
+  describe('from a domain of the club', () => {
+    const own = async (status: 'unproven' | 'proven' | 'lapsed', firstProvenAt: Date) => {
+      const mailDomains = {
+        resolveText: async () => [],
+        platformAddress: 'news@platform.example',
+        spfInclude: undefined,
+        warmUps: { clubs: [], domains: [] },
+      };
+      await setMailDomain({ ...deps, mailDomains }, club.id, { domain: 'knots.example', local_part: 'crew' }, start);
+      await deps.db.manager.update(MailDomain, { clubId: club.id }, { status, firstProvenAt });
+    };
+
+    it('writes from it and signs while it is proven; bounces and ids stay the platform’s', async () => {
+      await students(1);
+      await own('proven', start);
+      await schedule();
+      await run();
+      const [message] = given;
+      expect(message?.from).to.deep.equal({ name: 'Knots & Co', address: 'crew@knots.example' });
+      expect(message?.signWith).to.include({ domain: 'knots.example' });
+      expect(message?.signWith?.privateKey).to.match(/^-----BEGIN PRIVATE KEY-----/);
+      expect(message?.envelopeFrom).to.equal('news@platform.example');
+      expect(message?.messageId).to.match(/@platform\.example>$/);
+      expect(message?.headers['List-Id']).to.equal(`<campaigns.${club.id}.platform.example>`);
+    });
+
+    for (const status of ['unproven', 'lapsed'] as const)
+      it(`writes from the platform's under the club's name while it is ${status}, and does not sign`, async () => {
+        await students(1);
+        await own(status, start);
+        await schedule();
+        await run();
+        expect(given[0]?.from).to.deep.equal({ name: 'Knots & Co', address: 'news@platform.example' });
+        expect(given[0]).not.to.have.property('signWith');
+      });
+
+    it('warms it up from the day on which it was proven first, beside the bound of the club', async () => {
+      await students(9);
+      await own('proven', later(-24 * 60 * minute));
+      await deps.db.source.query(`UPDATE clubs SET created_at = $2 WHERE id = $1`, [club.id, start]);
+      sending.warmUps = { clubs: [5, 1], domains: [1, 2, 4] };
+      await schedule();
+      expect(await hoursOfMails()).to.deep.equal([0, 0, 12, 36, 36, 36, 36, 36, 36]);
+    });
+  });
+
   it('sends in its window alone, by the clock of the club', async () => {
     await students(1);
     await deps.db.source.query(`UPDATE clubs SET time_zone = 'America/New_York' WHERE id = $1`, [club.id]);
@@ -443,6 +536,66 @@ describe('a campaign, sent', () => {
       student_email: '',
       status: 'skipped',
       skip_reason: 'student_removed',
+    });
+  });
+
+  describe('as a test for a member (CAMP-43)', () => {
+    const ask = async () => (await requestTestMail(deps, club.id, campaignId, club.owner.id, start)).id;
+    const sendTest = (id: Id, at = start) => sendTestMail(sending, id, at.getTime());
+    const shown = async () => (await listTestMails(deps.db, club.id, campaignId, { page: 1, page_size: 10 })).rows[0];
+
+    it('goes out once, as recipients would see it, with the member in the place of the student', async () => {
+      const id = await ask();
+      expect(await sendTest(id)).to.deep.equal({ done: true, outcome: 'sent' });
+      expect(await sendTest(id)).to.deep.equal({ done: true, outcome: 'sent' });
+      expect(given).to.have.length(1);
+      const [owner] = await deps.db.source.query<{ name: string }[]>(`SELECT name FROM administrators WHERE id = $1`, [
+        club.owner.id,
+      ]);
+      expect(given[0]).to.deep.include({
+        from: { name: 'Knots & Co', address: 'news@platform.example' },
+        to: club.owner.email,
+        replyTo: 'crew@example.com',
+        subject: `[Test] Hi ${owner?.name.split(' ')[0]}`,
+        messageId: `<${id}@platform.example>`,
+        headers: {},
+      });
+      expect(await shown()).to.include({ status: 'sent', sent_at: start.toISOString() });
+      expect(await readStatistics(deps.db, club.id, campaignId)).to.include({ recipients: 0, sent: 0 });
+    });
+
+    it('is tried again after 10 s and 1 min where the server refuses for now, and no further', async () => {
+      answer = () => ({ kind: 'refused', permanent: false, reply: '451 later' });
+      const id = await ask();
+      const waits: number[] = [];
+      let at = start;
+      for (let next = await sendTest(id); !next.done; next = await sendTest(id, at)) {
+        waits.push(next.at - at.getTime());
+        at = new Date(next.at);
+      }
+      expect(waits).to.deep.equal([10_000, 60_000]);
+      expect(await shown()).to.include({ status: 'failed', last_error: '451 later' });
+    });
+
+    it('is not tried again where the server refuses for good or nobody knows', async () => {
+      for (const [told, error] of [
+        [{ kind: 'refused', permanent: true, reply: '550 no' }, '550 no'],
+        [{ kind: 'unknown' }, 'outcome_unknown'],
+      ] as const) {
+        answer = () => told;
+        expect(await sendTest(await ask())).to.deep.equal({ done: true, outcome: 'failed' });
+        expect(await shown()).to.include({ status: 'failed', last_error: error });
+      }
+    });
+
+    it('is canceled for a member who has left, and for an e-mail that has got problems', async () => {
+      const [left, changed] = [await ask(), await ask()];
+      await updateCampaign(deps, club.id, campaignId, { content: { blocks: [] } }, start);
+      expect(await sendTest(changed)).to.deep.equal({ done: true, outcome: 'canceled' });
+      expect(await shown()).to.include({ last_error: 'campaign_has_problems' });
+      await deps.db.source.query(`DELETE FROM memberships WHERE club_id = $1`, [club.id]);
+      expect(await sendTest(left)).to.deep.equal({ done: true, outcome: 'canceled' });
+      expect(given).to.deep.equal([]);
     });
   });
 
@@ -493,13 +646,15 @@ describe('a campaign, sent', () => {
     it('has no preview where an image is removed after the check and before it is read', async () => {
       await image(await red());
       const removed = { clubId: club.id };
-      const db: Queries = Object.assign(Object.create(deps.db) as Queries, {
-        async rows(query: Sql) {
-          const found = await deps.db.rows<{ id: Id }>(query);
-          if (found[0]?.id !== campaignId) await deps.db.manager.update(Media, removed, { removedAt: start });
+      const { manager } = deps.db;
+      const removing = Object.assign(Object.create(manager) as typeof manager, {
+        async find(...query: Parameters<typeof manager.find>) {
+          const found = await manager.find(...query);
+          await manager.update(Media, removed, { removedAt: start });
           return found;
         },
       });
+      const db = new Queries(removing);
       const storage = await testObjectStore();
       const seen = previewCampaign({ db, storage }, club.id, campaignId, undefined);
       expect(await seen.catch(({ code }: DomainError) => code)).to.equal('campaign_has_problems');

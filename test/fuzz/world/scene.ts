@@ -241,6 +241,7 @@ async function addCampaign(scene: Furnishing, student: TestStudent): Promise<voi
   const scheduled = await scene.make('POST', `/campaigns/${campaign.text('id')}/duplicate`);
   await scene.make('POST', `/campaigns/${scheduled.text('id')}/schedule`, { at: '2990-01-01T09:00' });
   scene.name('campaign', scheduled.text('id'), 'scheduledCampaign');
+  await scene.make('PUT', '/mail/domain', { domain: `${canary}.example` });
   const suppression = await scene.make('POST', '/mail/suppressions', { email: `gone-${canary}@example.com` });
   scene.name('suppression', suppression.text('id'));
   const { vault } = await testDeps();

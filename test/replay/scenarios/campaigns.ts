@@ -1,5 +1,7 @@
 /** Campaigns that wait for their start, for a server that refuses for a while, and for somebody who resumes them. */
 import { pauseCampaign, resumeCampaign, scheduleCampaign } from '../../../domain/campaigns/states.ts';
+import type { WorkflowHandle } from '@temporalio/client';
+import { requestTestMail } from '../../../domain/campaigns/test-mails.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { buildStudent } from '../../toolkit/builders/clubs.ts';
 import { buildCampaign } from '../../toolkit/builders/campaigns.ts';
@@ -21,7 +23,18 @@ async function inAWeek({ skipped }: Recorder): Promise<{ clubId: Id; campaignId:
   return { clubId: club.id, campaignId, now };
 }
 
+/** A test of a draft that the server refuses once. */
+async function testMail(recorder: Recorder): Promise<WorkflowHandle> {
+  const now = await recorder.skipped.now();
+  const { club, campaignId } = await buildCampaign(now);
+  const { mailbox } = await testStack();
+  mailbox.failNext({ at: 'rcpt', reply: 451, to: club.owner.email, times: 1 });
+  const { id } = await requestTestMail(await testDeps(), club.id, campaignId, club.owner.id, now);
+  return recorder.skipped.start('testMail', 'campaigns', id);
+}
+
 export const campaignScenarios: Scenarios = {
+  testMail: { 'refused-then-sent': testMail },
   campaignRun: {
     'scheduled-then-sent': async (recorder) => {
       const { campaignId } = await inAWeek(recorder);

@@ -2,6 +2,8 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import type { Id } from '../../../platform/core/ids.ts';
 import { requestMail } from '../../../domain/mail/requests.ts';
+import { removeMailDomain, setMailDomain } from '../../../domain/mail/domains/domains.ts';
+import { MailDomain } from '../../../entities/mail/mail-domain.ts';
 import { TransactionalMail } from '../../../entities/mail/transactional-mail.ts';
 import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
@@ -27,7 +29,30 @@ async function refused({ skipped }: Recorder, refusals: number): Promise<Workflo
   return skipped.start('transactionalMail', 'mail', id);
 }
 
+/** A domain whose records are published after two checks, and taken away after five; then the club gives it up. */
+async function mailDomain(recorder: Recorder): Promise<WorkflowHandle> {
+  const deps = await testDeps();
+  const { id: clubId } = await buildClub();
+  const now = await recorder.skipped.now();
+  const mailDomains = {
+    resolveText: async () => [],
+    platformAddress: 'news@platform.example',
+    spfInclude: undefined,
+    warmUps: { clubs: [], domains: [] },
+  };
+  const set = await setMailDomain({ ...deps, mailDomains }, clubId, { domain: 'knots.example' }, now);
+  const { id } = await deps.db.manager.findOneByOrFail(MailDomain, { clubId });
+  const published = new Map(set.records.map(({ name, value }) => [name, value]));
+  let checks = 0;
+  recorder.injected.resolveText = async (name) => {
+    if (name.includes('_domainkey') && ++checks === 8) await removeMailDomain(deps, clubId, new Date());
+    return checks > 2 && checks < 6 ? [published.get(name) ?? ''] : [];
+  };
+  return recorder.skipped.start('mailDomain', 'domains', id);
+}
+
 export const mailScenarios: Scenarios = {
+  mailDomain: { 'proven-lapsed-removed': mailDomain },
   transactionalMail: {
     sent: async ({ by }) => by.start('transactionalMail', await requestedMail(0, new Date())),
     'refused-then-sent': (recorder) => refused(recorder, 2),

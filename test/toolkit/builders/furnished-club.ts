@@ -159,6 +159,16 @@ async function furnishMail({ clubId, studentId, now }: Scene) {
     [clubId, now],
   );
   const { vault } = await testDeps();
+  await insert('mail_domains', {
+    club_id: clubId,
+    domain: 'knots.example',
+    local_part: 'news',
+    selector: 'k1',
+    public_key: 'AAAA',
+    sealed_private_key: randomBytes(32),
+    status_since: now,
+    looks_at: now,
+  });
   return {
     campaign: await insert('campaigns', {
       club_id: clubId,

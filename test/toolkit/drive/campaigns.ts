@@ -7,6 +7,7 @@ import { stepCampaign } from '../../../domain/campaigns/step.ts';
 import { setSender } from '../../../domain/mail/sender.ts';
 import type { Tracking } from '../../../entities/mail/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
+import type { TestMailDeps } from '../../../domain/campaigns/test-mails.ts';
 import { createObjectStore } from '../../../platform/infra/object-store.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { HandedMessage, HandOver } from '../../../platform/infra/smtp-hand-over.ts';
@@ -16,7 +17,7 @@ import { testDeps } from '../stack/database.ts';
 import { testObjectStore } from '../stack/storage.ts';
 
 /** @param smtp the mail server, or what stands for it @returns real stores, and a sender of the platform's own */
-export async function sendingDeps(smtp: SendingDeps['smtp']): Promise<SendingDeps> {
+export async function sendingDeps(smtp: SendingDeps['smtp']): Promise<TestMailDeps> {
   const { storage } = readConfig();
   return {
     ...(await testDeps()),
@@ -27,6 +28,7 @@ export async function sendingDeps(smtp: SendingDeps['smtp']): Promise<SendingDep
       publicFilesUrl: storage.publicFilesUrl,
     },
     fromAddress: 'news@platform.example',
+    warmUps: { clubs: [], domains: [] },
     publicUrl: 'https://api.example',
     onOutcome: () => undefined,
     failpoint: async () => undefined,

@@ -54,6 +54,7 @@ const inPaths: Readonly<Record<string, RecordName | Record<CallerKind, RecordNam
 /** By the property or the parameter, or by the whole place where that says too little. */
 const byName: Readonly<Record<string, RecordName>> = {
   student_id: 'student',
+  administrator_id: 'member',
   course_id: 'course',
   course_ids: 'course',
   'modules.id': 'module',

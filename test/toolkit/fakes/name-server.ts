@@ -1,4 +1,4 @@
-/** A name server for tests: UDP on the loopback, answering A and AAAA questions from a function. */
+/** A name server for tests: UDP on the loopback, answering A, AAAA and TXT questions from a function. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv4 } from 'node:net';
@@ -14,12 +14,14 @@ export interface NameServer {
 
 const typeA = 1;
 const typeAaaa = 28;
+const typeTxt = 16;
+const cannotTell = 2;
 const noSuchName = 3;
 
-/** @param answer the addresses of a name; undefined: there is no such name; `silence`: no answer at all */
-export async function startNameServer(
-  answer: (name: string) => readonly string[] | 'silence' | undefined,
-): Promise<NameServer> {
+/** What is known of a name: addresses, or texts; undefined: there is no such name; `failure`: the server says that it cannot tell; `silence`: no answer at all. */
+type Known = readonly string[] | { texts: readonly string[] } | 'failure' | 'silence' | undefined;
+
+export async function startNameServer(answer: (name: string) => Known): Promise<NameServer> {
   const questions: string[] = [];
   const socket = createSocket('udp4', (message, from) => {
     const labels: string[] = [];
@@ -31,27 +33,44 @@ export async function startNameServer(
     const type = message.readUInt16BE(at + 1);
     const question = message.subarray(12, at + 5);
     questions.push(labels.join('.'));
-    const addresses = answer(labels.join('.').toLowerCase());
-    if (addresses === 'silence') return;
-    const wanted = (addresses ?? []).filter((address) => type === (isIPv4(address) ? typeA : typeAaaa));
+    const known = answer(labels.join('.').toLowerCase());
+    if (known === 'silence') return;
+    const records =
+      known === undefined || known === 'failure'
+        ? []
+        : 'texts' in known
+          ? known.texts.map(textRecord)
+          : known.map(addressRecord);
+    const wanted = records.filter((record) => record.readUInt16BE(2) === type);
     const header = Buffer.alloc(12);
     header.writeUInt16BE(message.readUInt16BE(0), 0);
-    header.writeUInt16BE(0x8180 | (addresses ? 0 : noSuchName), 2);
+    header.writeUInt16BE(0x8180 | (known === 'failure' ? cannotTell : known ? 0 : noSuchName), 2);
     header.writeUInt16BE(1, 4);
     header.writeUInt16BE(wanted.length, 6);
-    socket.send(Buffer.concat([header, question, ...wanted.map(recordOf)]), from.port, from.address);
+    socket.send(Buffer.concat([header, question, ...wanted]), from.port, from.address);
   });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
   return { address: `127.0.0.1:${socket.address().port}`, questions, stop: () => socket.close() };
 }
 
+const addressRecord = (address: string) =>
+  recordOf(isIPv4(address) ? typeA : typeAaaa, Buffer.from(ipaddr.parse(address).toByteArray()));
+
+/** In pieces of 255 bytes at most, as DNS has them. */
+function textRecord(text: string): Buffer {
+  const bytes = Buffer.from(text);
+  const pieces = Array.from({ length: Math.ceil(bytes.length / 255) || 1 }, (_, piece) =>
+    bytes.subarray(piece * 255, (piece + 1) * 255),
+  );
+  return recordOf(typeTxt, Buffer.concat(pieces.flatMap((piece) => [Buffer.of(piece.length), piece])));
+}
+
 /** A record for the question's name that may be cached for an hour. */
-function recordOf(address: string): Buffer {
-  const data = Buffer.from(ipaddr.parse(address).toByteArray());
+function recordOf(type: number, data: Buffer): Buffer {
   const record = Buffer.alloc(12);
   record.writeUInt16BE(0xc00c, 0);
-  record.writeUInt16BE(data.length === 4 ? typeA : typeAaaa, 2);
+  record.writeUInt16BE(type, 2);
   record.writeUInt16BE(1, 4);
   record.writeUInt32BE(3_600, 6);
   record.writeUInt16BE(data.length, 10);

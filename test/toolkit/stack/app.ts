@@ -8,6 +8,7 @@ import { billingOf } from '../../../api/billing.ts';
 import { mailNoticesOf } from '../../../api/mail-notices.ts';
 import { createOpenStreams } from '../../../api/open-streams.ts';
 import type { ApiDeps } from '../../../api/middleware/context.ts';
+import { mailDomainSettings } from '../../../domain/mail/domains/settings.ts';
 import { createAnswerFeed } from '../../../domain/agents/answers/answer-feed.ts';
 import { createObjectStore } from '../../../platform/infra/object-store.ts';
 import { createLimiter } from '../../../api/rate-limits/limiter.ts';
@@ -59,6 +60,7 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
         ...usual,
         egress,
         storage,
+        mailDomains: mailDomainSettings(config.mail),
         images: { storage, publicStorage, publicFilesUrl: config.storage.publicFilesUrl },
         answers,
         model: { configured: config.model.apiKey !== undefined, defaultModel: config.model.defaultModel },

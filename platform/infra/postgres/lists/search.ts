@@ -104,7 +104,7 @@ async function findByIndex(db: Queries, list: SearchedList, max: number): Promis
   return found.map(({ id }) => id);
 }
 
-/** @returns those of them that stand on a page */
+/** @returns those of one page */
 export function pageOfIds(ids: readonly Id[], page: PageRequest): readonly Id[] {
   const { limit, offset } = windowOf(page);
   return ids.slice(offset, offset + limit);

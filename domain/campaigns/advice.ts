@@ -1,0 +1,151 @@
+/** What an administrator should know before a campaign goes out, beside what keeps it from that (CAMP-42). */
+import type { RecordOf } from '../../contract/contract.ts';
+import { MailDomain } from '../../entities/mail/mail-domain.ts';
+import type { DomainStatus } from '../../entities/mail/values.ts';
+import { DomainError } from '../../platform/core/errors.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
+import { boundOfDay } from '../mail/bulk-days.ts';
+import type { MailDomainSettings } from '../mail/domains/domains.ts';
+import { problemsOf } from './checks.ts';
+import { copyOf, type PreviewDeps } from './preview.ts';
+import { findCampaign, type CampaignRow } from './records.ts';
+
+type Problem = RecordOf<'CampaignProblem'>;
+
+/** Mailboxes that many have cut what is beyond, in bytes of HTML. */
+const longestHtml = 102_000;
+/** Rates are those of so many mails at most, the last ones, and say nothing of fewer than the least. */
+const rated = { most: 10_000, least: 200, campaigns: 5, days: 90 } as const;
+/** Well below the rates that pause a campaign, so that there is time to act. */
+const high = { bounces: 0.02, complaints: 0.001 } as const;
+
+/** @throws DomainError not_found */
+export async function checkCampaign(
+  deps: PreviewDeps & { mailDomains: MailDomainSettings },
+  clubId: Id,
+  campaignId: Id,
+  now: Date,
+): Promise<RecordOf<'CampaignChecks'>> {
+  const { db, mailDomains } = deps;
+  const campaign = await findCampaign(db, clubId, campaignId);
+  const domain = await db.manager.findOneBy(MailDomain, { clubId });
+  const isProven = domain?.status === 'proven';
+  const bound = await boundOfDay(
+    db,
+    clubId,
+    { domainProvenAt: isProven ? domain.firstProvenAt : null, warmUps: mailDomains.warmUps },
+    now,
+  );
+  const htmlBytes = await sizeOf(deps, campaign);
+  const recent = await recentRates(db, clubId, now);
+  return {
+    problems: await problemsOf(db, campaign),
+    warnings: [
+      ...altWarnings(campaign),
+      ...(htmlBytes !== undefined && htmlBytes > longestHtml
+        ? [warning('$.content.blocks', 'too_large', `Some mailboxes cut what is beyond ${longestHtml} bytes.`)]
+        : []),
+      ...domainWarnings(domain?.status),
+      ...rateWarnings(recent),
+    ],
+    from: {
+      address: isProven ? `${domain.localPart}@${domain.domain}` : mailDomains.platformAddress,
+      aligned: isProven,
+      ...(domain && { domain: domain.domain, domain_status: domain.status }),
+    },
+    ...(bound !== null && { mails_of_day: bound }),
+    ...(htmlBytes !== undefined && { html_bytes: htmlBytes }),
+    ...(recent.mails > 0 && {
+      recent: {
+        mails: recent.mails,
+        bounce_rate: recent.bounced / recent.mails,
+        complaint_rate: recent.complained / recent.mails,
+      },
+    }),
+  };
+}
+
+const warning = (path: string, code: string, message: string): Problem => ({ path, code, message });
+
+/** @returns undefined where the e-mail has problems, so that there is no copy of it */
+async function sizeOf(deps: PreviewDeps, campaign: CampaignRow): Promise<number | undefined> {
+  try {
+    return Buffer.byteLength((await copyOf(deps, campaign, {}, 60)).html);
+  } catch (error) {
+    if (error instanceof DomainError && error.code === 'campaign_has_problems') return undefined;
+    throw error;
+  }
+}
+
+function altWarnings({ content: { blocks = [] } }: CampaignRow): Problem[] {
+  return blocks.flatMap(({ kind, alt = '' }, index) =>
+    kind === 'image' && alt.trim() === ''
+      ? [
+          warning(
+            `$.content.blocks[${index}].alt`,
+            'missing_alt',
+            'Who does not see the image, or has images switched off, does not know what it shows.',
+          ),
+        ]
+      : [],
+  );
+}
+
+const domainWords: Record<DomainStatus | 'none', string | undefined> = {
+  proven: undefined,
+  none: "The club has no mail domain of its own: the e-mail is from the platform's, and its DMARC policy is not the club's.",
+  unproven: "The club's mail domain is not proven yet: the e-mail is from the platform's.",
+  lapsed:
+    "The DNS records of the club's mail domain are not as they must be any more: the e-mail is from the platform's.",
+};
+
+function domainWarnings(status: DomainStatus | 'none' = 'none'): Problem[] {
+  const words = domainWords[status];
+  return words === undefined ? [] : [warning('$', `domain_${status}`, words)];
+}
+
+interface Rates {
+  mails: number;
+  bounced: number;
+  complained: number;
+}
+
+/** Of the last campaigns, and of a bounded number of their mails: the cost does not grow with history. */
+async function recentRates(db: Queries, clubId: Id, now: Date): Promise<Rates> {
+  const since = new Date(now.getTime() - rated.days * 86_400_000);
+  const row = await db.one<Rates>(sql`
+    WITH recent AS (
+      SELECT id, frozen_at FROM campaigns WHERE club_id = ${clubId} AND frozen_at > ${since} ORDER BY frozen_at DESC LIMIT ${rated.campaigns})
+    SELECT count(*)::int AS mails, count(bounced_at)::int AS bounced, count(complained_at)::int AS complained
+      FROM (SELECT mail.bounced_at, mail.complained_at FROM recent, LATERAL (
+              SELECT bounced_at, complained_at FROM mails WHERE campaign_id = recent.id AND status = 'sent' ORDER BY seq DESC LIMIT ${rated.most}) AS mail
+             ORDER BY recent.frozen_at DESC LIMIT ${rated.most}) AS mails`);
+  return row ?? { mails: 0, bounced: 0, complained: 0 };
+}
+
+function rateWarnings({ mails, bounced, complained }: Rates): Problem[] {
+  if (mails < rated.least) return [];
+  const percent = (count: number) => `${((100 * count) / mails).toFixed(2)} %`;
+  return [
+    ...(bounced / mails > high.bounces
+      ? [
+          warning(
+            '$.audience',
+            'high_bounce_rate',
+            `Of the last ${mails} mails of the club ${percent(bounced)} came back. Leave out addresses that are not used any more.`,
+          ),
+        ]
+      : []),
+    ...(complained / mails > high.complaints
+      ? [
+          warning(
+            '$.audience',
+            'high_complaint_rate',
+            `Of the last ${mails} mails of the club ${percent(complained)} were called unwanted. Write to those alone who expect it.`,
+          ),
+        ]
+      : []),
+  ];
+}

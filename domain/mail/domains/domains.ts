@@ -1,0 +1,140 @@
+/** A club's own mail domain: set, shown with the records that prove it, and taken away (CAMP-40). */
+import { generateKeyPair, randomBytes } from 'node:crypto';
+import { domainToASCII } from 'node:url';
+import { promisify } from 'node:util';
+import type { RecordOf } from '../../../contract/contract.ts';
+import { MailDomain } from '../../../entities/mail/mail-domain.ts';
+import { DomainError, notFound } from '../../../platform/core/errors.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
+import type { ResolveText } from '../../../platform/infra/dns-text.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
+import type { WarmUps } from '../pace.policy.ts';
+import type { VaultDeps } from '../../deps.ts';
+import { recordsOf, type DomainRecordKind, type DomainRecordState } from './records.policy.ts';
+
+/** What the mail domains of all clubs have in common. */
+export interface MailDomainSettings {
+  resolveText: ResolveText;
+  /** The platform's own address; its domain is no club's. */
+  platformAddress: string;
+  /** How many mails a new club, and a new domain, may send in a day. */
+  warmUps: WarmUps;
+  /** The name whose servers send for the platform, in SPF records; absent where there is none. */
+  spfInclude: string | undefined;
+}
+
+export type MailDomainDeps = VaultDeps & { mailDomains: MailDomainSettings };
+
+type Record = RecordOf<'MailDomain'>;
+
+/** @throws DomainError not_found, where the club has none */
+export async function readMailDomain(
+  { db, mailDomains }: { db: Queries; mailDomains: MailDomainSettings },
+  clubId: Id,
+): Promise<Record> {
+  const domain = await db.manager.findOneBy(MailDomain, { clubId });
+  if (!domain) throw notFound('mail domain');
+  return presentDomain(domain, mailDomains);
+}
+
+function presentDomain(row: MailDomain, { spfInclude }: Pick<MailDomainSettings, 'spfInclude'>): Record {
+  const found = row.found as Partial<{ [Kind in DomainRecordKind]: DomainRecordState }>;
+  return {
+    domain: row.domain,
+    from_address: `${row.localPart}@${row.domain}`,
+    status: row.status,
+    status_since: row.statusSince.toISOString(),
+    records: recordsOf(row, spfInclude).map(({ kind, name, value }) => ({
+      kind,
+      type: 'TXT',
+      name,
+      value,
+      state: found[kind] ?? 'unchecked',
+    })),
+    ...(row.firstProvenAt !== null && { first_proven_at: row.firstProvenAt.toISOString() }),
+    ...(row.checkedAt !== null && { checked_at: row.checkedAt.toISOString() }),
+    next_check_at: row.looksAt.toISOString(),
+  };
+}
+
+/** Receivers take RSA everywhere; Ed25519 they do not. */
+const makeKeys = promisify(generateKeyPair);
+
+/**
+ * Sets the club's domain: a new one gets a key of its own and must be proven; the same one keeps its key and what was proven.
+ * @throws DomainError invalid_request, for a domain that no club can have
+ */
+export async function setMailDomain(
+  { db, vault, mailDomains }: MailDomainDeps,
+  clubId: Id,
+  { domain: given, local_part: localPart = 'news' }: { domain: string; local_part?: string },
+  now: Date,
+): Promise<Record> {
+  const domain = domainName(given, mailDomains.platformAddress.split('@')[1]?.toLowerCase() ?? '');
+  const isSet = await db.manager.existsBy(MailDomain, { clubId, domain });
+  const keys = isSet
+    ? undefined
+    : await makeKeys('rsa', {
+        modulusLength: 2_048,
+        publicKeyEncoding: { type: 'spki', format: 'der' },
+        privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+      });
+  return db.transaction(async (tx) => {
+    await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
+    const current = await tx.manager.findOneBy(MailDomain, { clubId });
+    if (keys !== undefined && current?.domain !== domain) {
+      await removeFrom(tx, clubId, now);
+      const id = newId();
+      await tx.manager.insert(MailDomain, {
+        id,
+        clubId,
+        domain,
+        localPart,
+        selector: `k${randomBytes(4).toString('hex')}`,
+        publicKey: keys.publicKey.toString('base64'),
+        sealedPrivateKey: vault.seal(keys.privateKey, id),
+        statusSince: now,
+        looksAt: now,
+      });
+      await wake(tx, 'mailDomain', [{ id, clubId }], now);
+    } else await tx.manager.update(MailDomain, { clubId, domain }, { localPart });
+    return readMailDomain({ db: tx, mailDomains }, clubId);
+  });
+}
+
+/** Mails go out from the platform's domain again. @throws DomainError not_found */
+export async function removeMailDomain({ db }: Pick<VaultDeps, 'db'>, clubId: Id, now: Date): Promise<void> {
+  await db.transaction(async (tx) => {
+    if (!(await removeFrom(tx, clubId, now))) throw notFound('mail domain');
+  });
+}
+
+async function removeFrom(tx: Transaction, clubId: Id, now: Date): Promise<boolean> {
+  const removed = await tx.one<{ id: Id }>(sql`DELETE FROM mail_domains WHERE club_id = ${clubId} RETURNING id`);
+  if (removed) await wake(tx, 'mailDomain', [{ id: removed.id, clubId }], now); // its run finds nothing, and ends
+  return removed !== undefined;
+}
+
+const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+/** Names that never stand in public DNS (RFC 6761, 6762, 8375). */
+const reserved: ReadonlySet<string> = new Set(['localhost', 'local', 'internal', 'invalid', 'onion', 'arpa']);
+
+/** @returns the name as DNS has it @throws DomainError invalid_request */
+function domainName(given: string, platformDomain: string): string {
+  const name = domainToASCII(given.trim().replace(/\.$/, '')).toLowerCase();
+  const labels = name.split('.');
+  const last = labels.at(-1) ?? '';
+  if (
+    name.length > 200 ||
+    labels.length < 2 ||
+    labels.length > 8 ||
+    !labels.every((part) => label.test(part)) ||
+    /^\d+$/.test(last)
+  )
+    throw new DomainError('invalid_request', '`domain` must be a domain name, such as knots.example.');
+  if (reserved.has(last) || name === platformDomain || name.endsWith(`.${platformDomain}`))
+    throw new DomainError('invalid_request', "`domain` must be a domain of the club's own.");
+  return name;
+}

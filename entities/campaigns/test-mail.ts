@@ -1,0 +1,65 @@
+/** One copy of a campaign's e-mail for a member of the club, sent to see how it looks. */
+import { Check, Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Club } from '../clubs/club.ts';
+import { Administrator } from '../identity/administrator.ts';
+import { mailStatuses, type MailStatus } from '../mail/values.ts';
+import { oneOf } from '../one-of.ts';
+import { Campaign } from './campaign.ts';
+
+@Entity('test_mails')
+@Check('test_mails_status', oneOf('status', mailStatuses))
+@Index('test_mails_campaign', ['campaignId', 'createdAt', 'id'])
+@Index('test_mails_due', ['nextAttemptAt'], { where: `status = 'pending'` })
+export class TestMail {
+  @PrimaryColumn({ type: 'uuid', primaryKeyConstraintName: 'test_mails_key' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  @Column({ type: 'uuid' })
+  campaignId: string;
+
+  /** Who gets it, at the address of the account. */
+  @Column({ type: 'uuid' })
+  administratorId: string;
+
+  @Column({ type: 'text', default: 'pending' })
+  status: MailStatus;
+
+  /** A code, or the server's reply without addresses. */
+  @Column({ type: 'text', nullable: true })
+  lastError: string | null;
+
+  @Column({ type: 'smallint', default: 0 })
+  attemptCount: number;
+
+  @Column({ type: 'timestamptz' })
+  nextAttemptAt: Date;
+
+  @Column({ type: 'integer', default: 0 })
+  fence: number;
+
+  /** Until when the one who claimed it works on it, by the database's clock. */
+  @Column({ type: 'timestamptz', nullable: true })
+  leaseUntil: Date | null;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  sentAt: Date | null;
+
+  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'club_id', foreignKeyConstraintName: 'test_mails_club' })
+  club: Relation<Club>;
+
+  @ManyToOne(() => Campaign, { onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'campaign_id', foreignKeyConstraintName: 'test_mails_of_campaign' })
+  campaign: Relation<Campaign>;
+
+  @ManyToOne(() => Administrator, { onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'administrator_id', foreignKeyConstraintName: 'test_mails_administrator' })
+  administrator: Relation<Administrator>;
+}

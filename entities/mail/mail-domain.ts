@@ -1,0 +1,69 @@
+/** The domain from which a club writes under its own name, and whether DNS says that it is the club's. */
+import { Check, Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Club } from '../clubs/club.ts';
+import { oneOf } from '../one-of.ts';
+import { domainStatuses, type DomainStatus } from './values.ts';
+
+@Entity('mail_domains')
+@Check('mail_domains_status', oneOf('status', domainStatuses))
+@Check('mail_domains_proven', `status = 'unproven' OR first_proven_at IS NOT NULL`)
+@Index('mail_domains_due', ['looksAt'])
+export class MailDomain {
+  @PrimaryColumn({ type: 'uuid', primaryKeyConstraintName: 'mail_domains_key' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  @Index('mail_domains_club', { unique: true })
+  clubId: string;
+
+  /** In its form for DNS: lower case, ASCII. */
+  @Column({ type: 'text' })
+  domain: string;
+
+  /** What stands before the `@`. */
+  @Column({ type: 'text' })
+  localPart: string;
+
+  /** The name of the key in DNS. */
+  @Column({ type: 'text' })
+  selector: string;
+
+  /** SPKI in base64, as it is published. */
+  @Column({ type: 'text' })
+  publicKey: string;
+
+  /** The key that signs mails, PKCS#8 in PEM, sealed for this id. */
+  @Column({ type: 'bytea' })
+  sealedPrivateKey: Buffer;
+
+  @Column({ type: 'text', default: 'unproven' })
+  status: DomainStatus;
+
+  @Column({ type: 'timestamptz' })
+  statusSince: Date;
+
+  /** When it was proven first: its warm-up begins then. */
+  @Column({ type: 'timestamptz', nullable: true })
+  firstProvenAt: Date | null;
+
+  /** What was found of each record when name servers answered last, by its kind. */
+  @Column({ type: 'jsonb', default: {} })
+  found: object;
+
+  /** When name servers answered last. */
+  @Column({ type: 'timestamptz', nullable: true })
+  answeredAt: Date | null;
+
+  /** When they were asked last. */
+  @Column({ type: 'timestamptz', nullable: true })
+  checkedAt: Date | null;
+
+  /** When its run asks them next. */
+  @Column({ type: 'timestamptz' })
+  looksAt: Date;
+
+  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'club_id', foreignKeyConstraintName: 'mail_domains_of_club' })
+  club: Relation<Club>;
+}

@@ -1,0 +1,257 @@
+import { expect } from 'chai';
+import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
+import { lookAtMailDomain } from '../../domain/mail/domains/checking.ts';
+import type { MailDomainSettings } from '../../domain/mail/domains/domains.ts';
+import { fromOf } from '../../domain/mail/domains/from.ts';
+import { MailDomain } from '../../entities/mail/mail-domain.ts';
+import { textResolver } from '../../platform/infra/dns-text.ts';
+import { createSmtpHandOver, type HandedMessage } from '../../platform/infra/smtp-hand-over.ts';
+import { readConfig } from '../../config.ts';
+import { buildClub, buildMember, type TestClub } from '../toolkit/builders/clubs.ts';
+import { callAt, expectError, type Answer } from '../toolkit/drive/api.ts';
+import { startNameServer, type NameServer } from '../toolkit/fakes/name-server.ts';
+import { serveApp, type ServedApp } from '../toolkit/stack/app.ts';
+import { rowCounts, testDeps } from '../toolkit/stack/database.ts';
+import { testStack } from '../toolkit/stack/stack.ts';
+
+const hour = 3_600_000;
+
+interface Shown {
+  records: { kind: string; name: string; value: string; state: string }[];
+  [field: string]: unknown;
+}
+
+describe('the mail domain of a club (CAMP-40)', () => {
+  /** What the name server knows of each name; other names it has never heard of. */
+  const zone = new Map<string, readonly string[] | 'failure'>();
+  let names: NameServer;
+  let settings: MailDomainSettings;
+  let served: ServedApp;
+  let club: TestClub;
+  before(async () => {
+    names = await startNameServer((name) => {
+      const texts = zone.get(name);
+      return texts === undefined || texts === 'failure' ? texts : { texts };
+    });
+    settings = {
+      resolveText: textResolver([names.address]),
+      platformAddress: 'news@platform.example',
+      spfInclude: 'spf.platform.example',
+      warmUps: { clubs: [], domains: [] },
+    };
+    served = await serveApp({ deps: (usual) => ({ ...usual, deps: { ...usual.deps, mailDomains: settings } }) });
+  });
+  after(async () => {
+    names.stop();
+    await served.close();
+  });
+  beforeEach(async () => {
+    zone.clear();
+    club = await buildClub();
+  });
+
+  const send = (method: string, path = '', body?: object, { token } = club.owner): Promise<Answer> =>
+    callAt(served.base, method, `/v1/clubs/${club.id}/mail/domain${path}`, { token, ...(body && { body }) });
+  const set = async (domain = 'knots.example', more: object = {}): Promise<Shown> => {
+    const { status, body } = await send('PUT', '', { domain, ...more });
+    expect(status).to.equal(200);
+    return body.data;
+  };
+  const publish = ({ records }: Shown) => records.forEach(({ name, value }) => zone.set(name, [value]));
+  const check = async (): Promise<Shown> => (await send('POST', '/check')).body.data;
+  const states = ({ status, records }: Shown) => [status, ...records.map(({ kind, state }) => `${kind} ${state}`)];
+  const from = async () => fromOf(await testDeps(), club.id, 'news@platform.example');
+  const rowOf = async () => (await testDeps()).db.manager.findOneByOrFail(MailDomain, { clubId: club.id });
+  const lookAt = async (at: number) =>
+    lookAtMailDomain({ ...(await testDeps()), mailDomains: settings }, (await rowOf()).id, at);
+
+  it('200: shows what to publish, unchecked, and the private key nowhere', async () => {
+    const shown = await set('Mail.Knötchen.example.', { local_part: 'hello' });
+    expect(shown).to.include({
+      domain: 'mail.xn--kntchen-b1a.example',
+      from_address: 'hello@mail.xn--kntchen-b1a.example',
+      status: 'unproven',
+    });
+    expect(shown.records.map(({ kind, state }) => `${kind} ${state}`)).to.deep.equal([
+      'dkim unchecked',
+      'spf unchecked',
+      'dmarc unchecked',
+    ]);
+    const { sealedPrivateKey } = await rowOf();
+    expect(sealedPrivateKey.includes('PRIVATE KEY')).to.equal(false);
+    expect((await send('GET')).body.data).to.deep.equal(shown);
+  });
+
+  it('200: is proven by a real name server once all records are there, and says of each what it found', async () => {
+    const shown = await set();
+    expect(states(await check())).to.deep.equal(['unproven', 'dkim missing', 'spf missing', 'dmarc missing']);
+    publish(shown);
+    zone.set('knots.example', ['v=spf1 -all', 'something else']);
+    expect(states(await check())).to.deep.equal(['unproven', 'dkim ok', 'spf wrong', 'dmarc ok']);
+    expect(await from()).to.include({ address: 'news@platform.example' });
+    publish(shown);
+    const proven = await check();
+    expect(states(proven)).to.deep.equal(['proven', 'dkim ok', 'spf ok', 'dmarc ok']);
+    expect(proven.first_proven_at).to.equal(proven.checked_at);
+    expect(await from()).to.include({ address: 'news@knots.example' });
+  });
+
+  it('200: takes the policy of a domain above', async () => {
+    const shown = await set('mail.knots.example');
+    publish(shown);
+    zone.delete('_dmarc.mail.knots.example');
+    zone.set('_dmarc.knots.example', ['v=DMARC1; p=reject; adkim=s']);
+    expect(states(await check())).to.deep.equal(['proven', 'dkim ok', 'spf ok', 'dmarc ok']);
+  });
+
+  it('200: the same domain again keeps its key and its proof; another one has to be proven anew', async () => {
+    publish(await set());
+    const proven = await check();
+    const again = await set('KNOTS.example', { local_part: 'crew' });
+    expect(again).to.deep.equal({ ...proven, from_address: 'crew@knots.example' });
+    const other = await set('ropes.example');
+    expect(other).to.include({ status: 'unproven' }).and.not.to.have.property('first_proven_at');
+    expect(other.records[0]?.value).not.to.equal(proven.records[0]?.value);
+    const { db } = await testDeps();
+    expect(await db.manager.countBy(MailDomain, { clubId: club.id })).to.equal(1);
+  });
+
+  it('204: goes back to the platform’s domain when it is removed, and its run ends', async () => {
+    publish(await set());
+    await check();
+    const { id } = await rowOf();
+    expect((await send('DELETE')).status).to.equal(204);
+    expect(await from()).to.deep.equal({ address: 'news@platform.example', domainProvenAt: null });
+    expectError(await send('DELETE'), 'not_found');
+    expectError(await send('GET'), 'not_found');
+    expectError(await send('POST', '/check'), 'not_found');
+    const deps = { ...(await testDeps()), mailDomains: settings };
+    expect(await lookAtMailDomain(deps, id, Date.now())).to.deep.equal({ done: true, outcome: 'removed' });
+  });
+
+  for (const [domain, why] of [
+    ['knots', 'one label'],
+    ['10.0.0.1', 'an address'],
+    ['knots example.com', 'a blank'],
+    ['-knots.example', 'a hyphen first'],
+    ['platform.example', 'the platform’s'],
+    ['club.Platform.example', 'below the platform’s'],
+    ['knots.local', 'not public'],
+    ['a.b.c.d.e.f.g.h.example', 'nine labels'],
+    [`${'x'.repeat(64)}.example`, 'a long label'],
+  ] as const)
+    it(`422: refuses ${why}, and writes nothing`, async () => {
+      const before = await rowCounts();
+      expectError(await send('PUT', '', { domain }), 'invalid_request');
+      expect(await rowCounts()).to.deep.equal(before);
+    });
+
+  it('403: refuses editors, who may not choose whose name mails are in', async () => {
+    const editor = await buildMember(club.id, 'editor');
+    expectError(await send('PUT', '', { domain: 'knots.example' }, editor), 'role_not_permitted');
+  });
+
+  describe('its daily check', () => {
+    it('finds by itself what is published, and lapses when a record goes', async () => {
+      const shown = await set();
+      const { looksAt } = await rowOf();
+      publish(shown);
+      const proven = await lookAt(looksAt.getTime());
+      expect(proven).to.deep.equal({ done: false, at: looksAt.getTime() + 24 * hour, status: 'proven' });
+      // Woken early, it asks nobody.
+      const asked = names.questions.length;
+      expect(await lookAt(looksAt.getTime() + hour)).to.deep.equal(proven);
+      expect(names.questions).to.have.length(asked);
+      zone.delete(shown.records[0]?.name ?? '');
+      expect(await lookAt(looksAt.getTime() + 24 * hour)).to.include({ status: 'lapsed' });
+      expect(await from()).to.include({ address: 'news@platform.example' });
+      publish(shown);
+      expect(await lookAt(looksAt.getTime() + 25 * hour)).to.include({ status: 'proven' });
+    });
+
+    it('changes nothing where a name server fails, and asks again in an hour', async () => {
+      const shown = await set();
+      publish(shown);
+      const before = await check();
+      zone.set('knots.example', 'failure');
+      const { looksAt } = await rowOf();
+      expect(await lookAt(looksAt.getTime())).to.deep.equal({
+        done: false,
+        at: looksAt.getTime() + hour,
+        status: 'proven',
+      });
+      expect(states((await send('GET')).body.data)).to.deep.equal(states(before));
+    });
+  });
+
+  describe('its signature, read by a second verifier', () => {
+    const message: Omit<HandedMessage, 'to' | 'from'> = {
+      envelopeFrom: 'bounces@platform.example',
+      replyTo: 'crew@knots.example',
+      subject: 'A knot – ñ',
+      text: 'Ahoy\n.\nafter a lone dot',
+      html: `<p>${'Ahoy '.repeat(500)}</p>`,
+      messageId: '<1@platform.example>',
+      headers: {
+        'List-Id': '<campaigns.1.platform.example>',
+        'List-Unsubscribe': `<https://api.example/${'x'.repeat(200)}>`,
+        'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+        'Feedback-ID': '1:2:campaign:platform',
+      },
+    };
+    /** What the mailbox got of a message that is written from the club's domain. */
+    const received = async () => {
+      publish(await set());
+      await check();
+      const { address, signWith } = await from();
+      const smtp = createSmtpHandOver({ smtpUrl: readConfig().mail.smtpUrl, connections: 1 });
+      const to = `ada-${club.id}@example.com`;
+      await smtp.handOver({ ...message, to, from: { name: 'Knots', address }, ...(signWith && { signWith }) });
+      smtp.close();
+      const { mailbox } = await testStack();
+      const [mail] = (await mailbox?.messages({ to })) ?? [];
+      const source = await fetch(`${mailbox?.httpUrl}/messages/${mail?.id}/source`);
+      return Buffer.from(await source.arrayBuffer()).toString('latin1');
+    };
+    const resolver = async (name: string) => (await settings.resolveText(name)).map((text) => [text]);
+    const verify = async (source: string) => {
+      const { results } = await dkimVerify(Buffer.from(source, 'latin1'), { resolver });
+      const [result] = results;
+      return (
+        result && { result: result.status.result, aligned: result.status.aligned, signed: result.signingHeaders?.keys }
+      );
+    };
+
+    it('passes, is aligned, and is over the way out, but not over what providers write anew', async () => {
+      const source = await received();
+      const verified = await verify(source);
+      expect(verified).to.include({ result: 'pass', aligned: 'knots.example' });
+      const signed = String(verified?.signed).toLowerCase().split(/:\s*/);
+      expect(signed).to.include.members([
+        'from',
+        'to',
+        'subject',
+        'list-id',
+        'list-unsubscribe',
+        'list-unsubscribe-post',
+      ]);
+      expect(signed).not.to.include.members(['message-id']).and.not.to.include.members(['date']);
+      const lines = source.split('\r\n').map((line) => line.replace(/^[\w-]+:/, (name) => name.toLowerCase()));
+      for (const [name, value] of Object.entries(message.headers))
+        expect(lines).to.include(`${name.toLowerCase()}: ${value}`);
+    });
+
+    it('survives another Message-ID and Date, and fails where somebody changes the way out', async () => {
+      const source = await received();
+      const anew = source
+        .replace(/^Message-ID: .*$/m, 'Message-ID: <0100-provider@ses.example>')
+        .replace(/^Date: .*$/m, 'Date: Mon, 02 Mar 2026 12:00:00 +0000');
+      expect(anew).not.to.equal(source);
+      expect(await verify(anew)).to.include({ result: 'pass' });
+      expect(await verify(source.replace('https://api.example', 'https://api.evil000'))).to.include({ result: 'fail' });
+      expect(await verify(source.replace('List-Unsubscribe=One-Click', 'List-Unsubscribe=One-Clock'))).to.include({
+        result: 'fail',
+      });
+    });
+  });
+});

@@ -1,0 +1,220 @@
+/** Random definitions and facts: runs do what a small direct reading of the definition does, in the same order (AUTO-10, AUTO-12). */
+import { expect } from 'chai';
+import * as fc from 'fast-check';
+import { tagStudent, untagStudent } from '../../../domain/learning/engagement/tagging.ts';
+import type { Definition, Step } from '../../../domain/automations/definition.policy.ts';
+import { readVersionDefinition } from '../../toolkit/assert/automations.ts';
+import { buildAutomation, buildTag } from '../../toolkit/builders/automations.ts';
+import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
+import { playAutomations } from '../../toolkit/drive/automations.ts';
+import { testDeps } from '../../toolkit/stack/database.ts';
+
+const start = new Date('2026-03-02T12:00:00Z');
+const minute = 60_000;
+const cases = Number(process.env['MODEL_RUNS'] ?? 12);
+
+/** A tag by its place. */
+type Mark = 0 | 1;
+interface Event {
+  /** Seconds after the start: odd ones, so that none falls together with a deadline. */
+  at: number;
+  mark: Mark;
+  on: boolean;
+}
+
+type Draft =
+  | { kind: 'delay'; minutes: number }
+  | { kind: 'points' }
+  | { kind: 'add' | 'remove'; mark: Mark }
+  | { kind: 'exit' }
+  | { kind: 'if' | 'until'; mark: Mark; negate: boolean; then: Draft[]; else: Draft[] };
+
+const mark = fc.constantFrom<Mark>(0, 1);
+const { drafts } = fc.letrec<{ drafts: Draft[]; draft: Draft }>((tie) => ({
+  drafts: fc.array(tie('draft'), { minLength: 0, maxLength: 3 }),
+  draft: fc.oneof(
+    { maxDepth: 2, withCrossShrink: true },
+    fc.record({ kind: fc.constant('delay' as const), minutes: fc.integer({ min: 1, max: 90 }) }),
+    fc.record({ kind: fc.constant('points' as const) }),
+    fc.record({ kind: fc.constantFrom('add' as const, 'remove' as const), mark }),
+    fc.record({ kind: fc.constant('exit' as const) }),
+    fc.record({
+      kind: fc.constantFrom('if' as const, 'until' as const),
+      mark,
+      negate: fc.boolean(),
+      then: tie('drafts'),
+      else: tie('drafts'),
+    }),
+  ),
+}));
+const events = fc.uniqueArray(
+  fc.record({ at: fc.integer({ min: 0, max: 4_000 }).map((n) => 2 * n + 1), mark, on: fc.boolean() }),
+  { maxLength: 6, selector: ({ at }) => at },
+);
+const exits = fc.option(fc.record({ mark, negate: fc.boolean() }), { nil: undefined, freq: 2 });
+
+describe('a model of runs', function () {
+  this.timeout(600_000);
+
+  it(`does what a direct reading of ${cases} random definitions does`, async () => {
+    const deps = await testDeps();
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.oneof(drafts), { minLength: 1, maxLength: 2 }).map((lists) => lists.flat()),
+        exits,
+        events,
+        async (list, exit, happening) => {
+          const { id: clubId } = await buildClub();
+          const student = await buildStudent(clubId);
+          const tags = [await buildTag(clubId), await buildTag(clubId)] as const;
+          const definition = compose([{ kind: 'points' }, ...list], exit, tags);
+          const automationId = await buildAutomation(clubId, definition, start);
+          expect(await readVersionDefinition(automationId)).to.deep.include(definition);
+
+          const play = await playAutomations(clubId, start);
+          const runId = await play.enroll(automationId, student.id);
+          for (const { at, mark: which, on } of happening.toSorted((one, other) => one.at - other.at)) {
+            await play.pass(start.getTime() + at * 1_000 - play.now().getTime());
+            const change = on ? tagStudent : untagStudent;
+            await change(deps, { clubId, studentId: student.id, tagId: tags[which] }, play.now());
+            await play.settle();
+          }
+          await play.pass(40 * 24 * 60 * minute);
+          const { status, path, ended_at: ended } = await play.read(automationId, runId);
+          const seen = path.map(({ step_id: id, outcome, left_at: left }) => `${left} ${id} ${outcome}`);
+          expect([status, ended, ...seen]).to.deep.equal(direct(definition, tags, happening));
+        },
+      ),
+      { numRuns: cases },
+    );
+  });
+});
+
+/** Steps whose kinds of outcomes are told, with ids in the order of writing. */
+function compose(
+  list: readonly Draft[],
+  exit: { mark: Mark; negate: boolean } | undefined,
+  tags: readonly [string, string],
+): Definition {
+  let count = 0;
+  // Two branches that are empty are a problem of the draft: such a condition becomes points.
+  const stepOf = (draft: Draft): Step => {
+    const id = `s${(count += 1)}`;
+    switch (draft.kind) {
+      case 'delay':
+        return { id, kind: 'wait', wait: { kind: 'delay', amount: draft.minutes, unit: 'minutes' } };
+      case 'points':
+        return { id, kind: 'award_points', points: count };
+      case 'add':
+        return { id, kind: 'add_tag', tag_id: tags[draft.mark] };
+      case 'remove':
+        return { id, kind: 'remove_tag', tag_id: tags[draft.mark] };
+      case 'exit':
+        return { id, kind: 'exit' };
+      case 'if':
+      case 'until': {
+        const condition = conditionOf(draft, tags);
+        const branches = { then: stepsOf(draft.then), else: stepsOf(draft.else) };
+        if (draft.kind === 'until')
+          return { id, kind: 'wait', wait: { kind: 'until_condition', days: 1 }, condition, ...branches };
+        return branches.then.length + branches.else.length === 0
+          ? { id, kind: 'award_points', points: count }
+          : { id, kind: 'condition', condition, ...branches };
+      }
+    }
+  };
+  const stepsOf = (drafted: readonly Draft[]) => {
+    const end = drafted.findIndex(({ kind }) => kind === 'exit');
+    return (end < 0 ? drafted : drafted.slice(0, end + 1)).map(stepOf);
+  };
+  return {
+    trigger: { kind: 'manual' },
+    reentry: 'always',
+    exit_on_access_lost: false,
+    ...(exit && { exit_when: conditionOf(exit, tags) }),
+    steps: stepsOf(list),
+  };
+}
+
+const conditionOf = ({ mark: which, negate }: { mark: Mark; negate: boolean }, tags: readonly [string, string]) => ({
+  match: 'all' as const,
+  rules: [{ kind: 'has_tag' as const, negate, tag_ids: [tags[which]] }],
+});
+
+/** Reads a definition from top to bottom, with a clock and a set of tags. @returns status, end, and what became of each step */
+function direct(definition: Definition, tags: readonly [string, string], happening: readonly Event[]): unknown[] {
+  const open = happening.toSorted((one, other) => one.at - other.at);
+  const has = new Set<string>();
+  const told: string[] = [];
+  let now = start.getTime();
+  const iso = () => new Date(now).toISOString();
+  const holds = (condition: Step['condition']) => {
+    const [rule] = condition?.rules ?? [];
+    return rule !== undefined && has.has(rule.tag_ids?.[0] ?? '') !== rule.negate;
+  };
+  const ends = () => definition.exit_when !== undefined && holds(definition.exit_when);
+  const tell = (id: string, outcome: string) => void told.push(`${iso()} ${id} ${outcome}`);
+  class Left extends Error {}
+  /** Lets time pass until something is true or the deadline has come. */
+  const waitUntil = (deadline: number, isOver: () => boolean) => {
+    while (!isOver()) {
+      const next = open[0];
+      const at = next === undefined ? Number.POSITIVE_INFINITY : start.getTime() + next.at * 1_000;
+      if (next === undefined || at > deadline) return void (now = deadline);
+      open.shift();
+      now = Math.max(now, at);
+      if (next.on) has.add(tags[next.mark]);
+      else has.delete(tags[next.mark]);
+    }
+  };
+  const read = (steps: readonly Step[], isFirst: boolean) => {
+    for (const [place, step] of steps.entries()) {
+      const { id, tag_id: tag = '', wait } = step;
+      if (step.kind === 'wait' && wait?.kind === 'delay') {
+        // Its row is there from the beginning, except where a run begins with it.
+        if (ends() && isFirst && place === 0) throw new Left();
+        waitUntil(now + (wait.amount ?? 0) * minute, ends);
+        if (ends()) {
+          tell(id, 'exit_when');
+          throw new Left();
+        }
+        tell(id, 'time_over');
+        continue;
+      }
+      if (ends()) throw new Left();
+      if (step.kind === 'wait') {
+        const deadline = now + 24 * 60 * minute;
+        if (!holds(step.condition)) {
+          waitUntil(deadline, () => ends() || holds(step.condition));
+          if (ends()) {
+            tell(id, 'exit_when');
+            throw new Left();
+          }
+        }
+        const branch = holds(step.condition) ? 'then' : 'else';
+        tell(id, branch);
+        read(step[branch] ?? [], false);
+      } else if (step.kind === 'condition') {
+        const branch = holds(step.condition) ? 'then' : 'else';
+        tell(id, branch);
+        read(step[branch] ?? [], false);
+      } else if (step.kind === 'exit') {
+        tell(id, 'exit_step');
+        throw new Left();
+      } else if (step.kind === 'add_tag') {
+        tell(id, has.has(tag) ? 'tagged_already' : 'tagged');
+        has.add(tag);
+      } else if (step.kind === 'remove_tag') {
+        tell(id, has.has(tag) ? 'untagged' : 'not_tagged');
+        has.delete(tag);
+      } else tell(id, 'awarded');
+    }
+  };
+  try {
+    read(definition.steps, true);
+    return ['completed', iso(), ...told];
+  } catch (error) {
+    if (!(error instanceof Left)) throw error;
+    return ['exited', iso(), ...told];
+  }
+}

@@ -129,6 +129,7 @@ import { StudentEmailKeys1795362600000 } from './migrations/1795362600000-studen
 import { ImportTurns1795362500000 } from './migrations/1795362500000-import-turns.ts';
 import { MailTracking1795362859000 } from './migrations/1795362859000-mail-tracking.ts';
 import { MailNotices1795365700000 } from './migrations/1795365700000-mail-notices.ts';
+import { MailTallies1795369173000 } from './migrations/1795369173000-mail-tallies.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -309,6 +310,7 @@ const migrations = [
   Automations1795366800000,
   MailDomains1795368800000,
   TestMails1795368900000,
+  MailTallies1795369173000,
 ];
 
 export interface DatabaseSettings {

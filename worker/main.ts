@@ -34,7 +34,7 @@ import { connectionsForRecords, createAttemptPlaces, noLocalAttempts } from './a
 import { automationMails, campaignMails, mails, notices, registerBacklogGauges, rescued, sources } from './metrics.ts';
 import { startRelay } from './relay.ts';
 import { ensureSchedules, keepSchedules } from './schedules.ts';
-import { createSmtpHandOver } from '../platform/infra/smtp-hand-over.ts';
+import { campaignConnections, createSmtpHandOver } from '../platform/infra/smtp-hand-over.ts';
 import { addressIn, createSmtpSender, smtpConnections, type SmtpSender } from '../platform/infra/smtp.ts';
 import { watchSweeps } from './sweep-watch.ts';
 import { cachedWorkflows, slots } from './task-queues.ts';
@@ -72,7 +72,7 @@ export async function startWorker(
   });
   const smtp = createSmtpSender(config.mail);
   const bulkSmtp = createSmtpSender({ ...config.mail, smtpUrl: config.mail.bulkSmtpUrl });
-  const campaignSmtp = createSmtpHandOver({ smtpUrl: config.mail.bulkSmtpUrl, connections: smtpConnections });
+  const campaignSmtp = createSmtpHandOver({ smtpUrl: config.mail.bulkSmtpUrl, connections: campaignConnections });
   const automationSmtp = createSmtpHandOver({ smtpUrl: config.mail.bulkSmtpUrl, connections: smtpConnections });
   const storage = createObjectStore(config.storage);
   const publicStorage = createObjectStore({ ...config.storage, privateBucket: config.storage.publicBucket });

@@ -19,7 +19,7 @@ import { onFreshStack, waitUntil } from '../support.ts';
 import type { SinkState } from './sink.ts';
 
 /** As many as the worker has for campaigns. */
-export { smtpConnections as connections } from '../../platform/infra/smtp.ts';
+export { campaignConnections as connections } from '../../platform/infra/smtp-hand-over.ts';
 
 export interface Scene {
   db: Database;
@@ -95,8 +95,9 @@ export async function haveStudents(source: DataSource, clubId: Id, count: number
   const atOnce = 20_000;
   for (let left = count; left > 0; left -= atOnce)
     await source.query(
-      `INSERT INTO students (id, club_id, name, email, verified_at, created_at)
-       SELECT id, $1, 'Maria Silva', id || '@example.com', now(), now() FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, $2::int)) AS one`,
+      // With keys, as the product writes them: else the worker fills them in meanwhile.
+      `INSERT INTO students (id, club_id, name, email, email_key, verified_at, created_at)
+       SELECT id, $1, 'Maria Silva', id || '@example.com', sha256(id::text::bytea), now(), now() FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, $2::int)) AS one`,
       [clubId, Math.min(left, atOnce)],
     );
   await source.query('VACUUM ANALYZE students, mails, list_tallies, list_tally_changes');

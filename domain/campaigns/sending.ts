@@ -8,6 +8,7 @@ import { MailSender } from '../../entities/mail/mail-sender.ts';
 import type { Mail } from '../../entities/mail/mail.ts';
 import { Club } from '../../entities/clubs/club.ts';
 import type { Id } from '../../platform/core/ids.ts';
+import { gathered } from '../../platform/core/gathered.ts';
 import { addressKeyOf } from '../../platform/infra/address-keys.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import { sqlStateOf } from '../../platform/infra/postgres/errors.ts';
@@ -62,6 +63,12 @@ interface Claimed extends Pick<Mail, 'id' | 'studentId' | 'fence' | 'attemptCoun
   confirmed: boolean;
 }
 
+/** A mail that the server took. */
+interface Taken extends Claimed {
+  /** By what the provider tells of it, where its answer says that. */
+  providerId: string | null;
+}
+
 interface Candidate {
   id: Id;
   email: string | null;
@@ -76,6 +83,8 @@ interface Scene {
   from: From;
   /** Refusals in a row so far. */
   refusals: number;
+  /** Records a mail that the server took, together with those of other connections. */
+  recordSent: (taken: Taken) => Promise<unknown>;
 }
 
 /** What a page came to. */
@@ -107,12 +116,14 @@ export async function sendPage(
     sender: await db.manager.findOneByOrFail(MailSender, { clubId: campaign.clubId }),
     from,
     refusals: campaign.refusals,
+    recordSent: gathered((taken: readonly Taken[]) => recordAllSent(db, taken, now)),
   };
   let handedOver = 0;
   let unreached = 0;
   let goesOn = true;
+  const claim = gathered((candidates: readonly Candidate[]) => claimAll(deps, candidates, now));
   const sendOne = async (candidate: Candidate) => {
-    const claimed = await claim(deps, candidate, now);
+    const claimed = await claim(candidate);
     if (claimed === 'stopped') goesOn = false;
     if (typeof claimed !== 'object') return;
     handedOver += 1;
@@ -183,36 +194,41 @@ async function leaveOutIneligible({ db }: SendingDeps, campaign: Campaign, most:
       AND NOT ${meets(campaign.audience as Condition, { student: sql`mails.student_id`, now })}`);
 }
 
+/** What becomes of a candidate: its claim; `stopped` where the campaign does not go on; `passed` where it is skipped or another has it. */
+type Claim = Claimed | 'stopped' | 'passed';
+
 /**
- * Claims one mail, if all still wants it: the campaign, the student, the address.
- * @returns the claimed mail; `stopped` where the campaign does not go on; `passed` where this mail is skipped or was claimed by another
+ * Claims mails, one for each connection that is idle, if all still wants them: the campaign, the student, the address.
+ * The candidates have different addresses: they were read in one statement.
  */
-async function claim(
+async function claimAll(
   { db, vault }: SendingDeps,
-  { id, email }: Candidate,
+  candidates: readonly Candidate[],
   now: Date,
-): Promise<Claimed | 'stopped' | 'passed'> {
-  const key = email === null ? null : addressKeyOf(vault, email);
-  const row = await db.one<Claimed & { status: Mail['status']; goesOn: boolean }>(sql`
-    WITH wanted AS (
-      SELECT mail.id, mail.student_id, student.name, student.email, student.verified_at IS NOT NULL AS confirmed, campaign.status = 'sending' AS goes_on,
+): Promise<readonly Claim[]> {
+  const keys = candidates.map(({ email }) => (email === null ? null : addressKeyOf(vault, email)));
+  const rows = await db.rows<Claimed & { status: Mail['status'] | null; goesOn: boolean }>(sql`
+    WITH given AS (
+      SELECT * FROM unnest(${candidates.map(({ id }) => id)}::uuid[], ${candidates.map(({ email }) => email)}::text[], ${keys}::bytea[]) AS given (id, email, key)),
+    wanted AS (
+      SELECT mail.id, given.key, mail.student_id, student.name, student.email, student.verified_at IS NOT NULL AS confirmed, campaign.status = 'sending' AS goes_on,
              CASE WHEN student.removed_at IS NOT NULL THEN 'student_removed'
                   WHEN suppression.reason = 'bounce' THEN 'bounced'
                   WHEN suppression.reason = 'complaint' THEN 'complained'
                   WHEN suppression.reason IS NOT NULL THEN 'suppressed'
                   WHEN suppression.left_campaigns_at IS NOT NULL THEN 'unsubscribed'
-                  WHEN EXISTS (SELECT FROM mails other WHERE other.campaign_id = mail.campaign_id AND other.address_key = ${key} AND other.id <> mail.id)
+                  WHEN EXISTS (SELECT FROM mails other WHERE other.campaign_id = mail.campaign_id AND other.address_key = given.key AND other.id <> mail.id)
                   THEN 'no_longer_eligible' END AS skip_reason
-        FROM mails mail
+        FROM given JOIN mails mail ON mail.id = given.id
         JOIN students student ON student.id = mail.student_id
         JOIN campaigns campaign ON campaign.id = mail.campaign_id
-        LEFT JOIN mail_suppressions suppression ON suppression.club_id = mail.club_id AND suppression.address_key = ${key}
-       WHERE mail.id = ${id} AND mail.status = 'pending' AND mail.next_attempt_at <= ${now}
-         AND student.email IS NOT DISTINCT FROM ${email}
+        LEFT JOIN mail_suppressions suppression ON suppression.club_id = mail.club_id AND suppression.address_key = given.key
+       WHERE mail.status = 'pending' AND mail.next_attempt_at <= ${now}
+         AND student.email IS NOT DISTINCT FROM given.email
          FOR NO KEY UPDATE OF mail SKIP LOCKED),
     claimed AS (
       UPDATE mails SET status = CASE WHEN wanted.skip_reason IS NULL THEN 'sending' ELSE 'skipped' END, skip_reason = wanted.skip_reason,
-             fence = fence + 1, attempt_count = attempt_count + 1, address_key = CASE WHEN wanted.skip_reason IS NULL THEN ${key}::bytea ELSE address_key END,
+             fence = fence + 1, attempt_count = attempt_count + 1, address_key = CASE WHEN wanted.skip_reason IS NULL THEN wanted.key ELSE address_key END,
              student_email = coalesce(wanted.email, student_email),
              lease_until = CASE WHEN wanted.skip_reason IS NULL THEN clock_timestamp() + make_interval(secs => ${leaseSeconds}) END
         FROM wanted WHERE mails.id = wanted.id AND wanted.goes_on
@@ -220,9 +236,13 @@ async function claim(
     SELECT wanted.id, wanted.student_id AS "studentId", claimed.fence, claimed.attempt_count AS "attemptCount", claimed.status, wanted.name, wanted.email, wanted.confirmed,
            wanted.goes_on AS "goesOn"
       FROM wanted LEFT JOIN claimed ON claimed.id = wanted.id`);
-  if (!row) return 'passed';
-  if (!row.goesOn) return 'stopped';
-  return row.status === 'sending' ? row : 'passed';
+  const found = new Map(rows.map((row) => [row.id, row]));
+  return candidates.map(({ id }) => {
+    const row = found.get(id);
+    if (row === undefined) return 'passed';
+    if (!row.goesOn) return 'stopped';
+    return row.status === 'sending' ? row : 'passed';
+  });
 }
 
 function messageTo(
@@ -270,20 +290,21 @@ function messageTo(
 async function record(
   { db, onOutcome }: SendingDeps,
   scene: Scene,
-  { id, fence, attemptCount }: Claimed,
+  claimed: Claimed,
   answer: HandOver,
   now: Date,
 ): Promise<boolean> {
   const { campaign } = scene;
+  const { id, fence, attemptCount } = claimed;
   const outcome = outcomeOf(answer, attemptCount);
   const mine = sql`id = ${id} AND fence = ${fence}`;
   // A removed student's row has no address any more, and must not get one back by a server's words.
   const error = (text: string) => sql`CASE WHEN student_email <> '' THEN ${text}::text END`;
-  // An acceptance is believed after the lease was over, too: the mail was given up, or is to go out again.
-  const providerId = (answer.kind === 'accepted' && providerIdIn(answer.reply)) || null;
   if (outcome.status === 'sent')
-    await db.run(sql`UPDATE mails SET status = 'sent', sent_at = least(${now}, ${provenAt}), provider_id = ${providerId}, lease_until = NULL, last_error = NULL
-      WHERE ${mine} AND status IN ('sending', 'pending', 'failed')`);
+    await scene.recordSent({
+      ...claimed,
+      providerId: (answer.kind === 'accepted' && providerIdIn(answer.reply)) || null,
+    });
   else if (outcome.status === 'failed')
     await db.run(sql`UPDATE mails SET lease_until = NULL, ${settledAs('failed', error(outcome.lastError))}
       WHERE ${mine} AND status = 'sending'`);
@@ -300,6 +321,15 @@ async function record(
   onOutcome(outcome.status);
   if (answer.kind === 'accepted') return scene.refusals === 0 || countRefusals(db, scene, 0, now);
   return answer.kind === 'refused' ? countRefusals(db, scene, 1, now) : true;
+}
+
+/** An acceptance is believed after the lease was over, too: the mail was given up, or is to go out again. */
+async function recordAllSent(db: Database, taken: readonly Taken[], now: Date): Promise<readonly Taken[]> {
+  await db.run(sql`UPDATE mails SET status = 'sent', sent_at = least(${now}, ${provenAt}), provider_id = taken.provider_id, lease_until = NULL, last_error = NULL
+      FROM unnest(${taken.map(({ id }) => id)}::uuid[], ${taken.map(({ fence }) => fence)}::int[],
+                  ${taken.map(({ providerId }) => providerId)}::text[]) AS taken (id, fence, provider_id)
+     WHERE mails.id = taken.id AND mails.fence = taken.fence AND mails.status IN ('sending', 'pending', 'failed')`);
+  return taken;
 }
 
 /** Counts refusals in a row; too many pause the campaign. A run of successes writes nothing. @returns whether the campaign goes on */

@@ -52,14 +52,19 @@ export interface SmtpHandOver {
   close(): void;
 }
 
+/**
+ * Connections for campaigns, in one process. A server far away takes a tenth of a second for a message: ten of them carry the 100 a
+ * second that a club may send. A worker that is killed leaves as many mails unknown at most.
+ */
+export const campaignConnections = 10;
+
 /** For a whole message, however slowly the server takes it: shorter than the lease of a mail (90 s). */
 const messageLimitMs = 60_000;
-const timeLimit = () => AbortSignal.timeout(messageLimitMs);
 /** A server's answer is kept so long at most. */
 const longestReply = 300;
 
-/** @param settings `limit`: begins as a message is handed over, and ends that; after a minute unless a test ends it */
-export function createSmtpHandOver({ smtpUrl, connections, limit = timeLimit }: HandOverSettings): SmtpHandOver {
+/** @param settings `limit`: ends what is handed over; unless a test does, each message is ended after a minute */
+export function createSmtpHandOver({ smtpUrl, connections, limit }: HandOverSettings): SmtpHandOver {
   const transport = createTransport({
     url: smtpUrl.reveal(),
     pool: true,
@@ -93,16 +98,18 @@ export function createSmtpHandOver({ smtpUrl, connections, limit = timeLimit }: 
       const onWritten = () => {
         isWritten = true;
       };
+      // Closes the connection, and so cuts the message off: none goes on after it was said not to be sent.
+      const tooLate = new AbortController();
+      let timer: NodeJS.Timeout | undefined;
       try {
         const bytes = await compose(message);
-        // It closes the connection, and so cuts the message off: none goes on after it was said not to be sent.
-        const signal = limit();
+        timer = setTimeout(() => tooLate.abort(), messageLimitMs);
         const { response } = await transport.sendMail({
           envelope: { from: message.envelopeFrom, to: message.to },
           raw: bytes,
           bytes,
           onWritten,
-          signal,
+          signal: limit ?? tooLate.signal,
         } as Message);
         return { kind: 'accepted', reply: withoutAddresses(response) };
       } catch (error) {
@@ -110,6 +117,8 @@ export function createSmtpHandOver({ smtpUrl, connections, limit = timeLimit }: 
         if (responseCode === undefined) return isWritten ? { kind: 'unknown' } : { kind: 'not_sent', reply: code };
         const permanent = responseCode >= 500 && aboutMessage.has(code);
         return { kind: 'refused', permanent, reply: withoutAddresses(response ?? String(responseCode)) };
+      } finally {
+        clearTimeout(timer);
       }
     },
     close: () => transport.close(),
@@ -119,7 +128,7 @@ export function createSmtpHandOver({ smtpUrl, connections, limit = timeLimit }: 
 interface HandOverSettings {
   smtpUrl: Secret;
   connections: number;
-  limit?: () => AbortSignal;
+  limit?: AbortSignal;
 }
 
 interface SmtpError {

@@ -16,7 +16,7 @@ import { untilPortAnswers } from '../../dev/readiness.ts';
 import { wayOutToken } from '../../domain/mail/way-out.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { smtpConnections } from '../../platform/infra/smtp.ts';
+import { campaignConnections } from '../../platform/infra/smtp-hand-over.ts';
 import { createVault, type Vault } from '../../platform/infra/vault.ts';
 import { buildRecipients, type Recipients } from './campaigns/recipients.ts';
 import { receivedIn, tallyMails, type MailTally } from './campaigns/tally.ts';
@@ -94,7 +94,7 @@ async function mailWhileKilling(ground: Ground, directory: string): Promise<numb
   const counted = tally.mailedOnce + tally.skipped + tally.refused + tally.unknown;
   const isRight =
     tally.recipients === recipients && counted === recipients && tally.mailedTwice === 0 && tally.untrue.length === 0;
-  return isRight && tally.unknown <= kills.length * smtpConnections ? 0 : 1;
+  return isRight && tally.unknown <= kills.length * campaignConnections ? 0 : 1;
 }
 
 /** Kept at one port and one log, however often it is killed. */
@@ -252,7 +252,9 @@ function report(ground: Ground, kills: readonly Victim[], done: Done, tally: Mai
     `${kills.length} kills in ${seconds.toFixed(0)} s; processes that ended by themselves: ${ground.endedByItself}`,
   );
   print(`meanwhile ${done.left} students left, ${done.removed} were removed, ${done.pauses} pauses`);
-  print(`of the unknown, ${tally.unknownArrived} arrived; at most ${kills.length * smtpConnections} may be unknown`);
+  print(
+    `of the unknown, ${tally.unknownArrived} arrived; at most ${kills.length * campaignConnections} may be unknown`,
+  );
   for (const line of tally.untrue.slice(0, 20)) print(`untrue: ${line}`);
   print(
     `recipients ${tally.recipients}, mailed once ${tally.mailedOnce}, skipped ${tally.skipped}, refused ${tally.refused}, ` +

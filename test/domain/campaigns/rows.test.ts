@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { readConfig } from '../../../config.ts';
 import type { Mailbox } from '../../../dev/mailbox.ts';
-import { listDeliveries } from '../../../domain/campaigns/recipients.ts';
+import { listDeliveries, readStatistics } from '../../../domain/campaigns/recipients.ts';
 import { readCampaign } from '../../../domain/campaigns/records.ts';
 import type { SendingDeps } from '../../../domain/campaigns/sending.ts';
 import {
@@ -27,6 +27,7 @@ import { buildStudent, type TestClub, type TestStudent } from '../../toolkit/bui
 import { sendingDeps } from '../../toolkit/drive/campaigns.ts';
 import { inThisOrder, untilWaitingForLocks, withOpenTransaction } from '../../toolkit/drive/races.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
+import { until } from '../../toolkit/drive/until.ts';
 import { databaseOf } from '../../toolkit/fakes/databases.ts';
 import { testStack } from '../../toolkit/stack/stack.ts';
 
@@ -373,6 +374,27 @@ describe('the row of a recipient', () => {
       await run(later(minute));
       expect([ada, ...others].map(({ email }) => arrived(email))).to.deep.equal(Array.from({ length: 21 }, () => 1));
       expect((await rows()).filter(({ status }) => status !== 'sent')).to.deep.equal([]);
+    });
+
+    it('is claimed only where a connection is idle, and counted by each status', async () => {
+      for (let number = 0; number < 4; number++) await buildStudent(club.id);
+      await schedule();
+      await step();
+      const going = Promise.withResolvers<void>();
+      sending.smtp.handOver = async (message) => {
+        await going.promise;
+        return message.to === ada.email ? { kind: 'unknown' } : smtp.handOver(message);
+      };
+      const page = step();
+      const statuses = async () => {
+        const { pending, sending: underWay, sent, failed } = await readStatistics(deps.db, club.id, campaignId);
+        return { pending, underWay, sent, failed };
+      };
+      await until('two claims', { timeoutMs: 5_000 }, async () => (await statuses()).underWay === 2);
+      expect(await statuses()).to.deep.equal({ pending: 3, underWay: 2, sent: 0, failed: 0 });
+      going.resolve();
+      await page;
+      expect(await statuses()).to.deep.equal({ pending: 0, underWay: 0, sent: 4, failed: 1 });
     });
 
     it('starts one run where two schedule at once, and the second is told', async () => {

@@ -105,7 +105,7 @@ describe('handing messages over by SMTP', () => {
     const slow = createSmtpHandOver({
       smtpUrl: new Secret(`smtp://127.0.0.1:${port}`),
       connections: 1,
-      limit: () => limit.signal,
+      limit: limit.signal,
     });
     const answer = await slow.handOver(message('ada@example.com', { html: 'x'.repeat(8_000_000) }));
     expect(answer).to.include({ kind: 'not_sent' });

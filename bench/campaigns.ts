@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- campaigns [throughput | large | freeze | deliveries | pause]`: mails a second beside a bare pooled nodemailer
- * loop, freezing, operation 6 at two sizes, how soon a pause holds, and what a campaign does to the club's sign-in codes.
+ * `npm run bench -- campaigns [throughput | large | freeze | deliveries | pause | events]`: mails a second beside a bare pooled nodemailer
+ * loop, freezing, operation 6 at two sizes, how soon a pause holds,
+ * what a campaign does to the club's sign-in codes, and events of mail providers a second.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
@@ -18,6 +19,7 @@ import { Database } from '../platform/infra/postgres/database.ts';
 import type { HandedMessage } from '../platform/infra/smtp-hand-over.ts';
 import { createVault } from '../platform/infra/vault.ts';
 import { sendBare } from './campaigns/bare.ts';
+import { measureEvents } from './campaigns/events.ts';
 import {
   begin,
   clubWithoutRate,
@@ -32,7 +34,7 @@ import { median, onFreshStack, progress, quantile, report, reportBeside, waitUnt
 import { steadily, times } from './webhooks/pace.ts';
 import { watchCost } from './webhooks/process-cost.ts';
 
-export const campaignMeasurements = ['throughput', 'large', 'freeze', 'deliveries', 'pause'] as const;
+export const campaignMeasurements = ['throughput', 'large', 'freeze', 'deliveries', 'pause', 'events'] as const;
 type Measurement = (typeof campaignMeasurements)[number];
 
 const [small, large] = [1_000, Number(process.env['CAMPAIGN_RECIPIENTS'] ?? 100_000)];
@@ -44,6 +46,7 @@ const limitMs = 15 * 60_000;
 export async function benchCampaigns(wanted: readonly string[]): Promise<void> {
   const is = (measurement: Measurement) => wanted.includes(measurement);
   if (is('freeze')) await onFreshStack(['postgres'], ({ env }) => measureFreeze(env));
+  if (is('events')) await measureEvents();
   if (is('deliveries')) await onFreshStack(['postgres'], ({ env }) => measureDeliveries(env));
   if (is('throughput') || is('large') || is('pause'))
     await onCampaignScene(async (scene) => {

@@ -11,6 +11,7 @@ import { enrollByFacts } from './automations/entering/by-facts.ts';
 import { forgetOldPaths, purgeStudentFromAutomations } from './automations/student-removal.ts';
 import { rollUpSteps } from './automations/tallies.ts';
 import { purgeStudentFromCampaigns } from './campaigns/recipients.ts';
+import { retainRecipients } from './campaigns/retention.ts';
 import { hideEnrollmentsOf } from './access/enrollments/enrollments.ts';
 import { forgetAddressesLate, forgetFilesThatName, noteAddressLeft } from './access/imports/removals.ts';
 import { purgeStudentFromAgents } from './agents/conversations/erasure.ts';
@@ -23,6 +24,7 @@ import { purgeStudentFromLearning } from './learning/student-removal.ts';
 import { withdrawTokensOf } from './mail/one-time-tokens.ts';
 import { inspectLeft } from './media/completion.ts';
 import { forgetAddressesOf } from './mail/requests.ts';
+import { retainMailEvents } from './mail/retention.ts';
 import { eraseDue, purgeStudentFromMedia } from './media/erasure.ts';
 import { retainNotices } from './sales/retention.ts';
 import { claimNotices, purgeStudentFromSales } from './sales/student-removal.ts';
@@ -101,7 +103,7 @@ export const contexts = {
       await tx.manager.delete(CodeFailureCount, { addressKey: student.addressKey });
     },
     changeEmail: (tx, _vault, { studentId }) => withdrawTokensOf(tx, { studentId }),
-    retention: [],
+    retention: [{ run: ({ db }, now) => retainMailEvents(db, now) }],
     factConsumers: [],
   },
   watches: { eraseStudent: null, changeEmail: null, retention: [], factConsumers: [] },
@@ -198,7 +200,7 @@ export const contexts = {
   campaigns: {
     eraseStudent: (tx, { studentId }) => purgeStudentFromCampaigns(tx, studentId),
     changeEmail: null, // a mail is claimed for the address that the student has then
-    retention: [],
+    retention: [{ run: ({ db }, now) => retainRecipients(db, now) }],
     factConsumers: [],
   },
   automations: {

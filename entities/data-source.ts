@@ -130,6 +130,7 @@ import { ImportTurns1795362500000 } from './migrations/1795362500000-import-turn
 import { MailTracking1795362859000 } from './migrations/1795362859000-mail-tracking.ts';
 import { MailNotices1795365700000 } from './migrations/1795365700000-mail-notices.ts';
 import { MailTallies1795369173000 } from './migrations/1795369173000-mail-tallies.ts';
+import { CampaignRetention1795369300000 } from './migrations/1795369300000-campaign-retention.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -311,6 +312,7 @@ const migrations = [
   MailDomains1795368800000,
   TestMails1795368900000,
   MailTallies1795369173000,
+  CampaignRetention1795369300000,
 ];
 
 export interface DatabaseSettings {

@@ -113,7 +113,7 @@ export const rules: readonly Rule[] = [
   },
   { name: 'Classroom sign-up', methods: ['POST'], path: `${classroom}/sign-up`, ...credentials, whenDown: 'refuse' },
   {
-    name: 'Notices of sales platforms',
+    name: 'Notices of sales platforms and mail providers',
     methods: ['POST'],
     path: '/webhooks/{platform}/{token}',
     counter: 'platform_notices',

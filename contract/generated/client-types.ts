@@ -3340,7 +3340,7 @@ export interface paths {
         };
         /**
          * Read the statistics
-         * @description How many recipients are in each status, why the skipped ones were skipped, and how many were delivered to, bounced, complained, opened and clicked.
+         * @description How many recipients are in each status, why the skipped ones were skipped, and how many were delivered to, bounced, complained, opened and clicked. Openings and clicks of machines are counted apart, and clicks of each link. Recipients are kept for two years after the campaign's end, statistics for good.
          *
          *     Codes of its own:
          *
@@ -3690,7 +3690,7 @@ export interface paths {
         };
         /**
          * List campaign deliveries
-         * @description One row a recipient of the frozen recipient list.
+         * @description One row a recipient of the frozen recipient list. They are kept for two years after the campaign's end.
          *
          *     Codes of its own:
          *

@@ -53,7 +53,7 @@ export async function listDeliveries(
     columns: listed,
     from: sql`FROM mails WHERE ${where}`,
     orderBy: sql`seq`,
-    total: async () => (status === undefined ? campaign.recipients : countIn(db, campaign, status)),
+    total: async () => countIn(db, campaign, status),
   });
   return { rows: rows.map(present), total };
 }
@@ -77,7 +77,14 @@ function present(row: Row): RecordOf<'CampaignDelivery'> {
 }
 
 /** Tallies count open ones together: what is being handed over changes too often, and there are never many. */
-async function countIn(db: Queries, { id, clubId }: CampaignRow, status: RecipientStatus): Promise<number> {
+async function countIn(db: Queries, campaign: CampaignRow, status: RecipientStatus | undefined): Promise<number> {
+  const { id, clubId, recipients, finalStatistics } = campaign;
+  if (status === undefined && finalStatistics === null) return recipients;
+  if (status === undefined) {
+    const lists = ['mails_open', ...Object.values(statusLists)] as const;
+    const count = await countEach(db, clubId, { lists, subjectIds: [id] });
+    return lists.reduce((sum, list) => sum + count({ list, subjectId: id, marked: false }), 0);
+  }
   if (status !== 'pending' && status !== 'sending')
     return countListed(db, { list: `mails_${status}`, clubId, subjectId: id });
   const sending = await countSending(db, id);
@@ -106,7 +113,8 @@ const reasonLists = skipReasons.map((reason) => ({ reason, list: `mails_skipped_
 
 /** From tallies: the cost does not grow with the recipients. @throws DomainError not_found */
 export async function readStatistics(db: Queries, clubId: Id, campaignId: Id): Promise<RecordOf<'CampaignStatistics'>> {
-  const { recipients } = await findCampaign(db, clubId, campaignId);
+  const { recipients, finalStatistics } = await findCampaign(db, clubId, campaignId);
+  if (finalStatistics !== null) return finalStatistics as RecordOf<'CampaignStatistics'>;
   const links = await db.rows<{ id: Id; url: string }>(
     sql`SELECT id, url FROM mail_links WHERE cause_id = ${campaignId} ORDER BY position`,
   );

@@ -22,6 +22,7 @@ export const campaignColumns = columns(Campaign, [
   'frozenAt',
   'recipients',
   'endedAt',
+  'finalStatistics',
   'createdAt',
   'updatedAt',
 ]);

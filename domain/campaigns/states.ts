@@ -13,6 +13,7 @@ import { requireFeature } from '../billing/allowances.ts';
 import type { DatabaseDeps } from '../deps.ts';
 import { outcomeUnknown } from '../mail/recipients.policy.ts';
 import { problemsOf } from './checks.ts';
+import { readRates } from './rates.ts';
 import { findCampaign, readCampaign, type CampaignRow } from './records.ts';
 
 type Record = RecordOf<'Campaign'>;
@@ -81,11 +82,23 @@ export function pause(tx: Transaction, campaign: CampaignRow, pauseReason: Pause
 export async function resumeCampaign(deps: DatabaseDeps, clubId: Id, campaignId: Id, now: Date): Promise<Record> {
   return change(deps, clubId, campaignId, ['paused'], async (tx, campaign) => {
     await requireFeature(tx, clubId, 'campaigns');
-    const resumed = { pauseReason: null, refusals: 0, looksAt: now };
+    const resumed = {
+      ...(await judgedNow(tx, campaign)),
+      pauseReason: null,
+      refusals: 0,
+      looksAt: now,
+    };
     if (campaign.frozenAt !== null) return move(tx, campaign, { ...resumed, status: 'sending' }, now);
     const start = campaign.scheduledAt !== null && campaign.scheduledAt > now ? campaign.scheduledAt : now;
     return move(tx, campaign, { ...resumed, status: 'scheduled', scheduledAt: start, looksAt: start }, now);
   });
+}
+
+/** Whoever resumes a campaign after too many bounces or complaints accepts them: what comes after is judged for itself (CAMP-16). */
+async function judgedNow(tx: Transaction, campaign: CampaignRow) {
+  if (campaign.pauseReason !== 'bounces' && campaign.pauseReason !== 'complaints') return {};
+  const { sent, bounced, complained } = await readRates(tx, campaign);
+  return { judgedSent: sent, judgedBounced: bounced, judgedComplained: complained };
 }
 
 /** Ends it: recipients that were not claimed yet are skipped. @throws DomainError not_found, campaign_state */
@@ -110,6 +123,8 @@ export async function retryCampaign(
 ): Promise<Record> {
   return change(deps, clubId, campaignId, ['sending', 'sent'], async (tx, campaign) => {
     await requireFeature(tx, clubId, 'campaigns');
+    if (campaign.finalStatistics !== null)
+      throw new DomainError('campaign_state', 'The recipients of this campaign are not kept any more.');
     await tx.run(sql`UPDATE mails SET status = 'pending', last_error = NULL, attempt_count = 0, next_attempt_at = ${now}
       WHERE campaign_id = ${campaignId} AND status = 'failed' AND (${acceptDuplicates} OR last_error IS DISTINCT FROM ${outcomeUnknown})`);
     return move(tx, campaign, { status: 'sending', refusals: 0, looksAt: now, endedAt: null }, now);
@@ -135,7 +150,18 @@ async function change(
 async function move(
   tx: Transaction,
   { id, clubId }: CampaignRow,
-  to: Partial<Pick<Campaign, 'status' | 'pauseReason' | 'scheduledAt' | 'looksAt' | 'endedAt' | 'refusals'>>,
+  to: Partial<
+    Pick<
+      Campaign,
+      | 'status'
+      | 'pauseReason'
+      | 'scheduledAt'
+      | 'looksAt'
+      | 'endedAt'
+      | 'refusals'
+      | (`judged${string}` & keyof Campaign)
+    >
+  >,
   now: Date,
 ): Promise<Record> {
   await tx.manager.update(Campaign, id, { ...to, updatedAt: now });

@@ -21,6 +21,7 @@ import { outcomeUnknown } from '../mail/recipients.policy.ts';
 import { insertLinks, type LinkedEmail } from '../mail/tracking/addresses.ts';
 import { audienceOf, problemsOf } from './checks.ts';
 import { publishImages } from './images.ts';
+import { reasonOfRates } from './rates.ts';
 import { findCampaign, type CampaignRow } from './records.ts';
 import { sendPage, type SendingDeps } from './sending.ts';
 import { pause } from './states.ts';
@@ -149,6 +150,8 @@ async function send(deps: SendingDeps, campaign: Campaign, now: Date): Promise<C
     SELECT FROM mails WHERE campaign_id = ${campaign.id} AND status = 'pending' AND next_attempt_at <= ${now} LIMIT ${pageSize}) AS page`);
   if (due && due.due > 0) {
     if (!(await hasCampaigns(db, campaign.clubId))) return pauseFor(deps, campaign, 'plan', now);
+    const reason = await reasonOfRates(db, campaign);
+    if (reason) return pauseFor(deps, campaign, reason, now);
     const opens = await windowOpens(deps, campaign, now);
     if (opens > now) return rest(deps, campaign, 'window', opens, leased);
     const { granted, nextInMs } = await takeAllowance(db, campaign.clubId, due.due, now);

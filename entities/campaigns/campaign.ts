@@ -13,6 +13,7 @@ import { campaignStatuses, pauseReasons, type CampaignStatus, type PauseReason }
 @Check('campaigns_minutes', 'window_from BETWEEN 0 AND 1439 AND window_to BETWEEN 0 AND 1439')
 @Index('campaigns_club', ['clubId', 'createdAt', 'id'])
 @Index('campaigns_club_status', ['clubId', 'status', 'createdAt', 'id'])
+@Index('campaigns_ended', ['endedAt'], { where: 'ended_at IS NOT NULL AND rows_removed_at IS NULL' })
 @Index('campaigns_due', ['looksAt'], { where: 'looks_at IS NOT NULL' })
 export class Campaign {
   @PrimaryColumn({ type: 'uuid' })
@@ -69,6 +70,26 @@ export class Campaign {
   /** Refusals of the mail server since it accepted a mail last. */
   @Column({ type: 'integer', default: 0 })
   refusals: number;
+
+  /** How many mails were sent when it was resumed after too many bounces or complaints: those are not judged again. */
+  @Column({ type: 'integer', default: 0 })
+  judgedSent: number;
+
+  /** Hard bounces of that moment. */
+  @Column({ type: 'integer', default: 0 })
+  judgedBounced: number;
+
+  /** Complaints of that moment. */
+  @Column({ type: 'integer', default: 0 })
+  judgedComplained: number;
+
+  /** What its statistics were when its recipients' rows were removed, in the shape of the contract; null before. */
+  @Column({ type: 'jsonb', nullable: true })
+  finalStatistics: object | null;
+
+  /** When the last of these rows was removed. */
+  @Column({ type: 'timestamptz', nullable: true })
+  rowsRemovedAt: Date | null;
 
   /** When its run has to act next; null while it has nothing to do. */
   @Column({ type: 'timestamptz', nullable: true })

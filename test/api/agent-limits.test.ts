@@ -6,11 +6,8 @@ import { endAnswer } from '../toolkit/drive/answers.ts';
 import { clock, expectError } from '../toolkit/drive/api.ts';
 import { askingOf, openAskingClassroom, type AskingClassroom } from '../toolkit/drive/asking.ts';
 import { secondsToNextMinute, withClockStopped } from '../toolkit/fakes/timers.ts';
-import { rowCounts, testDatabase, testDeps } from '../toolkit/stack/database.ts';
-import { testObjectStore } from '../toolkit/stack/storage.ts';
-import { askAgent } from '../../domain/agents/conversations/asking.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
 import { expect } from 'chai';
-import { randomUUID } from 'node:crypto';
 
 const hour = 3_600_000;
 
@@ -182,22 +179,6 @@ describe('the club’s AI budget', () => {
     await endAnswer(second.answerId, { cost: 1n });
     expectError(await third, 'club_budget_exhausted');
     expect(await limitsOf(classroom)).to.include({ club_budget_exhausted: true, used: 2 });
-  });
-
-  it('429 rate_limited: a question waits for reserves to settle, and is refused when none has in time', async () => {
-    const { asked, ask, club, student } = await withBudget(1);
-    await ask(); // reserves more than that cent
-    const model = { configured: true, defaultModel: 'claude-sonnet-5-5' };
-    const deps = { ...(await testDeps()), storage: await testObjectStore(), model };
-    const question = { id: randomUUID(), content: 'Which knot?' };
-    const before = await rowCounts();
-    const reader = { id: student.id, clubId: club.id };
-    const refusal = await askAgent(deps, reader, asked.publicId, question, clock.now(), {
-      waitMs: 50,
-      everyMs: 10,
-    }).catch((error: unknown) => error);
-    expect(refusal).to.include({ code: 'rate_limited' });
-    expect(await rowCounts()).to.deep.equal(before);
   });
 
   it('refuses every student of the club, and none of another club', async () => {

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { readStatistics, listDeliveries } from '../../domain/campaigns/recipients.ts';
+import { noteEvents } from '../../domain/mail/notices/noting.ts';
 import { createSnsGuard } from '../../domain/mail/notices/sns.ts';
 import { addSuppression, listSuppressions } from '../../domain/mail/suppressions.ts';
 import { removeStudent } from '../../domain/students/students.ts';
@@ -9,6 +10,8 @@ import type { HandOver } from '../../platform/infra/smtp-hand-over.ts';
 import type { TestClub } from '../toolkit/builders/clubs.ts';
 import { call, callAt, clock, expectError, type Call } from '../toolkit/drive/api.ts';
 import { sendCampaign, type SentMail } from '../toolkit/drive/campaigns.ts';
+import { untilWaitingForLocks, withOpenTransaction } from '../toolkit/drive/races.ts';
+import { databaseOf } from '../toolkit/fakes/databases.ts';
 import { fakeSns, sesReport, snsTopic, type FakeSns } from '../toolkit/fakes/sns.ts';
 import { serveApp, type ServedApp } from '../toolkit/stack/app.ts';
 import { rowCounts, testDeps } from '../toolkit/stack/database.ts';
@@ -91,6 +94,15 @@ describe('notices of mail providers (CAMP-15)', () => {
   });
   /** Of this test alone: all campaigns of the file share a table. */
   const campaign = () => String(sentAt.getTime());
+
+  it('takes the last of two mails to which a mail server gave the same id', async () => {
+    const reply = `250 2.0.0 Ok: queued as R${Date.now()}`;
+    await send(2, () => ({ kind: 'accepted', reply }));
+    await deps.db.manager.update(Mail, mailOf(1).mailId, { sentAt: later(-60) });
+    await tell({ kind: 'delivered', at: later(1).toISOString(), provider_id: reply.split(' ').at(-1) });
+    expect(await row(0)).to.have.property('delivered_at');
+    expect(await row(1)).not.to.have.property('delivered_at');
+  });
 
   it('takes 1,000 events in one request, and notes repetitions once', async () => {
     await send(1);
@@ -236,6 +248,21 @@ describe('notices of mail providers (CAMP-15)', () => {
     await tell(event('bounced', mailOf(0), later(1)));
     expect(await suppressions()).to.deep.equal([]);
     expect(await row()).to.include({ bounced_at: later(1).toISOString() });
+  });
+
+  it('counts an event once where a second request comes before the first is committed', async () => {
+    await send(1);
+    const told = [{ kind: 'delivered', at: later(1), mailId: mailOf(0).mailId, providerId: undefined } as const];
+    let repetition: Promise<unknown> = Promise.resolve();
+    await withOpenTransaction(
+      (tx) => noteEvents(databaseOf(tx), told, later(60)),
+      async () => {
+        repetition = noteEvents(deps.db, told, later(60));
+        await untilWaitingForLocks(1);
+      },
+    );
+    await repetition;
+    expect(await statistics()).to.include({ delivered: 1 });
   });
 
   it('gives a repeated request at once the same result as one', async () => {

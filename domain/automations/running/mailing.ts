@@ -13,8 +13,9 @@ import type { HandedMessage, HandOver, SmtpHandOver } from '../../../platform/in
 import type { Vault } from '../../../platform/infra/vault.ts';
 import { takeAllowance } from '../../mail/allowance.ts';
 import { renderEmail } from '../../mail/content/render.ts';
-import { settledAs } from '../../mail/evidence.ts';
 import { feedbackSenderOf, fromOf } from '../../mail/domains/from.ts';
+import { provenAt, settledAs } from '../../mail/evidence.ts';
+import { identifyingHeaders, providerIdIn } from '../../mail/notices/mail-event.policy.ts';
 import { outcomeOf, outcomeUnknown, type Outcome } from '../../mail/recipients.policy.ts';
 import { trackedAddresses, type LinkedEmail } from '../../mail/tracking/addresses.ts';
 import { wayOutToken } from '../../mail/way-out.ts';
@@ -163,9 +164,9 @@ export async function recordMail(
   const outcome = outcomeOf(answer, attempt);
   const mine = sql`id = ${id} AND fence = ${fence} AND status = 'sending'`;
   if (outcome.status === 'sent') {
-    await tx.run(
-      sql`UPDATE mails SET status = 'sent', sent_at = ${now}, last_error = NULL, lease_until = NULL WHERE ${mine}`,
-    );
+    const providerId = (answer.kind === 'accepted' && providerIdIn(answer.reply)) || null;
+    await tx.run(sql`UPDATE mails SET status = 'sent', sent_at = least(${now}, ${provenAt}), provider_id = ${providerId}, last_error = NULL, lease_until = NULL
+      WHERE ${mine}`);
     return outcome;
   }
   const again =
@@ -229,6 +230,7 @@ export async function messageOf(
       'List-Unsubscribe': `<${leave}>`,
       'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
       'Feedback-ID': `${automationId}:${clubId}:automation:${feedbackSenderOf(fromAddress)}`,
+      ...identifyingHeaders(mailId),
       Precedence: 'bulk',
     },
   };

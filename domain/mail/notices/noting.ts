@@ -104,7 +104,9 @@ async function matchAndLock(tx: Transaction, events: readonly MailEvent[], now: 
     WHERE id IN (SELECT id FROM mails WHERE id = ANY(${ids}) UNION SELECT id FROM mails WHERE provider_id = ANY(${providerIds}))
       AND fence > 0 ORDER BY id FOR NO KEY UPDATE`);
   const byId = new Map(mails.map((mail) => [mail.id, mail]));
-  const byProviderId = new Map(mails.map((mail) => [mail.providerId, mail]));
+  // Mail servers use an id again after a while: the mail that had it last is meant.
+  const bySending = mails.toSorted((one, other) => (one.sentAt?.getTime() ?? 0) - (other.sentAt?.getTime() ?? 0));
+  const byProviderId = new Map(bySending.map((mail) => [mail.providerId, mail]));
   return events.flatMap(({ kind, at, mailId, providerId }) => {
     const mail = byId.get(mailId ?? '') ?? byProviderId.get(providerId ?? '');
     return mail ? [{ mail, kind, at: at > now ? now : at }] : [];

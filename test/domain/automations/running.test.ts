@@ -9,6 +9,7 @@ import { enrollByFacts } from '../../../domain/automations/entering/by-facts.ts'
 import { removeStudent } from '../../../domain/students/students.ts';
 import { noteOpening } from '../../../domain/mail/tracking/visits.ts';
 import { openingToken } from '../../../domain/mail/tracking/tokens.ts';
+import { noteEvents } from '../../../domain/mail/notices/noting.ts';
 import { addSuppression } from '../../../domain/mail/suppressions.ts';
 import { forgetOldPaths } from '../../../domain/automations/student-removal.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -267,6 +268,19 @@ describe('a run', () => {
     await play.settle();
     expect(await storyOf(suppressed)).to.equal('completed: mail suppressed');
     expect(play.given).to.have.length(before);
+  });
+
+  it('stops writing to an address whose mail bounced, by what its provider tells (CAMP-15)', async () => {
+    play.answer = () => ({ kind: 'accepted', reply: '250 2.0.0 Ok: queued as AUTO4F5C11' });
+    const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
+    await play.settle();
+    const [given] = play.given;
+    expect(given?.messageId).to.equal(`<${given?.headers['X-Club-Mail-Id']}@platform.example>`);
+    const bounced = { kind: 'bounced', at: play.now(), mailId: undefined, providerId: 'AUTO4F5C11' } as const;
+    expect(await noteEvents(deps.db, [bounced], play.now())).to.deep.equal({ matched: 1, passedOver: 0 });
+    const next = { ...run, runId: await play.enroll(run.automationId, ada.id) };
+    await play.settle();
+    expect(await storyOf(next)).to.equal('completed: mail bounced');
   });
 
   it('goes on as soon as a person opens its e-mail, and not for a machine (CAMP-13)', async () => {

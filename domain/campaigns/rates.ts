@@ -1,0 +1,23 @@
+/** The bounces and complaints of a campaign, read from tallies (CAMP-16). */
+import type { Campaign } from '../../entities/campaigns/campaign.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
+import { countEach } from '../../platform/infra/postgres/lists/counts.ts';
+import { reasonInRates, type Rates } from './rates.policy.ts';
+
+/** @returns all that the campaign has come to */
+export async function readRates(db: Queries, { id, clubId }: Pick<Campaign, 'id' | 'clubId'>): Promise<Rates> {
+  const lists = ['mails_sent', 'mails_bounced', 'mails_complained'] as const;
+  const count = await countEach(db, clubId, { lists, subjectIds: [id] });
+  const [sent = 0, bounced = 0, complained = 0] = lists.map((list) => count({ list, subjectId: id, marked: false }));
+  return { sent, bounced, complained };
+}
+
+/** @returns why it must not go on, judged by what came since it was resumed after such a pause */
+export async function reasonOfRates(db: Queries, campaign: Campaign): Promise<'bounces' | 'complaints' | undefined> {
+  const { sent, bounced, complained } = await readRates(db, campaign);
+  return reasonInRates({
+    sent: sent - campaign.judgedSent,
+    bounced: bounced - campaign.judgedBounced,
+    complained: complained - campaign.judgedComplained,
+  });
+}

@@ -12409,11 +12409,7 @@ export interface components {
              * @enum {string}
              */
             kind: "delivered" | "bounced" | "soft_bounced" | "complained";
-            /**
-             * Format: date-time
-             * @description When it happened.
-             */
-            at: string;
+            at: components["schemas"]["DateTimeInput"];
             /**
              * Format: uuid
              * @description The header `X-Club-Mail-Id` of the mail.

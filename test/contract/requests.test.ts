@@ -49,13 +49,18 @@ function characters(count: number): string {
 
 /** Where a request may hold a time whose year has no bounds, as `operation: way`. */
 function unboundedTimes(): string[] {
-  const walk = (schema: unknown, place: string): string[] => {
+  const walk = (schema: unknown, place: string, within: readonly string[] = []): string[] => {
     if (!isObject(schema)) return [];
     const { $ref, format, pattern, ...rest } = schema;
-    if (typeof $ref === 'string') return walk(contractDocument.components.schemas[$ref.split('/').at(-1) ?? ''], place);
+    if (typeof $ref === 'string') {
+      if (within.includes($ref)) return []; // a schema that holds itself
+      return walk(contractDocument.components.schemas[$ref.split('/').at(-1) ?? ''], place, [...within, $ref]);
+    }
     const isTime = format === 'date-time' || format === 'date' || /\\d\{4\}|19\[7-9\]/.test(String(pattern));
     if (isTime) return /^\^\(\|?\(?19\[7-9\]/.test(String(pattern)) ? [] : [place];
-    return Object.entries(rest).flatMap(([key, value]) => (key === 'examples' ? [] : walk(value, `${place}/${key}`)));
+    return Object.entries(rest).flatMap(([key, value]) =>
+      key === 'examples' ? [] : walk(value, `${place}/${key}`, within),
+    );
   };
   return operations.flatMap(({ operationId, parameters, path, method }) => [
     ...parameters.flatMap(({ name, schema }) => walk(schema, `${operationId}: ${name}`)),
@@ -388,7 +393,7 @@ describe('checks as a whole', () => {
   it('allow unknown properties only in notices of platforms', () => {
     for (const operation of operations) {
       if (!operation.hasBody || operation.fileBody) continue;
-      const isNotice = operation.path.startsWith('/webhooks/');
+      const isNotice = operation.path.startsWith('/webhooks/') && operation.operationId !== 'receiveMailEvents'; // its format is ours
       const body = contractDocument.paths[operation.path]?.[operation.method]?.requestBody?.content['application/json'];
       const reference = isObject(body) && isObject(body['schema']) ? String(body['schema']['$ref']) : '';
       const schema = contractDocument.components.schemas[reference.split('/').at(-1) ?? ''];

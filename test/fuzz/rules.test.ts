@@ -104,7 +104,7 @@ describe('test/fuzz/rules', () => {
   });
 
   it('report an operation that is not built and answers otherwise than 501', () => {
-    const step = { operation: 'getAutomation' } as const;
+    const step = { operation: 'getRepository' } as const;
     expect(brokenBy({ status: 404, body: error('not_found'), step })).to.deep.equal([
       'answers 501 as long as an operation is not built',
     ]);

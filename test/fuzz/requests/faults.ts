@@ -144,13 +144,16 @@ function brokenAt(given: JsonObject, value: Json, place: Place, anyText: boolean
 type Here = (what: string, code: ErrorCode, broken: Json | undefined) => Broken;
 
 function brokenObject(schema: JsonObject, value: JsonRecord, here: Here): Broken[] {
+  const onlyRequired = Object.fromEntries(Object.entries(value).filter(([name]) => requiredOf(schema).includes(name)));
   const without = (name: string) => Object.fromEntries(Object.entries(value).filter(([known]) => known !== name));
   return [
     ...(schema['additionalProperties'] === false
       ? [here('has an unknown property', malformed, { ...value, unexpected: 1 })]
       : []),
     ...requiredOf(schema).map((name) => here(`lacks ${name}`, malformed, without(name))),
-    ...((numberOf(schema, 'minProperties') ?? 0) > 0 ? [here('has no property', invalid, {})] : []),
+    ...(requiredOf(schema).length < (numberOf(schema, 'minProperties') ?? 0)
+      ? [here('has too few properties', invalid, onlyRequired)]
+      : []),
   ];
 }
 

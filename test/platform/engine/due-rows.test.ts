@@ -17,6 +17,9 @@ const rows = 3_000;
 /** Of these, so many are due. */
 const dueRows = 3;
 
+/** Of these, each row is due again and again: an index of the others would be the same. */
+const alwaysWaiting: ReadonlySet<WorkflowType> = new Set(['mailDomain']);
+
 /** A value of a required column that has no default. */
 const values: Record<string, string> = {
   uuid: 'gen_random_uuid()',
@@ -97,21 +100,23 @@ describe('queries of due rows', function () {
   const queries = workflowTypeNames.flatMap((type) =>
     workflowTypes[type].due.map((due, position) => ({ type, at: due.at, position })),
   );
-  for (const { type, at, position } of queries)
-    it(`${type} finds rows overdue by ${at} with a partial index, and reads no table from end to end`, async () => {
+  for (const { type, at, position } of queries) {
+    const isPartial = !alwaysWaiting.has(type);
+    it(`${type} finds rows overdue by ${at} with ${isPartial ? 'a partial' : 'an'} index, and reads no table from end to end`, async () => {
       const query = overdueQueries(source, now).filter(({ workflowType }) => workflowType === type)[position];
       const statement = query?.statement ?? sql``;
       const explained = await db.one<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(sql`EXPLAIN (FORMAT JSON) ${statement}`);
       const nodes = explained ? nodesOf(explained['QUERY PLAN'][0].Plan) : [];
       const used = await source.query<unknown[]>(
-        `SELECT 1 FROM pg_index WHERE indpred IS NOT NULL AND indexrelid::regclass::text = ANY ($1)`,
-        [nodes.flatMap((node) => node['Index Name'] ?? [])],
+        `SELECT 1 FROM pg_index WHERE (indpred IS NOT NULL OR NOT $2) AND indexrelid::regclass::text = ANY ($1)`,
+        [nodes.flatMap((node) => node['Index Name'] ?? []), isPartial],
       );
-      expect(used, 'partial indexes').to.have.length(1);
+      expect(used, 'indexes').to.have.length(1);
       const scanned = nodes.filter((node) => node['Node Type'] === 'Seq Scan').map((node) => node['Relation Name']);
       expect(scanned.filter((name) => name !== 'wakes' && name !== 'failing_steps')).to.deep.equal([]);
       expect(await db.rows(statement)).to.have.length(dueRows);
     });
+  }
 
   it('counts no row that waits out the pause after a fault', async () => {
     const countOf = async (type: WorkflowType) => {

@@ -123,6 +123,7 @@ export async function startWorker(
       vault,
       smtp: automationSmtp,
       fromAddress: addressIn(config.mail.from),
+      warmUps: { clubs: config.mail.warmUp, domains: config.mail.domainWarmUp },
       publicUrl: config.api.publicUrl,
       onMail: (status) => automationMails.inc({ status }),
       failpoint,

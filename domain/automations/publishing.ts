@@ -1,4 +1,5 @@
 /** Publishing a draft: a numbered version that does not change any more (AUTO-9). */
+import { setImmediate as otherRequests } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { v5 } from 'uuid';
 import { Automation } from '../../entities/automations/automation.ts';
@@ -119,6 +120,7 @@ async function compileAll(
   const { fromName, postalAddress } = await deps.db.manager.findOneByOrFail(MailSender, { clubId });
   const compiled: [string, CompiledEmail][] = [];
   for (const { id, email, path } of emails) {
+    await otherRequests(); // compiling one takes a core for a while, and there may be 200
     const one = await compileEmail(email, { clubName: fromName, postalAddress });
     const images = await publishImages({ ...deps, ...deps.images }, versionId, clubId, one.images);
     if (!images)

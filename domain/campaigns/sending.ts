@@ -2,7 +2,6 @@
  * One page of a campaign's mails: each is claimed in a commit of its own, immediately before it is handed over, and recorded after.
  * None is sent twice by itself (CAMP-6, CAMP-9).
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Campaign } from '../../entities/campaigns/campaign.ts';
 import { MailSender } from '../../entities/mail/mail-sender.ts';
 import type { Mail } from '../../entities/mail/mail.ts';
@@ -11,7 +10,6 @@ import type { Id } from '../../platform/core/ids.ts';
 import { gathered } from '../../platform/core/gathered.ts';
 import { addressKeyOf } from '../../platform/infra/address-keys.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
-import { sqlStateOf } from '../../platform/infra/postgres/errors.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { HandedMessage, HandOver, SmtpHandOver } from '../../platform/infra/smtp-hand-over.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
@@ -22,6 +20,7 @@ import { feedbackSenderOf, type From } from '../mail/domains/from.ts';
 import type { WarmUps } from '../mail/pace.policy.ts';
 import { identifyingHeaders, providerIdIn } from '../mail/notices/mail-event.policy.ts';
 import { outcomeOf, type Outcome } from '../mail/recipients.policy.ts';
+import { recordInTime } from '../mail/recording.ts';
 import { trackedAddresses, type LinkedEmail } from '../mail/tracking/addresses.ts';
 import { wayOutToken } from '../mail/way-out.ts';
 import type { ImageDeps } from './images.ts';
@@ -54,8 +53,6 @@ const refusalsBeforePause = 20;
 const unreachedBeforeRest = 20;
 /** A page claims no mail after so long: a stop of the worker, and Temporal's limit, wait for its last mails alone. */
 const pageLimitMs = 10_000;
-/** How long the record of a mail is tried while Postgres is away: nobody else knows what became of it. */
-const recordLimitMs = 120_000;
 
 interface Claimed extends Pick<Mail, 'id' | 'studentId' | 'fence' | 'attemptCount'> {
   name: string;
@@ -165,22 +162,6 @@ async function handOver(
     return { answer: await deps.smtp.handOver(messageTo(deps, scene, claimed)) };
   } catch (fault) {
     return { answer: { kind: 'not_sent', reply: 'not_composed' }, fault };
-  }
-}
-
-/** States of statements that fail however often they are tried: data, constraints, syntax. */
-const isOurFault = /^(22|23|42)/;
-
-/** Tries on while Postgres is away. Repeating a record that was committed changes nothing: its mail is not `sending` any more. */
-async function recordInTime<T>(work: () => Promise<T>): Promise<T> {
-  const until = performance.now() + recordLimitMs;
-  for (let waitMs = 100; ; waitMs = Math.min(2 * waitMs, 2_000)) {
-    try {
-      return await work();
-    } catch (error) {
-      if (isOurFault.test(sqlStateOf(error) ?? '') || performance.now() > until) throw error;
-      await sleep(waitMs);
-    }
   }
 }
 

@@ -11,11 +11,13 @@ import type { Queries, Transaction } from '../../../platform/infra/postgres/data
 import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { HandedMessage, HandOver, SmtpHandOver } from '../../../platform/infra/smtp-hand-over.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
-import { takeAllowance } from '../../mail/allowance.ts';
+import { returnAllowance, takeAllowance } from '../../mail/allowance.ts';
+import { takePlacesOfDay } from '../../mail/bulk-days.ts';
 import { renderEmail } from '../../mail/content/render.ts';
 import { feedbackSenderOf, fromOf } from '../../mail/domains/from.ts';
 import { provenAt, settledAs } from '../../mail/evidence.ts';
 import { identifyingHeaders, providerIdIn } from '../../mail/notices/mail-event.policy.ts';
+import { dayOf, type WarmUps } from '../../mail/pace.policy.ts';
 import { outcomeOf, outcomeUnknown, type Outcome } from '../../mail/recipients.policy.ts';
 import { trackedAddresses, type LinkedEmail } from '../../mail/tracking/addresses.ts';
 import { wayOutToken } from '../../mail/way-out.ts';
@@ -27,6 +29,8 @@ export interface MailingDeps {
   smtp: Pick<SmtpHandOver, 'onConnection' | 'handOver'>;
   /** The platform's own address, from which clubs without a domain of their own write. */
   fromAddress: string;
+  /** How many mails a new club, and a new domain, may send in a day. */
+  warmUps: WarmUps;
   /** Where callers reach the API, without a slash at the end. */
   publicUrl: string;
   onMail: (status: Outcome['status']) => void;
@@ -66,7 +70,7 @@ export interface Recipient {
 /** Writes the row of the step's e-mail, unless it is there, and looks whether it can go out. The caller holds the run. */
 export async function prepareMail(
   tx: Transaction,
-  vault: Vault,
+  { vault, fromAddress, warmUps }: MailingDeps,
   run: RunRow,
   stepId: string,
   to: Recipient,
@@ -93,10 +97,15 @@ export async function prepareMail(
   }
   const { granted, nextInMs } = await takeAllowance(tx, run.clubId, 1, now);
   if (granted === 0) return { kind: 'waits', until: turnOf(mail, nextInMs, now) };
+  const { domainProvenAt } = await fromOf({ db: tx, vault }, run.clubId, fromAddress);
+  if ((await takePlacesOfDay(tx, run.clubId, { wanted: 1, domainProvenAt, warmUps }, now)) === 0) {
+    await returnAllowance(tx, run.clubId, 1);
+    return { kind: 'waits', until: turnOf(mail, dayOf(now, 1).getTime() - now.getTime(), now) };
+  }
   return { kind: 'due', mailId: mail.id };
 }
 
-/** A crowd that waits for the rate of its club must not ask all at once: whoever has waited for long asks less often. */
+/** A crowd that waits for the rate or the day of its club must not ask all at once: whoever has waited for long asks less often. */
 const longestTurnMs = 600_000;
 
 function turnOf({ createdAt }: MailRow, nextInMs: number, now: Date): Date {
@@ -154,7 +163,10 @@ export async function claimMail(
  RETURNING id, fence, attempt_count AS attempt`);
 }
 
-/** Writes what became of it; a removed student's address stays out of the row. @returns what the run does then */
+/**
+ * Writes what became of it; a removed student's address stays out of the row. An acceptance is believed after the lease was over, too.
+ * @returns what the run does then
+ */
 export async function recordMail(
   tx: Transaction,
   { id, fence, attempt }: ClaimedMail,
@@ -162,18 +174,18 @@ export async function recordMail(
   now: Date,
 ): Promise<Outcome> {
   const outcome = outcomeOf(answer, attempt);
-  const mine = sql`id = ${id} AND fence = ${fence} AND status = 'sending'`;
+  const claimed = sql`id = ${id} AND fence = ${fence}`;
   if (outcome.status === 'sent') {
     const providerId = (answer.kind === 'accepted' && providerIdIn(answer.reply)) || null;
     await tx.run(sql`UPDATE mails SET status = 'sent', sent_at = least(${now}, ${provenAt}), provider_id = ${providerId}, last_error = NULL, lease_until = NULL
-      WHERE ${mine}`);
+      WHERE ${claimed} AND status IN ('sending', 'pending', 'failed')`);
     return outcome;
   }
   const again =
     outcome.status === 'pending' ? sql`next_attempt_at = ${new Date(now.getTime() + outcome.waitMs)},` : raw('');
   const error = sql`CASE WHEN student_email = '' THEN NULL ELSE ${outcome.lastError}::text END`;
   const recorded = await tx.one<{ status: RecipientStatus }>(
-    sql`UPDATE mails SET ${settledAs(outcome.status, error)}, ${again} lease_until = NULL WHERE ${mine} RETURNING status`,
+    sql`UPDATE mails SET ${settledAs(outcome.status, error)}, ${again} lease_until = NULL WHERE ${claimed} AND status = 'sending' RETURNING status`,
   );
   return recorded?.status === 'sent' ? { status: 'sent' } : outcome;
 }

@@ -8,6 +8,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
 import { isConflict, type Database, type Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { recordInTime } from '../../mail/recording.ts';
 import { ask } from '../asking.ts';
 import { languageOfToday, type PlacedStep } from '../definition.policy.ts';
 import { asksCondition, combine, decide, watchOf } from '../interpreter.policy.ts';
@@ -168,7 +169,7 @@ function look(deps: RunDeps, runId: Id, now: Date): Promise<Looked> {
             ? finish(tx, seen, { status: 'failed', ...outcome }, now)
             : passTo(outcome, decision.to);
         }
-        const mail = await prepareMail(tx, deps.vault, seen, placed.step.id, student, now);
+        const mail = await prepareMail(tx, deps, seen, placed.step.id, student, now);
         if (mail.kind === 'settled') return passTo({ outcome: mail.outcome }, decision.to);
         if (mail.kind === 'due') {
           const { mailId } = mail;
@@ -256,25 +257,27 @@ async function sendMail(deps: RunDeps, mail: MailToSend, now: Date): Promise<Run
   await deps.failpoint('run_mail_claimed');
   const answer = await deps.smtp.handOver(claimed.message);
   await deps.failpoint('run_mail_handed_over');
-  const outcome = await deps.db.transaction(async (tx) => {
-    await lockRecipient(tx, run.studentId);
-    const current = await lockRun(tx, run.id);
-    const recorded = await recordMail(tx, claimed, answer, now);
-    if (!current || current.status !== 'active') return { recorded, step: ended(current?.status ?? 'exited') };
-    if (current.cursor !== run.cursor)
-      return { recorded, step: resting(version, current.cursor, { looksAt: now, waiting: false }, now) };
-    if (recorded.status === 'pending') {
-      const until = new Date(now.getTime() + recorded.waitMs);
-      if (!current.waiting) await enterStep(tx, current, placed.step.id, { deadline: null }, now);
-      return {
-        recorded,
-        step: resting(version, run.cursor, await rest(tx, current, version, { until, nextChange: null }), now),
-      };
-    }
-    await passStep(tx, current, { stepId: placed.step.id, outcome: wordOfOutcome(recorded) }, now);
-    const next = await goOn(tx, current, version, mail.to, { timeZone: mail.timeZone, nextChange: null, now });
-    return { recorded, step: next ? resting(version, mail.to, next, now) : ended('completed') };
-  });
+  const outcome = await recordInTime(() =>
+    deps.db.transaction(async (tx) => {
+      await lockRecipient(tx, run.studentId);
+      const current = await lockRun(tx, run.id);
+      const recorded = await recordMail(tx, claimed, answer, now);
+      if (!current || current.status !== 'active') return { recorded, step: ended(current?.status ?? 'exited') };
+      if (current.cursor !== run.cursor)
+        return { recorded, step: resting(version, current.cursor, { looksAt: now, waiting: false }, now) };
+      if (recorded.status === 'pending') {
+        const until = new Date(now.getTime() + recorded.waitMs);
+        if (!current.waiting) await enterStep(tx, current, placed.step.id, { deadline: null }, now);
+        return {
+          recorded,
+          step: resting(version, run.cursor, await rest(tx, current, version, { until, nextChange: null }), now),
+        };
+      }
+      await passStep(tx, current, { stepId: placed.step.id, outcome: wordOfOutcome(recorded) }, now);
+      const next = await goOn(tx, current, version, mail.to, { timeZone: mail.timeZone, nextChange: null, now });
+      return { recorded, step: next ? resting(version, mail.to, next, now) : ended('completed') };
+    }),
+  );
   deps.onMail(outcome.recorded.status);
   if (outcome.step.kind !== 'answer') throw new Error('A recorded e-mail has an answer');
   return outcome.step.answer;

@@ -329,6 +329,50 @@ describe('a run', () => {
     expect(play.given).to.have.length(1);
   });
 
+  it('says sent where the server took the e-mail and Postgres was away for a while', async () => {
+    const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
+    const { source } = play.deps.db;
+    play.answer = () => {
+      const transaction = source.transaction;
+      let left = 2;
+      source.transaction = (async (...work: Parameters<typeof transaction>) => {
+        if (left-- > 0) throw new Error('Connection terminated unexpectedly');
+        source.transaction = transaction;
+        return transaction.apply(source, work);
+      }) as typeof transaction;
+      return { kind: 'accepted', reply: '250 ok' };
+    };
+    await play.settle();
+    expect(await storyOf(run)).to.equal('completed: mail sent');
+  });
+
+  it('believes an acceptance that is learned after its mail was given up', async () => {
+    const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
+    play.answer = async () => {
+      await deps.db.source.query(
+        `UPDATE mails SET status = 'failed', last_error = 'outcome_unknown', lease_until = NULL WHERE run_id = $1`,
+        [run.runId],
+      );
+      return { kind: 'accepted', reply: '250 ok' };
+    };
+    await play.settle();
+    const mails = await deps.db.source.query(`SELECT status, last_error FROM mails WHERE run_id = $1`, [run.runId]);
+    expect(mails).to.deep.equal([{ status: 'sent', last_error: null }]);
+  });
+
+  it('sends no more e-mails in a day than the club may, and the others the next day (CAMP-41)', async () => {
+    play.deps.warmUps = { clubs: Array<number>(3_650).fill(1), domains: [] };
+    const automationId = await publish({ steps: [{ id: 'mail', kind: 'send_email', email }] });
+    const berta = await buildStudent(club.id, { name: 'Berta Brook' });
+    for (const { id } of [ada, berta]) await play.enroll(automationId, id);
+    await play.pass(11 * hour);
+    expect(play.given).to.have.length(1);
+    const [sender] = await deps.db.source.query(`SELECT allowance FROM mail_senders WHERE club_id = $1`, [club.id]);
+    expect(sender, 'of 100 the one that was sent').to.deep.equal({ allowance: 99 });
+    await play.pass(2 * hour);
+    expect(new Set(play.given.map(({ to }) => to)).size).to.equal(2);
+  });
+
   it('does nothing twice where a worker dies before the commit', async () => {
     const run = await begin({ steps: [{ id: 'points', kind: 'award_points', points: 5 }] });
     for (const place of ['run_step_decided', 'run_step_done'] as const) {

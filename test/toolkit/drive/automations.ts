@@ -42,6 +42,7 @@ export async function automationDeps(smtp = nobody): Promise<RunDeps> {
     ...(await testDeps()),
     smtp,
     fromAddress: 'news@platform.example',
+    warmUps: { clubs: [], domains: [] },
     publicUrl: 'https://api.example',
     onMail: () => undefined,
     failpoint: async () => undefined,

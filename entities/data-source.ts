@@ -158,7 +158,7 @@ export function socketThatNoticesSilence(limitMs = silenceMs): Socket {
   return socket.setTimeout(limitMs, () => socket.destroy(new Error('Postgres has fallen silent')));
 }
 
-/** Shorter than every lease: who waits for a lock is told before somebody else takes the row up (ENG-2). */
+/** Shorter than every lease: a wait for a lock fails before another process takes the row up (ENG-2). */
 const lockTimeoutMs = 5_000;
 
 const limitsOfTime = {

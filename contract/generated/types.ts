@@ -5458,7 +5458,7 @@ export interface webhooks {
         put?: never;
         /**
          * Purchase paid
-         * @description A purchase of a mapped product was approved; once per purchase, even if the platform sends it again.
+         * @description A purchase was approved, of a product that the club mapped to deliveries; once per purchase, even if the platform sends it again.
          */
         post: operations["purchase.paid"];
         delete?: never;
@@ -5498,7 +5498,7 @@ export interface webhooks {
         put?: never;
         /**
          * Subscription past due
-         * @description A charge of the subscription is late; once per lateness.
+         * @description A charge of the subscription is late; once for each late charge.
          */
         post: operations["subscription.past_due"];
         delete?: never;
@@ -7800,10 +7800,10 @@ export interface components {
          * @enum {string}
          */
         WebhookDeliveryStatus: "pending" | "succeeded" | "failed" | "canceled";
-        /** @description The event types that a delivery can carry; the types of registration and `webhook.test`. A later version may add values: accept those that you do not know. */
+        /** @description The types that an endpoint can register for, and `webhook.test`. A later version may add values: accept those that you do not know. */
         WebhookDeliveryEventType: "student.created" | "student.updated" | "student.removed" | "access.granted" | "access.revoked" | "access.extended" | "access.shortened" | "access.restored" | "access.moved" | "purchase.paid" | "purchase.refunded" | "subscription.past_due" | "subscription.canceled" | "lesson.completed" | "course.completed" | "certificate.issued" | "student.tagged" | "student.untagged" | "student.level_reached" | "webhook.test";
         /**
-         * @description The event types that a delivery can carry; the types of registration and `webhook.test`.
+         * @description The types that an endpoint can register for, and `webhook.test`.
          * @enum {string}
          */
         WebhookDeliveryEventTypeInput: "student.created" | "student.updated" | "student.removed" | "access.granted" | "access.revoked" | "access.extended" | "access.shortened" | "access.restored" | "access.moved" | "purchase.paid" | "purchase.refunded" | "subscription.past_due" | "subscription.canceled" | "lesson.completed" | "course.completed" | "certificate.issued" | "student.tagged" | "student.untagged" | "student.level_reached" | "webhook.test";
@@ -13125,7 +13125,7 @@ export interface components {
             name: string;
         };
         /**
-         * @description A purchase of a mapped product.
+         * @description A purchase of a product that the club mapped to deliveries.
          * @example {
          *       "id": "6512bd43-d9ca-4a6e-8c99-0b0a82652dca",
          *       "status": "paid",
@@ -13175,7 +13175,7 @@ export interface components {
             updated_at: string;
         };
         /**
-         * @description A purchase of a mapped product was approved.
+         * @description A purchase was approved, of a product that the club mapped to deliveries.
          * @example {
          *       "id": "c2a4b6d8-0e1f-4a2b-8c3d-4e5f6a7b8c9d",
          *       "type": "purchase.paid",

@@ -17,7 +17,7 @@ export type MediaError =
 export const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const;
 export type ImageType = (typeof imageTypes)[number];
 
-/** Told apart by what was announced: the content of one may be any other. */
+/** Distinguished by what was announced: the content of one may be any other. */
 export const textTypes = ['text/markdown', 'text/html', 'text/plain'] as const;
 export type TextType = (typeof textTypes)[number];
 

@@ -65,7 +65,7 @@ export function createApp(deps: ApiDeps): Koa<RequestState> {
   app.use(referenceRoutes() as never);
   app.use(chargeRateLimit(deps) as never);
   app.use(unmatched);
-  // What breaks after the answer has begun, as when a client goes away: nothing can be told any more.
+  // An error after the answer has begun, as when a client goes away: no status can be sent any more.
   app.on('error', (error: unknown) => deps.log.debug({ error: describeError(error) }, 'an answer was cut off'));
   return app;
 }

@@ -21,6 +21,6 @@ export const eventStreamsRefused = new Counter({
 
 export const mailEvents = new Counter({
   name: 'mail_events_total',
-  help: 'What mail providers told of mails: matched to one of ours, or passed over, because it is of none or older than 90 days.',
+  help: 'Events that mail providers reported: matched to one of our mails, or ignored, because they match none or are older than 90 days.',
   labelNames: ['outcome'],
 });

@@ -8,7 +8,7 @@ import type { Caller } from './operation.ts';
 
 /** How often sessions of open streams are looked for: a stream ends at the second look that does not find its session. */
 const lookEveryMs = 1_000;
-/** What a caller is told to wait who has as many streams as may be open: about as long as an answer takes. */
+/** `Retry-After` for a caller with as many open streams as allowed: about as long as an answer takes. */
 const retryAfterSeconds = 5;
 
 export interface StreamBounds {
@@ -37,7 +37,7 @@ export interface OpenStreamsDeps {
   db: Queries;
   clock: () => Date;
   bounds: StreamBounds;
-  /** Told of a look that failed: sessions count as living until the next one. */
+  /** Called with a look that failed: sessions count as living until the next one. */
   onFailure: (error: unknown) => void;
 }
 

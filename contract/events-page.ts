@@ -36,7 +36,7 @@ export function eventsPage(document: ContractDocument, marker: string): string {
     [
       `<!-- ${marker} -->`,
       '# Events',
-      'Every event that is posted to webhook endpoints, with an example of its body. How to receive them: [Receive webhooks](../how-to/receive-webhooks.md).',
+      'Every event that the service posts to webhook endpoints, with an example of its body. How to receive them: [Receive webhooks](../how-to/receive-webhooks.md).',
       table(
         ['type', 'meaning'],
         events.map(({ type, meaning }) => [`[\`${type}\`](#${anchorOf(type)})`, meaning]),
@@ -54,7 +54,7 @@ export function eventsPage(document: ContractDocument, marker: string): string {
         `\`\`\`json\n${JSON.stringify(example, null, 2)}\n\`\`\``,
       ]),
       '## Records',
-      'What stands in `data`. A field that is not required is absent where it does not apply; none is ever `null`.',
+      'What stands in `data`. A *delivery* here is what a club sold or granted, not the sending of an event. A field that is not required is absent where it does not apply; none is ever `null`.',
       ...records.flatMap((name) => [
         `### ${titleOf(name)}`,
         descriptionOf(name, schema(schemas, name)),

@@ -23,7 +23,7 @@ export interface Validators {
   /**
    * For tests. @returns what the contract does not allow in this response; nothing where it is as declared
    * @param body parsed JSON, or text where it is none
-   * @param type its media type, without parameters; JSON unless told
+   * @param type its media type, without parameters; JSON by default
    */
   readonly response: (status: number, body: unknown, type?: string) => readonly string[];
 }

@@ -26,8 +26,7 @@ import { createEgress } from '../platform/infra/egress/egress.ts';
 import { mailDomainSettings } from '../domain/mail/domains/settings.ts';
 import { postThrough } from '../domain/webhooks/deliveries/post.ts';
 import { activitiesOn } from './activities.ts';
-import { stepsForClubs } from './activity-clubs.ts';
-import { errorsAsCodes, faultsAsAnswers } from './activity-errors.ts';
+import { activityInterceptors } from './activity-interceptors.ts';
 import { createAnswerDeps } from './agents.ts';
 import { failpointFrom } from './failpoints.ts';
 import { connectionsForRecords, createAttemptPlaces, noLocalAttempts } from './attempt-places.ts';
@@ -145,8 +144,13 @@ export async function startWorker(
   const served = config.worker.taskQueues.length > 0 ? config.worker.taskQueues : taskQueues;
   const bulkDeps: ActivityDeps = { ...deps, mails: mailsThrough(bulkSmtp) };
   const activitiesFor = (queue: TaskQueue) => activitiesOn(queue, queue === 'bulk-mail' ? bulkDeps : deps);
-  const interceptors = [errorsAsCodes(log), faultsAsAnswers(db, log), stepsForClubs]; // a fault is noted outside of the club's share
-  const workers = await createWorkers(connection, config, served, { activitiesFor, interceptors }, log);
+  const workers = await createWorkers(
+    connection,
+    config,
+    served,
+    { activitiesFor, interceptors: activityInterceptors(db, log) },
+    log,
+  );
   const { schedule: scheduleClient } = new Client({ connection, namespace: config.temporal.namespace });
   await ensureSchedules(scheduleClient);
   const stopKeepingSchedules = keepSchedules(scheduleClient, (error) =>

@@ -1,4 +1,4 @@
-/** Answers with a page whoever prefers HTML to JSON, as browsers do; the operation itself knows nothing of it. */
+/** Answers with a page to callers that prefer HTML to JSON, as browsers do. The operation itself returns JSON alone. */
 import { DomainError } from '../../platform/core/errors.ts';
 import type { AnyHtmlPage } from '../page.ts';
 import type { Context, Middleware } from './context.ts';

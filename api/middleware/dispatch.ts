@@ -74,7 +74,7 @@ function answerWithFile(context: Context, { type, bytes, fileName }: Binary): vo
   context.body = bytes;
 }
 
-/** Without a body: whoever follows it wants what is there. */
+/** Without a body: callers follow it to its target. */
 function leadTo(context: Context, { location }: Redirect): void {
   context.set('Location', location);
   context.body = null;

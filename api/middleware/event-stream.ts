@@ -14,7 +14,7 @@ export interface StreamSettings {
   stopping: AbortSignal;
   /** Those that are open; each takes a place. */
   open: OpenStreams;
-  /** Told of a stream that broke for a reason of ours. */
+  /** Called with a stream that broke for a reason of ours. */
   onFailure: (error: unknown) => void;
 }
 

@@ -19,7 +19,7 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** What the page says of each state: its heading, and what it means for whoever holds the certificate in hand. */
+/** What the page says of each state: its heading, and what it means for a reader who has the certificate in hand. */
 const states: Record<Verification['state'], { mark: string; title: string; meaning: string }> = {
   valid: {
     mark: '✓',

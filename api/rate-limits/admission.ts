@@ -31,7 +31,7 @@ export interface Call {
 /**
  * Charges a call, once. Reads are free.
  *
- * - A rule "per IP" charges the address, whoever calls.
+ * - A rule "per IP" charges the address, with or without a session.
  * - A rule per club or per student charges these only when session and membership hold; a refused call, or one whose
  *   caller is not known, is charged to a counter of its own for its address, and gets 429 instead of 401 or 403 when
  *   that is spent. So an outsider neither exhausts a club's allowance nor guesses sessions without limit.

@@ -8,7 +8,7 @@ export type Circuit = <T>(work: () => Promise<T>) => Promise<T>;
 
 /**
  * @param clock milliseconds; should it go backwards, the store is tried again
- * @param onFailure told of each failure of the store itself: at most one a second once it is down, besides calls that were under way
+ * @param onFailure called with each failure of the store itself: at most one a second once it is down, besides calls that were under way
  * @returns runs work on the store; rejects with {@link CountersUnavailable} when it fails, takes longer than
  *   `deadlineMs`, or is not tried because the store has just failed
  */

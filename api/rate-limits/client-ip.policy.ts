@@ -7,7 +7,7 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 export const unknownClient = 'unknown';
 
 /**
- * The IPv6 networks that a limit counts (DEC-30). A subscriber's /64: whoever has one address has the other 2^64 as well. And the
+ * The IPv6 networks that a limit counts (DEC-30). A subscriber's /64: a subscriber with one address has the other 2^64 as well. And the
  * /48 that providers give to a site, or to anybody who asks: it has 65,536 of the former, and many people may share it.
  */
 const countedNetworks = [

@@ -39,7 +39,7 @@ export interface LimiterOptions {
   readonly masterKey: Secret<Buffer>;
   /** Milliseconds; measures the rest of a store that is down. */
   readonly clock: () => number;
-  /** Told when the store fails, at most about once a second: ordinary writes then pass unlimited, which an operator should see. */
+  /** Called when the store fails, at most about once a second: ordinary writes then pass unlimited, which an operator should see. */
   readonly onFailure: (error: unknown) => void;
   /** How long a call waits for its counter; {@link storeDeadlineMs} if absent. Tests of exact counts wait longer than a busy machine needs. */
   readonly deadlineMs?: number;

@@ -4,7 +4,7 @@
 export const materialKinds = ['course', 'lesson', 'media'] as const;
 export type MaterialKind = (typeof materialKinds)[number];
 
-/** Why an answer failed: its code, and what the student is told. */
+/** Why an answer failed: its code, and the message to the student. */
 export const answerErrors = {
   model_unavailable: 'The assistant could not be reached. Please ask again.',
   model_overloaded: 'The assistant is overloaded. Please ask again in a while.',

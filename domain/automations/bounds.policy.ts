@@ -1,4 +1,4 @@
-/** What no draft may exceed: it is refused when it is saved (AUTO-7). Everything else that is wrong is a problem, told later. Pure. */
+/** What no draft may exceed: it is refused when it is saved (AUTO-7). Everything else that is wrong is a problem, listed later. Pure. */
 import { conditionRules } from '../conditions/bounds.policy.ts';
 import { branches, triggerLists, type Definition, type Step, type Wait } from './definition.policy.ts';
 

@@ -14,7 +14,7 @@ export interface Difference {
   removed: StepDifference[];
   /** In another branch, or behind another step than before. */
   moved: StepDifference[];
-  /** With other fields than before; branches are told by their own steps. */
+  /** With other fields than before; a changed branch shows at its own steps. */
   changed: (StepDifference & { fields: string[] })[];
 }
 

@@ -42,7 +42,7 @@ export async function buyAddOn(deps: AddOnDeps, clubId: Id, purchase: Purchase, 
   return bought;
 }
 
-/** Writes the purchase down, claimed for whoever asked, before anything is charged. @returns undefined if it was before */
+/** Records the purchase, claimed for the caller, before anything is charged. @returns undefined if it was before */
 async function begin(
   tx: Transaction,
   clubId: Id,

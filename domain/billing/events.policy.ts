@@ -45,7 +45,7 @@ const readers: Record<string, (object: unknown, planOfPrice: PlanOfPrice) => Say
   'checkout.session.completed': (session) => ({
     customerId: idAt(session, 'customer'),
     subscriptionId: idAt(session, 'subscription'),
-    // Never `client_reference_id`: whoever follows a payment link chooses it in the link's address.
+    // Never `client_reference_id`: the person who follows a payment link can choose it in the link's address.
     namedClub: textAt(session, 'metadata', 'club_id'),
   }),
   'customer.subscription.created': readSubscription,

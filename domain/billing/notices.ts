@@ -13,11 +13,11 @@ export interface BillingEventDeps {
   /** Undefined where the operator has set no processor up. */
   webhookSecret: Secret | undefined;
   planOfPrice: PlanOfPrice;
-  /** Told what became of each event, for the log. */
+  /** Called with the outcome of each event, for the log. */
   onEvent: (event: { id: string; type: string; outcome: EventOutcome | 'repeated' }) => void;
 }
 
-/** A notice may be so old, in seconds: whoever recorded one cannot send it again later. */
+/** How old a notice may be, in seconds: a recorded one cannot be replayed later. */
 const toleranceSeconds = 300;
 
 /**

@@ -20,7 +20,7 @@ export interface AddOnDeps {
 
 export type AddOnStep = { done: true; outcome: AddOnStatus } | { done: false; at: number; attempt: number };
 
-/** What a claim gives to whoever made it. */
+/** What a claim returns to its caller. */
 export interface ClaimedAddOn extends Claim {
   clubId: Id;
   /** Counted with this one. */

@@ -69,7 +69,7 @@ export async function stepCampaign(deps: SendingDeps, campaignId: Id, now: numbe
       return { done: true, outcome: campaign.status };
     case 'canceled':
     case 'paused': {
-      // What was claimed before is settled all the same: by whoever claimed it, or as unknown.
+      // Mails that were claimed before are settled all the same: by their claimant, or as unknown.
       const leased = await untilSettled(deps, campaignId);
       if (leased !== undefined) return rest(deps, campaign, 'under_way', leased);
       if (campaign.status === 'paused') return rest(deps, campaign, 'resume', new Date(now + pausedLooksMs));
@@ -88,7 +88,7 @@ export async function stepCampaign(deps: SendingDeps, campaignId: Id, now: numbe
 }
 
 /**
- * Compiles the e-mail and publishes its images, then freezes the recipients in one transaction: whoever comes later does not join.
+ * Compiles the e-mail and publishes its images, then freezes the recipients in one transaction: students who come later do not join.
  * One that was taken back, changed and scheduled again meanwhile is left to the next step, which compiles it anew.
  */
 async function begin(deps: SendingDeps, { id, clubId, content, updatedAt }: Campaign, now: Date): Promise<void> {

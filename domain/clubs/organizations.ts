@@ -1,4 +1,4 @@
-/** Opening a club: whoever opens it is its owner. */
+/** Opening a club: the administrator who opens it is its owner. */
 import { Membership } from '../../entities/clubs/membership.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';

@@ -14,7 +14,7 @@ type ClubRecord = RecordOf<'Club'>;
 const clubColumns = columns(Club, ['id', 'name', 'slug', 'timeZone', 'language', 'createdAt']);
 type ClubRow = RowOf<typeof clubColumns>;
 
-/** @throws Error if there is no such club: whoever asks acts in it */
+/** @throws Error if there is no such club: callers have checked their membership */
 export async function findClub(db: Queries, clubId: Id): Promise<ClubRecord> {
   return presentClub(await readClub(db, clubId));
 }

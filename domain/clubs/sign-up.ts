@@ -19,7 +19,7 @@ export async function signUpAdministrator(
   now: Date,
 ): Promise<void> {
   const { db, vault } = deps;
-  // Before the e-mail is looked up, so that all are told alike.
+  // Before the e-mail is looked up, so that all callers get the same answer.
   const name = plainName(input.name);
   const field = 'organization.name';
   plainName(input.organization.name, field);

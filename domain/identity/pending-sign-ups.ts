@@ -80,7 +80,7 @@ export async function takeOver(
 }
 
 /**
- * Bounds the sign-ups of a club that nobody has confirmed. Asked before the address is looked up, so that all are told alike.
+ * Bounds the sign-ups of a club that nobody has confirmed. Checked before the address is looked up, so that all callers get the same answer.
  * Sign-ups at once may pass the bound by as many as they are.
  * @throws DomainError rate_limited
  */

@@ -23,9 +23,9 @@ import { getStudent } from './students.ts';
 type StudentSession = RecordOf<'StudentSession'>;
 
 /**
- * Whoever offered a password at a sign-up that nobody confirmed is told so, whether the account is theirs or was somebody
- * else's before: in both cases the last password that was offered.
- * @throws DomainError invalid_credentials; email_not_verified, told only after a right password
+ * With the last password that was offered at a sign-up that nobody confirmed, the answer is `email_not_verified`, whether the
+ * sign-up created the account or met an existing one.
+ * @throws DomainError invalid_credentials; email_not_verified, only after a right password
  */
 export async function signInStudent(
   { db }: VaultDeps,

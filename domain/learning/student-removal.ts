@@ -6,8 +6,9 @@ import { purgeStudentFromCertificates } from './certificates/certificates.ts';
 import { purgeStudentFromStanding } from './engagement/standing.ts';
 
 /**
- * Withdraws the certificates, and deletes what the student completed, said and was awarded. Facts that are not told yet are not told any more, so nobody reads these
- * rows again; and a removed student completes nothing a second time. The student's row is held by the caller.
+ * Withdraws the certificates, and deletes what the student completed, wrote and was awarded. Recorded facts about a removed student
+ * are not sent, so these rows are not read again. A removed student completes nothing a second time. The caller has locked the
+ * student's row.
  */
 export async function purgeStudentFromLearning(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   await purgeStudentFromCertificates(tx, studentId, now);

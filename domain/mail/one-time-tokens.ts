@@ -1,4 +1,4 @@
-/** Single-use, expiring tokens and codes that go out by mail. A used, an expired and an unknown one are told alike: 410. */
+/** Single-use, expiring tokens and codes that go out by mail. A used, an expired and an unknown one get the same answer: 410. */
 import { OneTimeToken } from '../../entities/identity/one-time-token.ts';
 import type { TokenPurpose } from '../../entities/identity/values.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';

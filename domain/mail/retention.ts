@@ -1,4 +1,4 @@
-/** Removes what is told of mails when its time is over, in small batches (CAMP-17). */
+/** Removes events of mails when their time is over, in small batches (CAMP-17). */
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import { noticedMs } from './retention.policy.ts';

@@ -32,7 +32,7 @@ export interface MailDeps {
   links: { classroomUrl: string; dashboardUrl: string };
   /** Mails that a club may send on its own account on its first day, its second day and so on (DEC-65). */
   warmUp: readonly number[];
-  /** Told how each attempt ended, for metrics and log. */
+  /** Called with the outcome of each attempt, for metrics and log. */
   onOutcome: (outcome: MailOutcome, error?: unknown) => void;
 }
 
@@ -46,7 +46,7 @@ interface ClaimedMail extends Claim {
   tokenId: Id | null;
   email: string | null;
   sealedAddress: Buffer | null;
-  /** Only of a confirmed account: else whoever signed up with the address chose what its owner would read. */
+  /** Only of a confirmed account: else a stranger who signed up with the address chose what its owner reads. */
   name: string | null;
   clubName: string | null;
   clubSlug: string | null;

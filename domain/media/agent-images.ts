@@ -1,4 +1,4 @@
-/** Pictures that students show agents, for whoever asks and answers: which may be used, what is in them, how they are presented. */
+/** Pictures that students show agents, for questions and answers: which may be used, what is in them, how they are presented. */
 import { AgentQuestionImage } from '../../entities/agents/agent-question-image.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Transaction, Queries } from '../../platform/infra/postgres/database.ts';

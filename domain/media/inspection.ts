@@ -17,7 +17,7 @@ const places = { all: inspectionPlaces(availableParallelism()), taken: 0, waitin
 export async function inPlace<T>(work: () => Promise<T>): Promise<T | undefined> {
   if (places.taken >= places.all) {
     if (places.waiting.length >= inspectionRules.maxWaiting) return undefined;
-    await new Promise<void>((resolve) => places.waiting.push(resolve)); // whoever leaves hands the place on
+    await new Promise<void>((resolve) => places.waiting.push(resolve)); // the next one to finish hands its place on
   } else places.taken += 1;
   try {
     return await work();
@@ -46,8 +46,8 @@ export async function inspect(
     data: { sizeBytes, purpose, announced },
     bounds,
     signal: AbortSignal.timeout(inspectionRules.wholeMs),
-    onMessage(told) {
-      const message = told as InspectionMessage;
+    onMessage(data) {
+      const message = data as InspectionMessage;
       if ('tells' in message) return { result: { finding: message.finding } };
       return storage
         .read(objectKey, message.offset, message.length)

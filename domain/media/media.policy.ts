@@ -9,6 +9,7 @@ export type MediaError =
   | 'content_not_allowed' // by its content it is nothing that may be uploaded there, whatever was announced
   | 'not_utf8' // a text in another encoding, or with bytes that no text has
   | 'too_large'
+  | 'storage_full' // it is larger than its reservation, and the club's storage has no room for that
   | 'image_broken' // it ends too early, or cannot be measured
   | 'image_animated'
   | 'image_dimensions'
@@ -17,7 +18,7 @@ export type MediaError =
 export const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const;
 export type ImageType = (typeof imageTypes)[number];
 
-/** Told apart by what was announced: the content of one may be any other. */
+/** Distinguished by what was announced: the content of one may be any other. */
 export const textTypes = ['text/markdown', 'text/html', 'text/plain'] as const;
 export type TextType = (typeof textTypes)[number];
 

@@ -37,7 +37,7 @@ export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, 
   const passwordHash = await hashPassword(input.password);
   const same = await passwordMatches(input.password, before);
   const done = await deps.db.transaction(async (tx) => {
-    // Before the e-mail is looked up: a code that cannot be claimed is told to all alike.
+    // Before the e-mail is looked up: a code that cannot be claimed gets the same answer for all.
     const code = input.registration_code;
     if (code !== undefined) await requireClaimableLink(tx, clubId, code, now);
     // Before the e-mail is looked up: a club without room answers all alike, whether or not it is known. The place itself is

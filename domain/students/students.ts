@@ -65,7 +65,7 @@ const mayChangeAddresses: ReadonlySet<Role> = new Set(['owner', 'admin']);
 
 /**
  * Corrects name or e-mail. A new e-mail must be confirmed again: the password, what was mailed to the old one and the
- * sessions that it opened end, for they may be a stranger's. The old address is told. A correction that changes nothing is
+ * sessions that it opened end, for they may be a stranger's. The old address gets a mail. A correction that changes nothing is
  * no fact.
  * @param by what the administrator who corrects is in the club
  * @throws DomainError not_found, role_not_permitted (a new address, by an editor), email_taken

@@ -72,7 +72,7 @@ export async function wakeWatchersOfCourses(db: Database, now: Date): Promise<{ 
 }
 
 /**
- * For who deletes a record: the caller has locked it, and whoever publishes a version that names it waits for that lock.
+ * For the deletion of a record: the caller has locked it, and publishing a version that names it waits for that lock.
  * @throws DomainError in_use where a published version, or one with active runs, names it
  */
 export async function requireUnnamed(db: Queries, kind: ReferredKind, id: Id): Promise<void> {

@@ -1,4 +1,4 @@
-/** A link that gives whoever claims it access, until it expires, is revoked or used up. */
+/** A link that gives access to the students who claim it, until it expires, is revoked or used up. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';

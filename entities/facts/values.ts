@@ -4,7 +4,7 @@
 export type Priority = 0 | 1 | 2;
 export const bulk = 2 satisfies Priority;
 
-/** The lists that have tallies. Triggers keep them, but for what happened to mails: whoever notes it counts it. */
+/** The lists that have tallies. Triggers keep them, but for events of mails: the transaction that notes one counts it. */
 export const talliedLists = [
   'students',
   'enrollments',

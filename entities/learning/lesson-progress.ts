@@ -1,4 +1,4 @@
-/** What a student has completed of a lesson. The first completion stays, so that it is told and rewarded once. */
+/** What a student has completed of a lesson. The first completion stays, so that it raises its event and is rewarded once. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Student } from '../identity/student.ts';

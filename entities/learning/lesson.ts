@@ -1,4 +1,4 @@
-/** A lesson of a course. Students see it once it is published; a removed one stays for what was already told of it. */
+/** A lesson of a course. Students see it once it is published; a removed one stays, because events name it. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Course } from './course.ts';

@@ -37,7 +37,7 @@ export class TransactionalMail {
   @Index('transactional_mails_invitation')
   invitationId: string | null;
 
-  /** Keyed hash of the address: how many mails it has had lately is counted by it, whoever asked. Empty once its student is removed. */
+  /** Keyed hash of the address, by which its mails are counted, whatever account they belong to. Empty once its student is removed. */
   @Column({ type: 'bytea' })
   addressKey: Buffer;
 

@@ -1,4 +1,4 @@
-/** A lateness or a cancellation of a subscription, once by its key: told once, however often the platform sends it. */
+/** A lateness or a cancellation of a subscription, once by its key: it raises one event, however often the platform sends it. */
 import { Check, Column, Entity, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { markKinds, type MarkKind } from './values.ts';

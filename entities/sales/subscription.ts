@@ -49,7 +49,7 @@ export class Subscription {
   @Column({ type: 'timestamptz', nullable: true })
   canceledAt: Date | null;
 
-  /** How many cancellations, and charges that took it up again, were told. */
+  /** How many cancellations, and charges that took it up again, have raised their events. */
   @Column({ type: 'smallint', default: 0 })
   stepsTaken: number;
 

@@ -12,7 +12,7 @@ export type PurchaseStatus = (typeof purchaseStatuses)[number];
 export const subscriptionStatuses = ['active', 'past_due', 'canceled'] as const;
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number];
 
-/** What is told of a subscription once: that it is late, or that it was canceled. */
+/** What raises an event of a subscription once: a late charge, a cancellation. */
 export const markKinds = ['late', 'canceled'] as const;
 export type MarkKind = (typeof markKinds)[number];
 

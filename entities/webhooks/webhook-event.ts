@@ -1,4 +1,4 @@
-/** A fact as it was told: its body, assembled once and shared by all endpoints of the club. */
+/** A fact as it is sent: its body, assembled once and shared by all endpoints of the club. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import type { DeliveredEventType } from '../../platform/core/event-types.ts';

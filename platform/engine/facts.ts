@@ -23,8 +23,8 @@ export interface NewFact {
   priority?: Priority;
 }
 
-/** How a fact is told: its urgency, and what its record cannot say. */
-export type Told = Pick<NewFact, 'details' | 'priority'>;
+/** Options of a fact: its urgency, and what its record cannot say. */
+export type FactOptions = Pick<NewFact, 'details' | 'priority'>;
 
 /** A recorded fact, as the relay hands it to its consumers. */
 export interface FactToTell {

@@ -36,7 +36,7 @@ export interface SigningKey {
 export type HandOver =
   /** The server has taken it over. */
   | { kind: 'accepted'; reply: string }
-  /** The server has said no: to this message for good (5xx), or for now (4xx, and whatever it says before it was told of the message). */
+  /** The server has said no: to this message for good (5xx), or for now (4xx, and every refusal before the message was announced). */
   | { kind: 'refused'; permanent: boolean; reply: string }
   /** It did not reach the server: something failed before its last byte was written. */
   | { kind: 'not_sent'; reply: string }

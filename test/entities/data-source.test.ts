@@ -11,6 +11,9 @@ import { newId } from '../../platform/core/ids.ts';
 import { forClub, forRecord, SharedPool } from '../../platform/infra/postgres/shared-pool.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
 import { stepsForClubs } from '../../worker/activity-clubs.ts';
+import { activityInterceptors } from '../../worker/activity-interceptors.ts';
+import { Database } from '../../platform/infra/postgres/database.ts';
+import { createLogger } from '../../platform/infra/process.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 
 /** What a server says, in Postgres' words, that is killed in the moment in which it has let somebody in. */
@@ -83,6 +86,22 @@ describe('a connection to Postgres', () => {
       await release();
       await Promise.all(waiting);
       expect(served).to.equal(2);
+    });
+
+    it('is had for the fault of a step whose club has none left (ENG-16, ENG-17)', async () => {
+      const [clubId, subject] = [newId(), newId()];
+      const info = { workflowType: 'webhookDelivery', priority: { fairnessKey: clubId } };
+      const database = new Database(source, { notify() {} });
+      const surrounded = activityInterceptors(database, createLogger('test', 'silent')).reduceRight(
+        (next, surround) => async () =>
+          surround({ info } as never).inbound?.execute?.({ args: [subject, Date.now()] } as never, next),
+        async (): Promise<unknown> => {
+          throw new Error('a fault of ours');
+        },
+      );
+      const release = await forClub(clubId, () => hold(2));
+      expect(await surrounded()).to.deep.include({ done: false, failing: { faults: 1, code: 'Error' } });
+      await release();
     });
 
     describe('whose club has none left, does not hold up what serves all clubs (ENG-17):', () => {

@@ -199,7 +199,7 @@ export function lockDeliveryForShare(tx: Transaction, clubId: Id, deliveryId: Id
 }
 
 /**
- * The condition under which `access_deliveries delivery` can be granted by itself, to whoever signs up or claims a link:
+ * The condition under which `access_deliveries delivery` can be granted without an administrator, by a sign-up or a claimed link:
  * neither archived, nor in a cohort with which the access would have ended already.
  */
 export function grantable(now: Date): Sql {

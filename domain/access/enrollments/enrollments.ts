@@ -83,7 +83,7 @@ export async function grantAccess(tx: Transaction, grant: Grant, now: Date): Pro
 }
 
 /**
- * The same for an administrator, who is told where nothing was given.
+ * The same for an administrator, who gets an error where nothing was given.
  * @throws DomainError as `grantAccess`; already_enrolled
  */
 export async function grantByHand(
@@ -241,7 +241,7 @@ function requireNotRevoked({ revokedAt }: EnrollmentRow): void {
   if (revokedAt !== null) throw new DomainError('enrollment_revoked', 'The enrollment is revoked: restore it first.');
 }
 
-/** A student who is removed has no access any more; of their enrollments only ids and dates are left, and nobody is told. */
+/** A student who is removed has no access any more; of their enrollments only ids and dates are left, and no event is raised. */
 export async function hideEnrollmentsOf(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   await tx.run(
     sql`UPDATE enrollments SET revoked_at = coalesce(revoked_at, ${now}), revoked_reason = 'removal', updated_at = ${now} WHERE student_id = ${studentId}`,

@@ -82,7 +82,7 @@ function reasonFor(to: SaleTarget, grace: Date | null, { revokedReason }: Enroll
   return to.kind === 'canceled' && grace === null ? 'cancellation' : null;
 }
 
-/** One update and at most one fact: of an access that is revoked and stays so, nobody is told that its end has moved. */
+/** One update and at most one fact: a moved end raises none while the access is revoked. */
 async function change(
   tx: Transaction,
   before: EnrollmentRow,

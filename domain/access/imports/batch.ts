@@ -35,8 +35,8 @@ interface ReportRow {
 }
 
 /**
- * Does the batch, unless it was done meanwhile or the import has ended. The import's row is held first: whoever cancels
- * waits for the batch, and nobody holds a student while waiting for an import.
+ * Does the batch, unless it was done meanwhile or the import has ended. The import's row is locked first: a cancel
+ * waits for the batch, and no transaction holds a student while it waits for an import.
  * @param before the import as it was when the batch was read
  * @throws StaleRead (somebody was removed meanwhile)
  * @throws DomainError not_found, delivery_archived, invalid_request: a delivery that cannot be given any more

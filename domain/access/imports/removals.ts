@@ -49,8 +49,8 @@ export async function forgetAddresses(db: Queries, importId: Id): Promise<void> 
 }
 
 /**
- * For a student who is removed: imports that have ended forget the words of files that had them. One that is open does when it ends
- * ({@link noteAddressLeft}): whoever holds a student waits for no open import.
+ * For a student who is removed: imports that have ended forget the words of files that had them. An open one does so when it ends
+ * ({@link noteAddressLeft}): a transaction that holds a student waits for no open import.
  */
 export async function forgetFilesThatName(
   tx: Transaction,

@@ -72,7 +72,7 @@ function goingOn({ status, created, existing, failed, rowsTotal }: StoredImport,
   return { done: false, status, rowsDone, ...(rowsTotal !== null && { rowsTotal }), ...(at !== undefined && { at }) };
 }
 
-/** What Postgres says now: whoever acted on it, and whether or not it was us. */
+/** What Postgres says now, whichever process acted on it. */
 async function readState({ db }: ImportDeps, importId: Id): Promise<ImportStep> {
   const stored = await loadImport(db, importId);
   return stored ? goingOn(stored) : { done: true, outcome: 'canceled' };

@@ -15,7 +15,7 @@ export interface LinkState {
   gives: boolean;
 }
 
-/** One that is unknown, expired, revoked or gives nothing any more: told alike. */
+/** The one answer for a link that is unknown, expired, revoked or gives nothing any more. */
 export const noLink = () => notFound('registration link');
 
 /** @throws DomainError not_found, registration_link_used_up */

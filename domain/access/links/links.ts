@@ -86,7 +86,7 @@ export async function findLink(
 const letters = '23456789abcdefghjkmnpqrstuvwxyz';
 const madeLength = 10; // 31^10: nobody guesses one at the rate that the classroom's limit lets them try
 
-/** @returns a code for whoever chooses none, without characters that are taken for others */
+/** @returns a code where none was chosen, without characters that are taken for others */
 function madeCode(): string {
   return Array.from({ length: madeLength }, () => letters[randomInt(letters.length)]).join('');
 }

@@ -41,7 +41,7 @@ export interface StreamResult extends Ended {
 /** What is known of a stream whose answer somebody else has ended. */
 export interface StreamedText {
   text: string;
-  /** What the model has told of its use; absent where its stream has not begun. */
+  /** What the model has reported of its use; absent where its stream has not begun. */
   use?: TokenUse;
   /** The model has counted the answer too, not only the prompt. */
   isCounted: boolean;
@@ -109,12 +109,12 @@ export async function failUnbegun(
 
 /**
  * Settles an answer that somebody else has ended (its student was removed, its conversation deleted; ANS-4): the club pays its last call
- * all the same, because the model may have read the prompt. That is what the model told, else the estimate in the call's row.
+ * all the same, because the model may have read the prompt. The cost is what the model reported, else the estimate in the call's row.
  * A call that the model refused costs nothing. Once; later calls change nothing.
  */
 export async function settleEnded(db: Database, answer: Cut, streamed: StreamedText, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
-    // Only the last call: whoever made an earlier one does not know what the last one costs.
+    // Only the last call: the process that made an earlier one does not know what the last one costs.
     const ended = await tx.one<{ errorCode: AnswerError | null }>(
       sql`SELECT ${columns(AgentAnswer, ['errorCode'])} FROM agent_answers
            WHERE id = ${answer.id} AND call_no = ${answer.callNo} AND status <> 'generating' FOR NO KEY UPDATE`,
@@ -194,11 +194,11 @@ const tokenUse = columns(AgentCall, {
   cacheRead: 'cacheReadTokens',
 });
 
-/** By what the model told, or what the call's row holds: an estimate until its stream began, then what the prompt used. */
+/** By what the model reported, or what the call's row holds: an estimate until its stream began, then what the prompt used. */
 async function settleCut(
   tx: Transaction,
   answer: Cut,
-  { text, use: told, isCounted }: StreamedText,
+  { text, use: reported, isCounted }: StreamedText,
   errorCode: AnswerError,
   now: Date,
 ): Promise<void> {
@@ -210,7 +210,7 @@ async function settleCut(
   const cut = { answerId, callNo, model, maxTokens, text, citations: [] };
   await settle(
     tx,
-    { ...cut, rest: { startsAt: 0, text: '' }, use: told ?? inRow, isCut: !isCounted, status: 'failed', errorCode },
+    { ...cut, rest: { startsAt: 0, text: '' }, use: reported ?? inRow, isCut: !isCounted, status: 'failed', errorCode },
     text,
     now,
   );

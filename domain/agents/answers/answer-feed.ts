@@ -26,7 +26,7 @@ export interface FeedDeps {
   source: DataSource;
   /** A direct connection, without transaction pooling: LISTEN needs one of its own. */
   databaseUrl: string;
-  /** Told of a look or a connection that failed; it is tried again. */
+  /** Called with a look or a connection that failed; it is tried again. */
   onFailure: (error: unknown) => void;
 }
 

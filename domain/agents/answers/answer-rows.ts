@@ -57,7 +57,7 @@ export async function readAnswerState(db: Queries, questionId: Id): Promise<Answ
   return row;
 }
 
-/** Of a row that was looked at: whoever claims it after the look gets it, and we do not. */
+/** Of a row that was looked at: a claim that comes after the look gets it, and we do not. */
 const claim = prepared<{ callNo: number }>(
   'claim_answer_call',
   `WITH claimed AS (

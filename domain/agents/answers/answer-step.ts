@@ -28,9 +28,9 @@ export interface AnswerDeps {
   log: DeltaLog;
   /** Tells the API's processes that answers have ended; after the commit. */
   notify: (answerIds: readonly Id[]) => void;
-  /** Told how an answer ended, once. */
+  /** Called once with how an answer ended. */
   onEnd: (report: AnswerReport) => void;
-  /** Told when the first words of an answer stand in the log: milliseconds since its question was accepted. */
+  /** Called when the first words of an answer stand in the log: milliseconds since its question was accepted. */
   onFirstWords: (ms: number) => void;
   logger: Logger;
   /** A place where tests stop the process. */
@@ -157,7 +157,7 @@ async function fail(
   return ended(deps, answer, failed);
 }
 
-/** @param byUs this step has ended it: whoever waits for it is told, and it is counted */
+/** @param byUs this step has ended it: the readers that wait for it are notified, and it is counted */
 async function ended(deps: AnswerDeps, { id }: AnswerRow, byUs: boolean): Promise<AnswerStep> {
   if (byUs) deps.notify([id]);
   const report = await reportOn(deps.db, id);

@@ -49,7 +49,7 @@ interface StreamState {
   begun: boolean;
   text: string[];
   cited: ModelCitation[];
-  /** Undefined until the model has told it, which it does as its stream begins. */
+  /** Undefined until the model reports it, as its stream begins. */
   use: TokenUse | undefined;
   stopReason: string | null;
   /** The model has counted what it brought out. */

@@ -27,8 +27,8 @@ export interface AnswersNotifier {
 }
 
 /**
- * Sends one statement at a time; what is told meanwhile goes out with the next one.
- * @param onError told of a NOTIFY that failed
+ * Sends one statement at a time; what is announced meanwhile goes out with the next one.
+ * @param onError called with a NOTIFY that failed
  */
 export function createAnswersNotifier(source: DataSource, onError: (error: unknown) => void): AnswersNotifier {
   const waiting = new Set<string>();

@@ -46,7 +46,7 @@ export interface AnswerLog {
 export interface DeltaLog {
   /**
    * @param callNo the fence: the call whose words these are, claimed just now
-   * @param onFirstWords told when the first of them stand in the log
+   * @param onFirstWords called when the first of them stand in the log
    */
   open(answerId: Id, callNo: number, onFirstWords: () => void): AnswerLog;
   /** Ends the timers; what is open is lost. */

@@ -19,8 +19,8 @@ export interface DeltaStatements {
 }
 
 /**
- * Rows that somebody else holds are passed over, so that one answer cannot keep the others waiting; what is passed over and
- * what is lost is told apart by a look without a lock.
+ * Rows that somebody else holds are passed over, so that one answer cannot keep the others waiting; a read without a lock
+ * then distinguishes rows that were passed over from rows that were lost.
  */
 const outcome = `
   CASE WHEN done.id IS NOT NULL THEN 'written'

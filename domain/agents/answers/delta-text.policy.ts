@@ -38,7 +38,7 @@ function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }
 
-/** @returns the model's text as it is stored and told: in Postgres's form, without images and raw HTML */
+/** @returns the model's text as it is stored and streamed: in Postgres's form, without images and raw HTML */
 export function createAnswerText(): TextCleaner {
   const cleaner = createTextCleaner();
   const stripper = createMarkdownStripper();

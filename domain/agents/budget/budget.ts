@@ -105,7 +105,7 @@ function whyNotReserved(budget: Budget): Error {
 }
 
 /**
- * Settles an answer, once: whoever comes later changes nothing. The month is that of the question. To be called after the end
+ * Settles an answer, once: later calls change nothing. The month is that of the question. To be called after the end
  * of the answer and of its last call were written in the same transaction: the agent's month counts them.
  */
 export async function settleBudget(tx: Transaction, answerId: Id, costMicros: bigint, now: Date): Promise<void> {

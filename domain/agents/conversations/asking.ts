@@ -185,7 +185,7 @@ async function continueConversation(
   return conversation;
 }
 
-/** Whoever sends the same id at the same moment waits here, and is then told. @throws DomainError message_exists */
+/** A request with the same id at the same moment waits here, and then gets the error. @throws DomainError message_exists */
 async function insertQuestion(tx: Transaction, turn: NewTurn, conversationId: Id, now: Date): Promise<void> {
   const fresh =
     await tx.rows(sql`INSERT INTO agent_questions (id, club_id, agent_id, student_id, conversation_id, content, asked_at)

@@ -5,7 +5,7 @@
 import { isPriced, type PricedModel } from './prices.policy.ts';
 
 interface Asking {
-  /** Sent as it stands; nothing for a model that does not think unless it is told to. */
+  /** Sent as it stands; nothing for a model that does not think by default. */
   thinking?: { type: 'disabled' } | { type: 'between_tools' } | { type: 'adaptive' };
   /** How much a model that always thinks may make of it. */
   output_config?: { effort: 'low' };

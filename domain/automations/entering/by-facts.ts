@@ -12,7 +12,7 @@ import { enter, shareOpen } from './entering.ts';
 /**
  * Starts the runs that facts cause and wakes those that they concern, each fact in a transaction of its own. A club without
  * automations costs one query, however many facts there are.
- * @returns the runs to start, also of a fact that is told again
+ * @returns the runs to start, also of a fact that is fanned out again
  */
 export async function enrollByFacts(db: Database, facts: readonly ClaimedFact[], now: Date): Promise<readonly Run[]> {
   const runs: Run[] = [];

@@ -1,6 +1,6 @@
 /** What steps do to a student, in the transaction that moves the run on: tags and points (AUTO-13). E-mails are in `mailing.ts`. */
 import { bulk } from '../../../entities/facts/values.ts';
-import type { Told } from '../../../platform/engine/facts.ts';
+import type { FactOptions } from '../../../platform/engine/facts.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { awardPoints } from '../../learning/engagement/points.ts';
 import { putTag, takeTag } from '../../learning/engagement/tagging.ts';
@@ -14,19 +14,19 @@ import { effectKey, type RunRow } from './moves.ts';
  */
 export async function takeEffect(tx: Transaction, run: RunRow, step: Step, now: Date): Promise<string> {
   const { clubId, studentId } = run;
-  const told: Told = { priority: bulk, details: { links: linksAfter(run.links, now) } };
+  const options: FactOptions = { priority: bulk, details: { links: linksAfter(run.links, now) } };
   switch (step.kind) {
     case 'add_tag':
-      return (await putTag(tx, { clubId, studentId, tagId: step.tag_id ?? '' }, now, told))
+      return (await putTag(tx, { clubId, studentId, tagId: step.tag_id ?? '' }, now, options))
         ? 'tagged'
         : 'tagged_already';
     case 'remove_tag':
-      return (await takeTag(tx, { clubId, studentId, tagId: step.tag_id ?? '' }, now, told))
+      return (await takeTag(tx, { clubId, studentId, tagId: step.tag_id ?? '' }, now, options))
         ? 'untagged'
         : 'not_tagged';
     case 'award_points': {
       const cause = { kind: 'automation', id: effectKey(run, step.id) } as const;
-      await awardPoints(tx, { clubId, studentId, points: step.points ?? 0, note: step.note, cause, told }, now);
+      await awardPoints(tx, { clubId, studentId, points: step.points ?? 0, note: step.note, cause, options }, now);
       return 'awarded';
     }
     case 'send_email':

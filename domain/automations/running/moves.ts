@@ -1,4 +1,4 @@
-/** How a run's row changes: it goes on, waits, is held, or ends. Each change is made under the row's lock, by whoever holds it (AUTO-10). */
+/** How a run's row changes: it goes on, waits, is held, or ends. Each change is made by the holder of the row's lock (AUTO-10). */
 import { v5 } from 'uuid';
 import { AutomationRun } from '../../../entities/automations/automation-run.ts';
 import type { ExitReason } from '../../../entities/automations/values.ts';
@@ -176,7 +176,7 @@ export interface Held {
   timeZone: string;
 }
 
-/** Shares the automation: whoever pauses or archives it waits, and is seen by the next look. */
+/** Locks the automation for share: pausing or archiving it waits, and the next look sees the change. */
 export async function shareAutomation(tx: Queries, automationId: Id): Promise<Held> {
   const found = await tx.one<Held>(sql`SELECT automation.status, club.time_zone AS "timeZone"
     FROM automations automation JOIN clubs club ON club.id = automation.club_id

@@ -13,7 +13,7 @@ export type ThreadRules = Record<'extractionMs' | 'maxHeapMb' | 'maxBuffersMb', 
 
 /**
  * @param source its bytes are given away
- * @param options.onPage told how many pages are read, and how many there are
+ * @param options.onPage called with how many pages are read, and how many there are
  * @param options.signal ends the thread
  * @param options.rules other bounds, for tests
  * @throws the signal's reason; whatever the thread threw that is a fault of ours
@@ -33,8 +33,8 @@ export async function extract(
     transfer: source.kind === 'media' ? [source.bytes.buffer as ArrayBuffer] : [],
     bounds: { workMs, maxHeapMb, maxBuffersMb },
     signal: options.signal,
-    onMessage(told) {
-      const message = told as ThreadMessage;
+    onMessage(data) {
+      const message = data as ThreadMessage;
       if (message.tells === 'unreadable') return { result: { result: 'unreadable', code: message.code } };
       if (message.tells === 'end') return { result: { result: 'read', pageCount: message.pageCount, passages } };
       if (message.tells === 'progress') options.onPage(message.done, message.total);

@@ -73,7 +73,7 @@ function edgesOf(page: readonly Line[], headingSize: number): Map<Line, string> 
   return edges;
 }
 
-/** What is usual in a document, by which its paragraphs and headings are told. */
+/** What is usual in a document, by which its paragraphs and headings are recognized. */
 export interface Manner {
   /** Of the letters that most of the text is in. */
   size: number;

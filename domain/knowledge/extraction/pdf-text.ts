@@ -7,7 +7,7 @@ import { readingTheFile, Unreadable } from './unreadable.ts';
 
 /**
  * @param bytes given away: the reader may take them over
- * @param onPage told how many pages are read, and how many there are
+ * @param onPage called with how many pages are read, and how many there are
  * @returns the number of pages @throws Unreadable too_many_pages, too_large, file_corrupt, file_encrypted
  */
 export async function readPdf(

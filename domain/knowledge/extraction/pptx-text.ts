@@ -6,7 +6,7 @@ import type { SectionBuilder } from './sections.ts';
 import { Unreadable } from './unreadable.ts';
 
 /**
- * @param onPage told how many slides are read, and how many there are
+ * @param onPage called with how many slides are read, and how many there are
  * @returns the number of slides @throws Unreadable too_many_pages, too_large, file_corrupt, file_encrypted
  */
 export async function readPptx(

@@ -16,7 +16,7 @@ export async function readLesson(markdown: string): Promise<ReadOut> {
 /**
  * @param bytes given away: a reader may take them over
  * @param says its type as announced, for texts that could be one or the other
- * @param onPage told how many pages are read, and how many there are
+ * @param onPage called with how many pages are read, and how many there are
  * @throws Unreadable
  */
 export async function readFile(
@@ -74,7 +74,7 @@ async function typeOf(bytes: Uint8Array): Promise<'pdf' | 'zip' | 'text'> {
   if (mime === 'application/x-cfb')
     throw new Unreadable(isEncryptedOffice(bytes) ? 'file_encrypted' : 'unsupported_type');
   if (mime === undefined || mime === 'application/xml') return 'text';
-  // Some types are told by two letters that a text may begin with, too.
+  // Some types are recognized by two letters that a text may begin with, too.
   if (notForReaders.test(mime) || !isPlainUtf8(bytes)) throw new Unreadable('unsupported_type');
   return 'text';
 }

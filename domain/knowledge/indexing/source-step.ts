@@ -14,7 +14,7 @@ import { LeaseLost } from '../../../platform/engine/lease.ts';
 export interface IndexingDeps {
   db: Database;
   storage: Pick<ObjectStore, 'read'>;
-  /** Told of each fault of ours, before it is tried again, and how each source ended. */
+  /** Called with each fault of ours, before it is tried again, and how each source ended. */
   onFault: (error: unknown) => void;
   onOutcome: (outcome: SourceOutcome) => void;
   /** Where tests stop the process. */
@@ -114,7 +114,7 @@ async function readOut(
   return extract(loaded.source, { onPage, signal, rules });
 }
 
-/** What the row says now: whoever acted on it, and whether or not it was us. */
+/** What the row says now, whichever process acted on it. */
 async function readState(db: Database, sourceId: Id, now: number): Promise<SourceStep> {
   const row = await db.one<{
     at: Date | null;

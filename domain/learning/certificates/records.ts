@@ -1,4 +1,4 @@
-/** Certificates as the contract shows them: to their club and student, and to whoever has a code. */
+/** Certificates as the contract shows them: to their club and student, and to everybody who has a code. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { formatCode } from './code.policy.ts';
 import type { Id } from '../../../platform/core/ids.ts';

@@ -34,7 +34,7 @@ export interface Box {
   style: Style;
   /** The size to begin with, in points. */
   largest: number;
-  /** Ink unless told. */
+  /** Ink by default. */
   color?: string;
 }
 

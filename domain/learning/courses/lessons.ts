@@ -98,7 +98,7 @@ export async function updateLesson(
 }
 
 /**
- * Takes a lesson, with its comments, out of its course. The row stays, and so does its `public_id`, for what was told of it.
+ * Takes a lesson, with its comments, out of its course. The row stays, and so does its `public_id`, because events name it.
  * @throws DomainError not_found, in_use (an automation names it)
  */
 export async function removeLesson({ db }: DatabaseDeps, clubId: Id, lessonId: Id, now: Date): Promise<void> {

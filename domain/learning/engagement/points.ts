@@ -8,7 +8,7 @@ import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
-import { recordFacts, type Told } from '../../../platform/engine/facts.ts';
+import { recordFacts, type FactOptions } from '../../../platform/engine/facts.ts';
 import { lockStudent } from '../../identity/accounts.ts';
 import { findStudent } from '../../identity/students.ts';
 import { levelsPassed } from './levels.ts';
@@ -30,8 +30,8 @@ export interface NewAward {
   /** What an award happens once for, a student. */
   cause: { kind: AwardKind; id: Id };
   note?: string | undefined;
-  /** How the facts of levels are told. */
-  told?: Told;
+  /** Priority and details of the facts of levels. */
+  options?: FactOptions;
 }
 
 const awardColumns = columns(
@@ -57,7 +57,7 @@ function presentAward(award: Award): RecordOf<'PointAward'> {
  * @throws DomainError not_found (student)
  */
 export async function awardPoints(tx: Transaction, award: NewAward, now: Date): Promise<Award> {
-  const { clubId, studentId, points, cause, told = {} } = award;
+  const { clubId, studentId, points, cause, options = {} } = award;
   await lockStudent(tx, clubId, studentId);
   const made: Award = {
     kind: cause.kind,
@@ -79,7 +79,7 @@ export async function awardPoints(tx: Transaction, award: NewAward, now: Date): 
     createdAt: now,
   });
   await tx.run(sql`UPDATE students SET points = points + ${points} WHERE id = ${studentId}`);
-  await reachLevels(tx, { clubId, studentId }, told, now);
+  await reachLevels(tx, { clubId, studentId }, options, now);
   return made;
 }
 
@@ -107,7 +107,7 @@ async function findAward(tx: Transaction, studentId: Id, cause: NewAward['cause'
 async function reachLevels(
   tx: Transaction,
   { clubId, studentId }: { clubId: Id; studentId: Id },
-  told: Told,
+  options: FactOptions,
   now: Date,
 ): Promise<void> {
   const passed = await levelsPassed(tx, clubId, studentId, await pointsOf(tx, studentId));
@@ -118,7 +118,7 @@ async function reachLevels(
   await recordFacts(
     tx,
     passed.map(({ id }) => ({
-      ...told,
+      ...options,
       clubId,
       type: 'student.level_reached',
       studentId,

@@ -47,7 +47,7 @@ function presentOwnStanding({ points, level, next }: OwnStanding): RecordOf<'Own
   };
 }
 
-/** Of a removed student neither tags nor points nor levels are kept, and nobody is told. */
+/** Of a removed student neither tags nor points nor levels are kept, and no event is raised. */
 export async function purgeStudentFromStanding(tx: Transaction, studentId: Id): Promise<void> {
   for (const table of ['student_tags', 'student_levels', 'point_awards'])
     await tx.run(sql`DELETE FROM ${raw(table)} WHERE student_id = ${studentId}`);

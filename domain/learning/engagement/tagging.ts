@@ -3,7 +3,7 @@ import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { recordFact, type NewFact, type Told } from '../../../platform/engine/facts.ts';
+import { recordFact, type NewFact, type FactOptions } from '../../../platform/engine/facts.ts';
 import { lockStudent } from '../../identity/accounts.ts';
 import { lockTag } from './tags.ts';
 
@@ -21,12 +21,17 @@ export async function tagStudent({ db }: DatabaseDeps, tagging: Tagging, now: Da
   await db.transaction((tx) => putTag(tx, tagging, now));
 }
 
-/** The same in a transaction. @param told how its fact is to be told @returns whether it is a change */
-export async function putTag(tx: Transaction, tagging: Tagging, now: Date, told: Told = {}): Promise<boolean> {
+/** The same in a transaction. @param options priority and details of its fact @returns whether it is a change */
+export async function putTag(
+  tx: Transaction,
+  tagging: Tagging,
+  now: Date,
+  options: FactOptions = {},
+): Promise<boolean> {
   const { studentId, tagId } = tagging;
   const statement = sql`INSERT INTO student_tags (student_id, tag_id, tagged_at) VALUES (${studentId}, ${tagId}, ${now})
     ON CONFLICT DO NOTHING RETURNING 1`;
-  return change(tx, tagging, { ...told, type: 'student.tagged' }, statement, now);
+  return change(tx, tagging, { ...options, type: 'student.tagged' }, statement, now);
 }
 
 /**
@@ -37,17 +42,22 @@ export async function untagStudent({ db }: DatabaseDeps, tagging: Tagging, now: 
   await db.transaction((tx) => takeTag(tx, tagging, now));
 }
 
-/** The same in a transaction. @param told how its fact is to be told @returns whether it is a change */
-export async function takeTag(tx: Transaction, tagging: Tagging, now: Date, told: Told = {}): Promise<boolean> {
+/** The same in a transaction. @param options priority and details of its fact @returns whether it is a change */
+export async function takeTag(
+  tx: Transaction,
+  tagging: Tagging,
+  now: Date,
+  options: FactOptions = {},
+): Promise<boolean> {
   const { studentId, tagId } = tagging;
   const statement = sql`DELETE FROM student_tags WHERE student_id = ${studentId} AND tag_id = ${tagId} RETURNING 1`;
-  return change(tx, tagging, { ...told, type: 'student.untagged' }, statement, now);
+  return change(tx, tagging, { ...options, type: 'student.untagged' }, statement, now);
 }
 
 async function change(
   tx: Transaction,
   { clubId, studentId, tagId }: Tagging,
-  fact: Told & Pick<NewFact, 'type'>,
+  fact: FactOptions & Pick<NewFact, 'type'>,
   statement: Sql,
   now: Date,
 ): Promise<boolean> {

@@ -14,7 +14,7 @@ export interface MailNoticeDeps {
   token: Secret | undefined;
   /** Undefined where the operator has pinned no topic. */
   sns: SnsGuard | undefined;
-  /** Told of each request, for the metrics. */
+  /** Called with the outcome of each request, for the metrics. */
   onEvents: (events: NotedEvents) => void;
 }
 
@@ -23,7 +23,7 @@ interface Receiving {
   mailNotices: MailNoticeDeps;
 }
 
-/** @throws DomainError not_configured, not_found: a wrong token is told like no address at all */
+/** @throws DomainError not_configured, not_found: a wrong token gets the answer of an unknown address */
 function requireToken({ token }: MailNoticeDeps, given: string): void {
   if (token === undefined)
     throw new DomainError('not_configured', 'This environment takes no notices of mail providers.');
@@ -38,13 +38,13 @@ export async function receiveMailEvents(
   now: Date,
 ): Promise<void> {
   requireToken(mailNotices, token);
-  const told = events.map(({ kind, at, mail_id: mailId, message_id: messageId, provider_id: providerId }) => ({
+  const noted = events.map(({ kind, at, mail_id: mailId, message_id: messageId, provider_id: providerId }) => ({
     kind,
     at: new Date(at),
     mailId: mailIdIn(mailId, messageId),
     providerId,
   }));
-  mailNotices.onEvents(await noteEvents(db, told, now));
+  mailNotices.onEvents(await noteEvents(db, noted, now));
 }
 
 /**

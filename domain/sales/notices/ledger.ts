@@ -83,7 +83,7 @@ interface Owner {
 }
 
 export interface KnownOwner extends Owner {
-  /** As it is now; null for whoever was removed. */
+  /** As it is now; null for a removed student. */
   email: string | null;
   removed: boolean;
 }

@@ -31,7 +31,7 @@ export type NoticeOutcome = Exclude<NoticeStatus, 'pending'>;
 export type NoticeStep = { done: true; outcome: NoticeOutcome } | { done: false; at: number; attempt: number };
 
 export interface NoticeDeps extends VaultDeps {
-  /** Told how each notice ended, for metrics. */
+  /** Called with how each notice ended, for metrics. */
   onOutcome: (outcome: NoticeOutcome) => void;
   /** A place where tests stop the process; does nothing otherwise. */
   failpoint: (name: 'notice_claimed' | 'notice_recorded') => Promise<void>;

@@ -51,7 +51,7 @@ export interface Step {
 
 /**
  * Cancellations without a charge between them are one, of the time of the first and with the end of the newest. The list only
- * grows with what is known: so each step is told once, also where it arrives when the sale has gone on already.
+ * grows with what is known: so each step raises its event once, also where it arrives late.
  */
 export function stepsOf(paidAt: readonly Date[], cancellations: readonly Cancellation[]): Step[] {
   const timeline = [

@@ -113,7 +113,7 @@ export async function settleSubscription(
   for (const step of fresh)
     if (step.target.kind === 'canceled') await recordFact(tx, { ...fact, occurredAt: timeOfFact(step.at, now) });
   let { target: from, endsBefore } = before;
-  // What it went through on the way is told too; it comes to rest at the target.
+  // The steps on the way raise events too; the access ends at the target.
   for (const to of [...fresh.slice(0, -1).map((step) => step.target), target]) {
     endsBefore = await followTarget(tx, subscriptionId, { from, to, endsBefore }, now);
     from = to;

@@ -13,7 +13,7 @@ import { deliveryRules } from './schedule.policy.ts';
 export interface DeliveryDeps extends RecordDeps {
   /** Makes the one request of an attempt; a result whatever the receiver does. */
   post: (message: { url: string; eventId: Id; body: string; secrets: string[] }) => Promise<AttemptAnswer>;
-  /** Told how each attempt ended, before it is recorded. */
+  /** Called with how each attempt ended, before it is recorded. */
   onAttempt: (attempt: { endpointId: Id; host: string; outcome: AttemptOutcome; durationMs: number }) => void;
   /** How many attempts run at once. */
   places: AttemptPlaces;

@@ -135,7 +135,8 @@ async function recoverSome(
                   sql`created_at > ${earliestBody(now)} AND payload_purged_at IS NULL`,
                 ])}
                 LIMIT ${recoveredAtOnce})
-                AND status IN ('failed', 'canceled') AND cancel_reason IS NULL -- again, for what has ended otherwise while it was waited for
+                -- Again, for what has ended otherwise, or lost its body to a removal, while it was waited for.
+                AND status IN ('failed', 'canceled') AND cancel_reason IS NULL AND payload_purged_at IS NULL
               ORDER BY id FOR NO KEY UPDATE) found
       WHERE delivery.id = found.id`,
   );

@@ -87,7 +87,7 @@ function park(db: Database, id: Id, now: number): Promise<boolean> {
           AND (status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL)`,
     );
     if (parked === 0) return false;
-    // A gate that looks by itself before anything could be let through need not be told.
+    // A gate that looks by itself before anything could be let through needs no signal.
     if (gate.call) await callGate(tx, gate, new Date(now));
     return true;
   });

@@ -46,7 +46,7 @@ export async function recordSuccess(
 }
 
 /**
- * A scheduled attempt at an endpoint that has nothing to be told but, now and then, `last_success_at`: one statement. The
+ * A scheduled attempt at an endpoint whose row needs no change but, now and then, `last_success_at`: one statement. The
  * endpoint, where it is written, is locked before the delivery because the delivery's condition reads it (ENG-6).
  * @returns the delivery's status; undefined where the endpoint fails or the claim is lost, and nothing was written
  */

@@ -81,7 +81,7 @@ function selecting({ endpointId, status, eventType, since, until }: DeliverySele
  * @param wanted columns of `webhook_deliveries`
  * @param order `ORDER BY … LIMIT …` of those that are wanted at most
  * @returns an SQL query for them. By type, status by status: one index (endpoint, type, status, time) then serves the type
- * alone and both, each in the order of time, and no row is read in vain, however rare the combination.
+ * alone and both, each in the order of time, and no row is read needlessly, however rare the combination.
  */
 export function selection(wanted: Sql, selected: DeliverySelection, order = sql``): Sql {
   const byStatus = selected.eventType !== undefined && selected.status === undefined;

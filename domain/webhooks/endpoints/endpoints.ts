@@ -17,7 +17,7 @@ import { newSecret } from '../deliveries/post.ts';
 
 type WebhookEndpoint = RecordOf<'WebhookEndpoint'>;
 
-/** `hold_until` and `previous_secret_expires_at` are ends of what is going on: past ones are told no more. */
+/** `hold_until` and `previous_secret_expires_at` are shown only while they lie ahead. */
 const columnsAt = (now: Date) =>
   columns(
     Endpoint,

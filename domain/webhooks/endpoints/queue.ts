@@ -14,7 +14,7 @@ const canceledAtOnce = 2_000;
 /**
  * Disables the endpoint, whose row the caller has locked, and cancels its queue in the same transaction; of a long one the
  * first part, and its gate does the rest, while the claim refuses what is not canceled yet. Given up as `failing`, its
- * club's administrators are told by e-mail.
+ * club's administrators get an e-mail.
  * @returns whether there is more to cancel
  */
 export async function closeEndpoint(
@@ -60,7 +60,7 @@ export async function cancelSome(tx: Transaction, endpointId: Id, now: Date): Pr
   return ended.length >= canceledAtOnce;
 }
 
-/** Who may administer webhook endpoints is told that one was given up. */
+/** Members who may administer webhook endpoints get an e-mail that one was disabled. */
 async function tellAdministrators(
   tx: Transaction,
   vault: Vault,

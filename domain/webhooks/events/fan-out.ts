@@ -121,7 +121,7 @@ function pendingOf(tx: Transaction, eventId: Id): Promise<NewDelivery[]> {
   );
 }
 
-/** One reader an event type; a type without one cannot be told yet. */
+/** One reader an event type; a type without one cannot be sent yet. */
 const dataOf: { [Type in EventType]?: DataReader<EventBodyOf<Type>['data']> } = {
   ...studentBodies,
   ...accessBodies,

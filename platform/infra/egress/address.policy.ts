@@ -15,7 +15,7 @@ export type AddressClass =
   | 'outsideGlobalUnicast';
 
 /**
- * Addresses at which clouds hand credentials to whoever asks. Named one by one, because the range that each lies in may be
+ * Addresses at which clouds hand credentials to every caller. Named one by one, because the range that each lies in may be
  * allowed by an operator (100.64.0.0/10, fd00::/8), or be public (Azure's).
  */
 const cloudMetadata: ReadonlySet<string> = new Set(

@@ -12,7 +12,7 @@ import { scriptArguments } from '../../../dev/project.ts';
 import { untilOk } from '../../../dev/readiness.ts';
 import type { TaskQueue } from '../../../platform/engine/workflow-types.ts';
 import { createLogger } from '../../../platform/infra/process.ts';
-import { errorsAsCodes, faultsAsAnswers } from '../../../worker/activity-errors.ts';
+import { activityInterceptors } from '../../../worker/activity-interceptors.ts';
 import { startWorker, type RunningWorker } from '../../../worker/main.ts';
 import { testDeps } from './database.ts';
 import { testStack, workflowBundleFile } from './stack.ts';
@@ -36,7 +36,7 @@ export async function runWorkerHere(
     ...options,
     connection,
     workflowBundle: await workflowBundle(),
-    interceptors: { activity: [errorsAsCodes(log), faultsAsAnswers((await testDeps()).db, log)] },
+    interceptors: { activity: activityInterceptors((await testDeps()).db, log) },
   });
   const running = worker.run();
   running.catch(() => {});

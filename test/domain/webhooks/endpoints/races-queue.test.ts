@@ -63,6 +63,18 @@ describe('races over an endpoint’s queue', () => {
     expect(await deliveryRow(delivery.id)).to.include({ status: 'succeeded', requested: null });
   });
 
+  it('a recovery skips a canceled delivery whose body an uncommitted removal deletes', async () => {
+    const delivery = await buildWebhookDelivery(subscription, now);
+    await alter('webhook_deliveries', delivery.id, { status: 'canceled', completed_at: now });
+    const since = new Date(now.getTime() - 60_000);
+    const recovered = await meanwhile(
+      ({ db }) => removeStudent(depsOn(db), delivery.clubId, delivery.studentId, now),
+      () => recoverDeliveries(deps, ...of(subscription), since, now),
+    );
+    expect(recovered).to.deep.equal({ recovered: 0 });
+    expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', requested: null, parkedAt: null });
+  });
+
   describe('fan-out and change of the endpoint', () => {
     const tell = (fact: ReturnType<typeof factAbout>, { db } = deps) => fanOut(db, fact, now);
 

@@ -22,6 +22,8 @@ export interface Deps extends AddressedDeps {
   egress: Egress;
   storage: ObjectStore;
   mailDomains: MailDomainSettings;
+  /** How many times faster waits of automations pass. */
+  waitSpeed: number;
   /** The images of e-mails are published from here. */
   images: PublishingDeps['images'];
   /** What agents are answering, as it is written. */

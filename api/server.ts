@@ -92,6 +92,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       egress,
       storage,
       mailDomains: mailDomainSettings(config.mail),
+      waitSpeed: config.automations.waitSpeed,
       images: { storage, publicStorage, publicFilesUrl: config.storage.publicFilesUrl },
       answers,
       model: { configured: config.model.apiKey !== undefined, defaultModel: config.model.defaultModel },

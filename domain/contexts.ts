@@ -8,6 +8,7 @@ import type { Id } from '../platform/core/ids.ts';
 import type { ClaimedFact } from '../platform/engine/facts.ts';
 import type { Run } from '../platform/engine/workflow-types.ts';
 import { enrollByFacts } from './automations/entering/by-facts.ts';
+import { settleLeftMails } from './automations/running/left-mails.ts';
 import { forgetOldPaths, purgeStudentFromAutomations } from './automations/student-removal.ts';
 import { rollUpSteps } from './automations/tallies.ts';
 import { purgeStudentFromCampaigns } from './campaigns/recipients.ts';
@@ -64,12 +65,14 @@ export interface RetentionJob {
 
 /**
  * Commits what facts cause. Safe to repeat: a relay that died before it removed the facts hands them over again.
+ * @param waitSpeed how many times faster waits of automations pass; 1 if absent
  * @returns the workflows to start
  */
 export type FactConsumer = (
   db: Database,
   facts: readonly ClaimedFact[],
   now: Date,
+  waitSpeed?: number,
 ) => Promise<readonly CausedWorkflow[]>;
 
 export interface CausedWorkflow extends Run {
@@ -216,6 +219,7 @@ export const contexts = {
     retention: [
       rollingUp('automationStepChanges', rollUpSteps),
       { run: ({ db }, now) => forgetOldPaths(db, now) },
+      { run: ({ db }) => settleLeftMails(db) },
       {
         async run({ db }, now) {
           const { woken, more } = await wakeWatchersOfCourses(db, now);

@@ -134,6 +134,7 @@ import { MailNotices1795365700000 } from './migrations/1795365700000-mail-notice
 import { MailTallies1795369173000 } from './migrations/1795369173000-mail-tallies.ts';
 import { CampaignRetention1795369300000 } from './migrations/1795369300000-campaign-retention.ts';
 import { ClubStorage1795374100000 } from './migrations/1795374100000-club-storage.ts';
+import { LeftMails1795374104000 } from './migrations/1795374104000-left-mails.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -319,6 +320,7 @@ const migrations = [
   MailTallies1795369173000,
   CampaignRetention1795369300000,
   ClubStorage1795374100000,
+  LeftMails1795374104000,
 ];
 
 export interface DatabaseSettings {

@@ -61,6 +61,7 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
         egress,
         storage,
         mailDomains: mailDomainSettings(config.mail),
+        waitSpeed: config.automations.waitSpeed,
         images: { storage, publicStorage, publicFilesUrl: config.storage.publicFilesUrl },
         answers,
         model: { configured: config.model.apiKey !== undefined, defaultModel: config.model.defaultModel },

@@ -87,6 +87,8 @@ import { TransactionalMail } from './mail/transactional-mail.ts';
 import { MediaFavorite } from './media/media-favorite.ts';
 import { MediaFolder } from './media/media-folder.ts';
 import { MediaUse } from './media/media-use.ts';
+import { ClubStorageChange } from './media/club-storage-change.ts';
+import { ClubStorage } from './media/club-storage.ts';
 import { Media } from './media/media.ts';
 import { FirstSlice1763700000000 } from './migrations/1763700000000-first-slice.ts';
 import { WebhookEngine1763720000000 } from './migrations/1763720000000-webhook-engine.ts';
@@ -134,6 +136,7 @@ import { MailTracking1795362859000 } from './migrations/1795362859000-mail-track
 import { MailNotices1795365700000 } from './migrations/1795365700000-mail-notices.ts';
 import { MailTallies1795369173000 } from './migrations/1795369173000-mail-tallies.ts';
 import { CampaignRetention1795369300000 } from './migrations/1795369300000-campaign-retention.ts';
+import { ClubStorage1795374100000 } from './migrations/1795374100000-club-storage.ts';
 import { MediaLibrary1795374147000 } from './migrations/1795374147000-media-library.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
@@ -223,6 +226,8 @@ const entities = [
   Level,
   ListTally,
   ListTallyChange,
+  ClubStorage,
+  ClubStorageChange,
   Media,
   MediaFavorite,
   MediaFolder,
@@ -320,6 +325,7 @@ const migrations = [
   TestMails1795368900000,
   MailTallies1795369173000,
   CampaignRetention1795369300000,
+  ClubStorage1795374100000,
   MediaLibrary1795374147000,
 ];
 

@@ -6,5 +6,4 @@ export const notImplemented: readonly OperationId[] = [
   'listAssignmentSubmissions',
   'getRepository',
   'leaveCommunitySpace',
-  'getStorageUsage',
 ];

@@ -26,6 +26,7 @@ import { inspectLeft } from './media/completion.ts';
 import { forgetAddressesOf } from './mail/requests.ts';
 import { retainMailEvents } from './mail/retention.ts';
 import { eraseDue, purgeStudentFromMedia } from './media/erasure.ts';
+import { rollUpStorage } from './media/storage.ts';
 import { retainNotices } from './sales/retention.ts';
 import { claimNotices, purgeStudentFromSales } from './sales/student-removal.ts';
 import { fanOutEach } from './webhooks/events/fan-out.ts';
@@ -167,6 +168,12 @@ export const contexts = {
     eraseStudent: (tx, { studentId }, now) => purgeStudentFromMedia(tx, studentId, now),
     changeEmail: null,
     retention: [
+      {
+        async run({ db }) {
+          const { changes, more } = await rollUpStorage(db);
+          return { rows: { storageChanges: changes }, more };
+        },
+      },
       {
         async run(deps, now) {
           const { inspected, more } = await inspectLeft(deps, now);

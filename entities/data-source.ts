@@ -84,6 +84,8 @@ import { MailSender } from './mail/mail-sender.ts';
 import { MailSoftBounce } from './mail/mail-soft-bounce.ts';
 import { MailSuppression } from './mail/mail-suppression.ts';
 import { TransactionalMail } from './mail/transactional-mail.ts';
+import { ClubStorageChange } from './media/club-storage-change.ts';
+import { ClubStorage } from './media/club-storage.ts';
 import { Media } from './media/media.ts';
 import { FirstSlice1763700000000 } from './migrations/1763700000000-first-slice.ts';
 import { WebhookEngine1763720000000 } from './migrations/1763720000000-webhook-engine.ts';
@@ -131,6 +133,7 @@ import { MailTracking1795362859000 } from './migrations/1795362859000-mail-track
 import { MailNotices1795365700000 } from './migrations/1795365700000-mail-notices.ts';
 import { MailTallies1795369173000 } from './migrations/1795369173000-mail-tallies.ts';
 import { CampaignRetention1795369300000 } from './migrations/1795369300000-campaign-retention.ts';
+import { ClubStorage1795374100000 } from './migrations/1795374100000-club-storage.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -219,6 +222,8 @@ const entities = [
   Level,
   ListTally,
   ListTallyChange,
+  ClubStorage,
+  ClubStorageChange,
   Media,
   Membership,
   Module,
@@ -313,6 +318,7 @@ const migrations = [
   TestMails1795368900000,
   MailTallies1795369173000,
   CampaignRetention1795369300000,
+  ClubStorage1795374100000,
 ];
 
 export interface DatabaseSettings {

@@ -4,6 +4,7 @@ import * as completion from '../../domain/media/completion.ts';
 import * as erasure from '../../domain/media/erasure.ts';
 import * as library from '../../domain/media/library.ts';
 import * as reservation from '../../domain/media/reservation.ts';
+import * as storage from '../../domain/media/storage.ts';
 import type { Operation } from '../operation.ts';
 import { data, noContent, page } from './answers.ts';
 
@@ -35,3 +36,7 @@ function announcedBy(body: { file_name: string; mime: string; size_bytes: number
   const { file_name: fileName, mime, size_bytes: sizeBytes, title } = body;
   return { fileName, mime, sizeBytes, ...(title !== undefined && { title }) };
 }
+
+/** Without the wrapper of other records (MED-13). */
+export const getStorageUsage: Operation<'getStorageUsage'> = async ({ params, db }) =>
+  storage.readStorageUsage(db, params.clubId);

@@ -4661,9 +4661,15 @@ export interface paths {
         put?: never;
         /**
          * Reserve the upload of a file
-         * @description Returns the record, `uploading`, and a signed descriptor: send the file to its `url` with its `method` and all of its `headers` within 15 minutes, then call the complete operation. The address takes one file, once, of the announced type and of exactly the announced size. A library takes PDF, DOCX, PPTX, Markdown, HTML and plain text (in UTF-8) of up to 100 MB, and PNG, JPEG, GIF and WEBP of up to 20 MB.
+         * @description Returns the record, `uploading`, and a signed descriptor: send the file to its `url` with its `method` and all of its `headers` within 15 minutes, then call the complete operation. The address takes one file, once, of the announced type and of exactly the announced size. A library takes PDF, DOCX, PPTX, Markdown, HTML and plain text (in UTF-8) of up to 100 MB, and PNG, JPEG, GIF and WEBP of up to 20 MB. The upload holds its size of the club's storage until it is completed or expires: `402 limit_reached` where the storage has no room for it, unless the plan bills overage.
          *
          *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
          */
         post: operations["reserveMedia"];
         delete?: never;
@@ -4681,7 +4687,7 @@ export interface paths {
         };
         /**
          * Read the storage usage
-         * @description What the files of the club take, by kind, and what the plan allows.
+         * @description What the files of the club take, by kind, and what the plan allows. Files of the library and of students count with the size of their original, from the completion of the upload until the file is erased. Previews and other renditions do not count, nor do references to outside content, nor uploads that are not completed.
          */
         get: operations["getStorageUsage"];
         put?: never;
@@ -4796,13 +4802,14 @@ export interface paths {
         put?: never;
         /**
          * Reserve the upload of an image for an agent
-         * @description Returns the record, `uploading`, and a signed descriptor, as for a file of the library; once it is completed and `ready`, a question of the same student may name it. PNG, JPEG, GIF or WEBP of at most 5 MB and 8000 × 8000 pixels, and not animated. A student has at most 20 images, `uploading` or `ready`, that no question shows: `409 too_many_images`. One that no question has named within seven days of its completion is erased.
+         * @description Returns the record, `uploading`, and a signed descriptor, as for a file of the library; once it is completed and `ready`, a question of the same student may name it. PNG, JPEG, GIF or WEBP of at most 5 MB and 8000 × 8000 pixels, and not animated. A student has at most 20 images, `uploading` or `ready`, that no question shows: `409 too_many_images`. One that no question has named within seven days of its completion is erased. The club's storage counts these images: `402 limit_reached` where it has no room.
          *
          *     Codes of its own:
          *
          *     | code | status | meaning |
          *     |---|---|---|
          *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
          *     | `too_many_images` | 409 | The student has as many images that no question shows as a student may have. |
          */
@@ -8271,7 +8278,7 @@ export interface components {
             size_bytes?: number;
             /** @description Id at an external provider or pasted URL; not returned for self-hosted media. */
             external_id?: string;
-            /** @description Reason when the status is `failed`. Of uploads: `upload_expired` (nobody completed it in time), `content_not_allowed` (by its content it is nothing that may be uploaded there), `not_utf8` (a text in another encoding), `too_large`, `image_broken` (it ends too early or is damaged), `image_animated`, `image_dimensions`, `inspection_failed` (it could not be inspected, as often as it was tried). */
+            /** @description Reason when the status is `failed`. Of uploads: `upload_expired` (nobody completed it in time), `content_not_allowed` (by its content it is nothing that may be uploaded there), `not_utf8` (a text in another encoding), `too_large`, `storage_full` (it is larger than announced, and the club's storage has no room for it), `image_broken` (it ends too early or is damaged), `image_animated`, `image_dimensions`, `inspection_failed` (it could not be inspected, as often as it was tried). */
             error?: string;
             /** @description Length in whole seconds; only of video and audio, once it is known. */
             duration_seconds?: number;
@@ -11791,7 +11798,7 @@ export interface components {
             bytes: number;
             /** @description How many files there are. */
             files: number;
-            /** @description The same for each kind that the club has files of. */
+            /** @description The same for each kind that the club has files of, in the order video, audio, image, document. */
             by_kind: {
                 kind: components["schemas"]["MediaKind"];
                 /**
@@ -11804,7 +11811,7 @@ export interface components {
             }[];
             /**
              * Format: int64
-             * @description What the plan and its add-ons allow, in bytes.
+             * @description What the plan and its add-ons allow, in bytes. A club on a plan that bills overage may store more.
              */
             limit_bytes: number;
         };
@@ -30773,6 +30780,15 @@ export interface operations {
             };
             400: components["responses"]["MalformedRequest"];
             401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description The session does not act in this organization, or what it asks is not permitted to it. */
             403: {
                 headers: {

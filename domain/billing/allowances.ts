@@ -1,10 +1,10 @@
 /** What a club's plan allows: features, and places for students (BILL-2, BILL-3). */
 import type { Transaction, Queries } from '../../platform/infra/postgres/database.ts';
-import { sql } from '../../platform/infra/postgres/sql.ts';
+import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import type { PlanName } from '../../entities/billing/values.ts';
-import { plans, type Feature, type Plan } from './plans.policy.ts';
+import type { AddOnKind, PlanName, Resource } from '../../entities/billing/values.ts';
+import { plans, type Allowance, type Feature, type Plan } from './plans.policy.ts';
 
 /**
  * The reader of the refusal: an administrator, or somebody else, to whom the message does not mention the plan
@@ -15,6 +15,24 @@ export type Addressee = 'administrator' | 'person';
 /** The plan of a club: what billing says, and until then the one that it opened with (DEC-20). */
 const planOf = (clubId: Id) =>
   sql`(SELECT coalesce((SELECT plan FROM club_plans WHERE club_id = ${clubId}), (SELECT opening_plan FROM clubs WHERE id = ${clubId})))`;
+
+/** What a club's plan and add-ons say of a resource, as {@link termsOf} selects it. */
+export interface Terms {
+  plan: PlanName | null;
+  /** What active add-ons add, in the resource's unit, as Postgres gives a sum. */
+  bought: string;
+}
+
+/** The columns of {@link Terms}. @param kind of add-ons that stay: those of the AI budget count for a month only */
+export const termsOf = (clubId: Id, kind: Exclude<AddOnKind, 'ai_budget'>): Sql =>
+  sql`${planOf(clubId)} AS plan,
+    (SELECT coalesce(sum(adds), 0) FROM add_ons WHERE club_id = ${clubId} AND kind = ${kind} AND status = 'active') AS bought`;
+
+/** @returns how much of the resource the terms allow, add-ons included, and what happens beyond it */
+export function limitOf({ plan, bought }: Terms, resource: Resource): { limit: number; overage: Allowance['overage'] } {
+  const { included, overage } = plans[plan ?? 'trial'].allowances[resource];
+  return { limit: included + Number(bought), overage };
+}
 
 /** @throws DomainError feature_not_in_plan */
 export async function requireFeature(
@@ -63,17 +81,13 @@ export async function lockPlaces(
   // Before the changes are rolled up, never after: one who holds changes and waits for the count would stand in the way of one
   // who holds the count and comes back for more places.
   await lockStudentCount(tx, clubId);
-  const row = await tx.one<{
-    students: number;
-    plan: PlanName | null;
-    bought: string;
-  }>(sql`WITH folded AS (DELETE FROM club_student_changes WHERE club_id = ${clubId} RETURNING students),
+  const row = await tx.one<
+    Terms & { students: number }
+  >(sql`WITH folded AS (DELETE FROM club_student_changes WHERE club_id = ${clubId} RETURNING students),
      held AS (
        INSERT INTO club_student_counts AS counted (club_id, students) SELECT ${clubId}, coalesce(sum(students), 0) FROM folded
        ON CONFLICT (club_id) DO UPDATE SET students = counted.students + excluded.students RETURNING students)
-     SELECT held.students, ${planOf(clubId)} AS plan,
-            (SELECT coalesce(sum(adds), 0) FROM add_ons WHERE club_id = ${clubId} AND kind = 'students' AND status = 'active') AS bought
-       FROM held`);
+     SELECT held.students, ${termsOf(clubId, 'students')} FROM held`);
   if (!row) throw new Error('A count that is written has a row');
   const excess = excessOf({ ...row, more });
   if (excess === 'refused') throw noPlaceLeft(addressee);
@@ -86,19 +100,18 @@ export async function lockPlaces(
  * @throws DomainError limit_reached
  */
 export async function requireRoom(db: Queries, clubId: Id, addressee: Addressee): Promise<void> {
-  const row = await db.one<{ students: number; plan: PlanName | null; bought: string }>(sql`
+  const row = await db.one<Terms & { students: number }>(sql`
     SELECT (coalesce((SELECT students FROM club_student_counts WHERE club_id = ${clubId}), 0)
             + coalesce((SELECT sum(students) FROM club_student_changes WHERE club_id = ${clubId}), 0))::int AS students,
-           ${planOf(clubId)} AS plan,
-           (SELECT coalesce(sum(adds), 0) FROM add_ons WHERE club_id = ${clubId} AND kind = 'students' AND status = 'active') AS bought`);
+           ${termsOf(clubId, 'students')}`);
   if (row && excessOf({ ...row, more: 1 }) === 'refused') throw noPlaceLeft(addressee);
 }
 
 /** @returns by how many students the allowance is exceeded, or that the plan does not bill them */
-function excessOf(of: { students: number; plan: PlanName | null; bought: string; more: number }): number | 'refused' {
-  const allowance = plans[of.plan ?? 'trial'].allowances.students;
-  const excess = Math.max(0, of.students + of.more - allowance.included - Number(of.bought));
-  return excess > 0 && allowance.overage === 'refused' ? 'refused' : excess;
+function excessOf(of: Terms & { students: number; more: number }): number | 'refused' {
+  const { limit, overage } = limitOf(of, 'students');
+  const excess = Math.max(0, of.students + of.more - limit);
+  return excess > 0 && overage === 'refused' ? 'refused' : excess;
 }
 
 function noPlaceLeft(addressee: Addressee): DomainError {
@@ -110,11 +123,26 @@ function noPlaceLeft(addressee: Addressee): DomainError {
   );
 }
 
-/** Records that held places beyond the allowance were taken: of a month (in the club's time zone) the highest excess counts. */
+/** Records that held places beyond the allowance were taken. */
 export async function takePlaces(tx: Transaction, clubId: Id, { excess }: HeldPlaces, now: Date): Promise<void> {
-  if (excess === 0) return;
+  await recordOverage(tx, clubId, 'students', excess, now);
+}
+
+/**
+ * Records by how much a club is beyond an allowance that bills overage: of a month (in the club's time zone) the highest excess
+ * counts (BILL-7).
+ * @param excess in the resource's unit; 0 records nothing
+ */
+export async function recordOverage(
+  tx: Transaction,
+  clubId: Id,
+  resource: Resource,
+  excess: number,
+  now: Date,
+): Promise<void> {
+  if (excess <= 0) return;
   await tx.run(sql`INSERT INTO overages AS recorded (club_id, resource, month, excess, reached_at)
-     SELECT id, 'students', date_trunc('month', ${now}::timestamptz AT TIME ZONE time_zone), ${excess}, ${now} FROM clubs WHERE id = ${clubId}
+     SELECT id, ${resource}, date_trunc('month', ${now}::timestamptz AT TIME ZONE time_zone), ${excess}, ${now} FROM clubs WHERE id = ${clubId}
      ON CONFLICT (club_id, resource, month) DO UPDATE SET excess = excluded.excess, reached_at = excluded.reached_at
       WHERE recorded.excess < excluded.excess`);
 }

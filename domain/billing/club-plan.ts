@@ -42,7 +42,8 @@ export async function readClubPlan(db: Queries, clubId: Id, now: Date): Promise<
     await db.one<PlanRow>(sql`SELECT ${columns(ClubPlan, ['plan', 'status', 'currentPeriodEnd'], 'plan')}, club.opening_plan AS "openingPlan",
             ((SELECT coalesce(sum(students), 0) FROM club_student_counts WHERE club_id = club.id)
              + (SELECT coalesce(sum(students), 0) FROM club_student_changes WHERE club_id = club.id))::int AS students,
-            (SELECT coalesce(sum(size_bytes), 0) FROM media WHERE club_id = club.id AND object_key IS NOT NULL) AS stored,
+            ((SELECT coalesce(sum(bytes), 0) FROM club_storage WHERE club_id = club.id)
+             + (SELECT coalesce(sum(bytes), 0) FROM club_storage_changes WHERE club_id = club.id)) AS stored,
             (SELECT coalesce(sum(spent_micros), 0) FROM club_ai_months
               WHERE club_id = club.id AND month = date_trunc('month', ${now}::timestamptz AT TIME ZONE club.time_zone)) AS spent,
             (SELECT jsonb_object_agg(kind, adds)

@@ -10,6 +10,7 @@ import { eraseFile } from './erasure.ts';
 import type { Finding } from './file-content.ts';
 import { inPlace, inspect } from './inspection.ts';
 import { inspectionRules, mediaRules } from './media.policy.ts';
+import { settleStorage } from './storage.ts';
 import { loadMedia, mediaColumns, presentMedia, type MediaOwner, type MediaDeps, type StoredMedia } from './media.ts';
 
 /**
@@ -94,14 +95,12 @@ async function inspectClaimed(
     }
   }
   if (!finding) return release(db, claim);
-  try {
-    await record(db, claim, finding, now);
-  } catch (error) {
+  const status = await record(db, claim, finding, now).catch(async (error: unknown) => {
     await release(db, claim).catch(() => undefined);
     throw error;
-  }
+  });
   // At once, where that goes: the row says that it is still to be done, and upkeep does it otherwise.
-  if ('error' in finding) await eraseFile(deps, claim.id, now).catch(() => undefined);
+  if (status === 'failed') await eraseFile(deps, claim.id, now).catch(() => undefined);
 }
 
 const isOpen = sql`removed_at IS NULL AND (status = 'uploading'
@@ -157,22 +156,31 @@ export async function inspectLeft(deps: MediaDeps, now: Date): Promise<{ inspect
   return { inspected, more: inspected === inspectedARound };
 }
 
-/** @throws LeaseLost where the row is somebody else's, or removed, or has expired */
-async function record(db: Database, { id, clubId, purpose, fence }: Claim, finding: Finding, now: Date): Promise<void> {
+/** Settles what the club's storage counts of it, too (MED-21). @throws LeaseLost where the row is somebody else's, or removed, or has expired */
+async function record(
+  db: Database,
+  { id, clubId, purpose, fence }: Claim,
+  finding: Finding,
+  now: Date,
+): Promise<'ready' | 'failed'> {
   const unknown = { error: null, mime: null, kind: null, width: null, height: null };
-  const { error, sizeBytes, mime, kind, width, height } = { ...unknown, ...finding };
-  const status = error === null ? 'ready' : 'failed';
+  const { sizeBytes, mime, kind, width, height, error: found } = { ...unknown, ...finding };
   // An image goes some days later, unless a question shows it by then (agent-images.ts).
   const unusedUntil = new Date(now.getTime() + mediaRules.unusedImageMs);
-  const erasesAt = status === 'failed' ? now : purpose === 'agent_image' ? unusedUntil : null;
-  await db.transaction(async (tx) => {
-    const recorded = await tx.run(sql`
+  return db.transaction(async (tx) => {
+    const claimed = sql`id = ${id} AND fence = ${fence} AND status = 'processing' AND removed_at IS NULL`;
+    if (!(await tx.one(sql`SELECT FROM media WHERE ${claimed} FOR NO KEY UPDATE`))) throw new LeaseLost();
+    const fits = found !== null || (await settleStorage(tx, { id, clubId }, sizeBytes, now));
+    const error = fits ? found : 'storage_full';
+    const status = error === null ? 'ready' : 'failed';
+    const erasesAt = status === 'failed' ? now : purpose === 'agent_image' ? unusedUntil : null;
+    await tx.run(sql`
       UPDATE media
-         SET status = ${status}, error = ${error}, size_bytes = ${sizeBytes}, mime = coalesce(${mime}, mime),
+         SET status = ${status}, error = ${error}, size_bytes = ${fits ? sizeBytes : null}, mime = coalesce(${mime}, mime),
              kind = coalesce(${kind}, kind), width = ${width}, height = ${height}, updated_at = ${now},
              lease_until = NULL, erases_at = ${erasesAt}
-       WHERE id = ${id} AND fence = ${fence} AND status = 'processing' AND removed_at IS NULL`);
-    if (recorded === 0) throw new LeaseLost();
+       WHERE ${claimed}`);
     if (purpose === 'library') await syncSources(tx, clubId, { mediaIds: [id] }, now);
+    return status;
   });
 }

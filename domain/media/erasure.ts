@@ -91,7 +91,7 @@ export async function eraseDue(deps: MediaDeps, now: Date): Promise<ErasureCount
 /**
  * Has the bucket erase the file of a row that is due: one that failed, was removed, or whose upload nobody completed in time,
  * which has failed then; or an image that no question has shown in time, which is removed then. A completion or a question that
- * comes at the same moment finds it so, or was first.
+ * comes at the same moment finds it so, or was first. The club's storage counts the file until the bucket has erased it (MED-20).
  * @throws whatever the store throws; the row is due as before then
  */
 export async function eraseFile({ db, storage }: MediaDeps, mediaId: Id, now: Date): Promise<void> {
@@ -107,7 +107,8 @@ export async function eraseFile({ db, storage }: MediaDeps, mediaId: Id, now: Da
   for (const { key } of due) await storage.remove(key);
   const lastArrival = sql`upload_expires_at + ${mediaRules.arrivalMs} * interval '1 millisecond'`;
   await db.run(sql`
-    UPDATE media SET erases_at = CASE WHEN ${lastArrival} > ${now} THEN ${lastArrival} END,
+    UPDATE media SET erased_at = coalesce(erased_at, ${now}),
+                     erases_at = CASE WHEN ${lastArrival} > ${now} THEN ${lastArrival} END,
                      object_key = CASE WHEN ${lastArrival} > ${now} THEN object_key END
      WHERE id = ${mediaId} AND erases_at <= ${now}`);
 }

@@ -9,6 +9,7 @@ export type MediaError =
   | 'content_not_allowed' // by its content it is nothing that may be uploaded there, whatever was announced
   | 'not_utf8' // a text in another encoding, or with bytes that no text has
   | 'too_large'
+  | 'storage_full' // it is larger than its reservation, and the club's storage has no room for that
   | 'image_broken' // it ends too early, or cannot be measured
   | 'image_animated'
   | 'image_dimensions'

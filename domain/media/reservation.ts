@@ -12,6 +12,7 @@ import { tidyFileName } from './file-name.policy.ts';
 import type { MediaPurpose } from '../../entities/media/values.ts';
 import { kindOf, mediaRules, maxBytes } from './media.policy.ts';
 import { loadMedia, presentMedia, type MediaOwner, type MediaDeps } from './media.ts';
+import { holdStorage } from './storage.ts';
 
 /** What a caller says of a file before it is there; none of it is believed once it is. */
 export interface Announced {
@@ -28,14 +29,14 @@ export interface Reservation {
   upload: RecordOf<'UploadDescriptor'>;
 }
 
-/** For the club's library. @throws DomainError invalid_request (a name that is none, a file that is too large) */
+/** For the club's library. @throws DomainError invalid_request (a name that is none, a file that is too large), limit_reached */
 export async function reserveMedia(deps: MediaDeps, clubId: Id, announced: Announced, now: Date): Promise<Reservation> {
   return reserve(deps, { clubId }, announced, async () => {}, now);
 }
 
 /**
  * For a student's image. The student is held, so that a removal finds the row or hinders it, and their images are counted.
- * @throws DomainError invalid_request, feature_not_in_plan, too_many_images, not_found (the student was removed meanwhile)
+ * @throws DomainError invalid_request, feature_not_in_plan, limit_reached, too_many_images, not_found (the student was removed meanwhile)
  */
 export async function reserveAgentImage(
   deps: MediaDeps,
@@ -84,6 +85,12 @@ async function reserve(
   const expiresAt = new Date(now.getTime() + mediaRules.uploadMs);
   const stored = await db.transaction(async (tx) => {
     await mayReserve(tx);
+    await holdStorage(
+      tx,
+      owner.clubId,
+      announced.sizeBytes,
+      owner.studentId === undefined ? 'administrator' : 'person',
+    );
     await tx.manager.insert(Media, {
       id,
       clubId: owner.clubId,
@@ -95,6 +102,7 @@ async function reserve(
       status: 'uploading',
       fileName,
       mime: announced.mime,
+      heldBytes: String(announced.sizeBytes),
       objectKey,
       uploadExpiresAt: expiresAt,
       erasesAt: new Date(expiresAt.getTime() + mediaRules.completionMs),

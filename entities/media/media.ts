@@ -29,6 +29,7 @@ import { oneOf } from '../one-of.ts';
 @Index('media_owner', ['ownerId'], { where: 'owner_id IS NOT NULL' })
 @Index('media_erases_at', ['erasesAt'], { where: 'erases_at IS NOT NULL' })
 @Index('media_processing', ['updatedAt'], { where: `status = 'processing'` })
+@Check('media_held', 'held_bytes >= 0')
 @Check('media_erased', 'erases_at IS NULL OR object_key IS NOT NULL')
 export class Media {
   @PrimaryColumn({ type: 'uuid' })
@@ -70,9 +71,13 @@ export class Media {
   @Column({ type: 'text', nullable: true })
   mime: string | null;
 
-  /** Null until the file has arrived. */
+  /** Null until its size is settled: from then on, and until it is erased, the club's storage counts it (MED-20). */
   @Column({ type: 'bigint', nullable: true })
   sizeBytes: string | null;
+
+  /** What its reservation holds of the club's storage until the size is settled (MED-21); null where nothing is held. */
+  @Column({ type: 'bigint', nullable: true })
+  heldBytes: string | null;
 
   @Column({ type: 'integer', nullable: true })
   width: number | null;
@@ -94,6 +99,10 @@ export class Media {
    */
   @Column({ type: 'timestamptz', nullable: true })
   erasesAt: Date | null;
+
+  /** When the bucket first said that it is gone. The key may outlive it, for another round after the end of the upload's address. */
+  @Column({ type: 'timestamptz', nullable: true })
+  erasedAt: Date | null;
 
   /** The fencing token of its inspection: a later claim has a higher one (ENG-2). */
   @Column({ type: 'integer', default: 0 })

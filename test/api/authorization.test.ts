@@ -278,7 +278,7 @@ const table: Record<OperationId, Row> = {
   resumeAutomationRun: { sessions: admin, roles: content, answer: 'not_found' },
   getAutomationCounts: { sessions: admin, roles, answer: 'not_found' },
   getRepository: { sessions: admin, roles, answer: 'not_implemented' },
-  getStorageUsage: { sessions: admin, roles, answer: 'not_implemented' },
+  getStorageUsage: { sessions: admin, roles, answer: 200 },
 
   askAgent: { sessions: student, answer: 'not_found' },
   getClassroomAgent: { sessions: student, answer: 'not_found' },

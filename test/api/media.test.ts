@@ -2,11 +2,14 @@
 import { expect } from 'chai';
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
+import { plans } from '../../domain/billing/plans.policy.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildAgent, buildMaterial } from '../toolkit/builders/agents.ts';
+import { buildAddOn, buildPlan } from '../toolkit/builders/billing.ts';
 import { buildClub, buildMember, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
 import { docx, pdf, pptx } from '../toolkit/builders/documents.ts';
+import { buildMedia } from '../toolkit/builders/media.ts';
 import { png } from '../toolkit/builders/pictures.ts';
 import { call, clock, expectError } from '../toolkit/drive/api.ts';
 import {
@@ -399,6 +402,60 @@ describe('media', () => {
       expect(await sources()).to.deep.equal([{ title: 'notes.md', status: 'pending', wakes: 1 }]);
       await remove(media.id);
       expect(await sources()).to.deep.equal([]);
+    });
+  });
+
+  describe('GET /v1/clubs/{clubId}/media/storage', () => {
+    const usage = async (token = club.owner.token) => call('GET', libraryPath(club, 'storage'), { token });
+
+    it('200: nothing yet; then what is complete by kind, and nothing of what is erased (MED-13)', async () => {
+      const limit_bytes = plans.professional.allowances.storage_bytes.included;
+      const { status, body } = await usage();
+      expect([status, body]).to.deep.equal([200, { bytes: 0, files: 0, by_kind: [], limit_bytes }]);
+      const [picture, file] = [png(), notes.bytes.length];
+      await reserve(uploader, notes);
+      const { id } = await uploadFile(uploader, notes);
+      await uploadFile(uploader, { fileName: 'knot.png', mime: 'image/png', bytes: picture });
+      await uploadFile(
+        { club, student: await buildStudent(club.id) },
+        { fileName: 'bow.png', mime: 'image/png', bytes: picture },
+      );
+      const images = { kind: 'image', bytes: 2 * picture.length, files: 2 };
+      expect((await usage()).body).to.deep.equal({
+        bytes: images.bytes + file,
+        files: 3,
+        by_kind: [images, { kind: 'document', bytes: file, files: 1 }],
+        limit_bytes,
+      });
+      await remove(id);
+      expect((await usage()).body).to.deep.equal({ bytes: images.bytes, files: 2, by_kind: [images], limit_bytes });
+      const plan = await call('GET', `/v1/clubs/${club.id}/plan`, { token: club.owner.token });
+      expect(plan.body.data.allowances.storage_bytes.used).to.equal(images.bytes);
+    });
+
+    it('200: every member may read it, and a plan with add-ons allows both', async () => {
+      await buildAddOn(club.id, {
+        kind: 'storage',
+        adds: 7,
+        status: 'active',
+        payment_id: 'pi',
+        settled_at: new Date(),
+      });
+      const { token } = await buildMember(club.id, 'support');
+      const limit = plans.professional.allowances.storage_bytes.included + 7;
+      expect((await usage(token)).body.limit_bytes).to.equal(limit);
+    });
+  });
+
+  describe('a club whose storage is full', () => {
+    it('402 limit_reached: names the storage, and writes nothing', async () => {
+      await buildPlan(club.id, 'trial');
+      await buildMedia(club.id, { bytes: null, sizeBytes: plans.trial.allowances.storage_bytes.included - 1 });
+      const before = await rowCounts();
+      const answer = await reserving(uploader, notes);
+      expectError(answer, 'limit_reached');
+      expect(answer.text).to.match(/storage/);
+      expect(await rowCounts()).to.deep.equal(before);
     });
   });
 

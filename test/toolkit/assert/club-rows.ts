@@ -9,6 +9,8 @@ const counts: readonly string[] = [
   'list_tally_changes',
   'club_student_counts',
   'club_student_changes',
+  'club_storage',
+  'club_storage_changes',
   'webhook_tallies',
   'webhook_tally_changes',
 ];

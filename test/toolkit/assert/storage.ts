@@ -1,0 +1,29 @@
+/** What a club's storage says, and what the rows of its files add up to. */
+import type { Id } from '../../../platform/core/ids.ts';
+import { testDatabase } from '../stack/database.ts';
+
+/** `kind bytes files held` of each kind that is not empty. */
+type Sums = string[];
+
+const texts = `SELECT concat_ws(' ', kind, sum(bytes), sum(files), sum(held)) AS text`;
+const notEmpty = `GROUP BY kind HAVING (sum(bytes), sum(files), sum(held)) <> (0, 0, 0) ORDER BY kind`;
+
+/** The counts with the changes not yet rolled up, and the sums of the rows of `media`. */
+export async function storageCounts(clubId: Id): Promise<{ counted: Sums; there: Sums }> {
+  const source = await testDatabase();
+  const sums = async (from: string) =>
+    (await source.query<{ text: string }[]>(`${texts} FROM (${from}) AS parts ${notEmpty}`, [clubId])).map(
+      ({ text }) => text,
+    );
+  const counted = await sums(
+    `SELECT kind, bytes, files, held FROM club_storage WHERE club_id = $1
+     UNION ALL SELECT kind, bytes, files, held FROM club_storage_changes WHERE club_id = $1`,
+  );
+  const there = await sums(
+    `SELECT kind, size_bytes AS bytes, 1 AS files, 0 AS held FROM media
+      WHERE club_id = $1 AND size_bytes IS NOT NULL AND object_key IS NOT NULL AND erased_at IS NULL
+     UNION ALL SELECT kind, 0, 0, held_bytes FROM media
+      WHERE club_id = $1 AND size_bytes IS NULL AND status IN ('uploading', 'processing') AND removed_at IS NULL AND held_bytes > 0`,
+  );
+  return { counted, there };
+}

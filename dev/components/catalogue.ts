@@ -2,6 +2,7 @@
 import os from 'node:os';
 import { runCommand } from '../commands.ts';
 import { messageOf } from '../problem.ts';
+import { drawsPage, npmChromium, playwrightChromium } from './chromium.ts';
 import { downloadArchive } from './download.ts';
 import { goInstall } from './go.ts';
 import { compiledRedis, mavenRedis } from './redis.ts';
@@ -39,9 +40,13 @@ const testServerVersion = '1.38.0';
 /** A line of releases: the package brings another patch of it for each platform. */
 const redisVersion = '6.2';
 const redisPatch = '6.2.14';
+/** Of the package; playwright-core downloads the one that it was tested with. */
+const chromiumVersion = '153.0.0';
 
 /** The first Temporal server whose task queues know fairness keys. */
 const oldestTemporalServer = '1.29.0';
+/** Two years of releases: older ones may not understand playwright-core. */
+const oldestChromium = '131';
 
 const { linux, amd64 } = { linux: os.platform() === 'linux', amd64: os.arch() === 'x64' };
 const goArchitecture = amd64 ? 'amd64' : os.arch();
@@ -144,6 +149,26 @@ export const components = {
     ],
     flawOf: async () => undefined,
     check: answersVersion,
+  },
+  chromium: {
+    title: 'Chromium',
+    executable: 'chromium',
+    version: chromiumVersion,
+    variable: 'CHROMIUM_BINARY',
+    sources: [playwrightChromium(), npmChromium(`@sparticuz/chromium@${chromiumVersion}`)],
+    advice: ['install Chromium (Debian: apt-get install chromium; macOS: brew install --cask chromium)'],
+    async flawOf(executable) {
+      try {
+        const version = /(\d+)\.\d+\.\d+\.\d+/.exec(await runCommand(executable, ['--version']))?.[1];
+        if (version === undefined) return 'does not say its version';
+        return isOlder(version, oldestChromium)
+          ? `is version ${version}; ${oldestChromium} or newer is needed`
+          : undefined;
+      } catch (error) {
+        return messageOf(error);
+      }
+    },
+    check: drawsPage,
   },
 } satisfies Record<string, Component>;
 

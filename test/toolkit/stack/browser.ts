@@ -1,0 +1,42 @@
+/** A Chromium of a test file's own, and its pages. It reaches this machine and nothing else. */
+import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
+import { components } from '../../../dev/components/catalogue.ts';
+import { locate } from '../../../dev/components.ts';
+
+const startTimeoutMs = 60_000;
+/** Room of a screen in CSS pixels: the narrowest phone that we care for, and a laptop. */
+export const widths = { phone: 360, laptop: 1_200 } as const;
+const height = 800;
+
+/**
+ * Call it in a `describe`: starts Chromium before its tests and ends it after them; pages end with their test.
+ * @returns opens a page in a session of its own, for use inside the tests
+ */
+export function useBrowser(): (width: number) => Promise<Page> {
+  let browser: Browser | undefined;
+  const contexts: BrowserContext[] = [];
+  before('start Chromium', async function () {
+    this.timeout(2 * startTimeoutMs);
+    browser = await chromium.launch({
+      executablePath: await locate(components.chromium),
+      timeout: startTimeoutMs,
+      // Names of this machine alone are looked up, whatever a page refers to; a proxy would look them up instead.
+      args: ['--no-proxy-server', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost'],
+    });
+  });
+  afterEach('close the pages', async () => {
+    await Promise.all(contexts.splice(0).map((context) => context.close()));
+  });
+  after('stop Chromium', () => browser?.close());
+  return async (width) => {
+    if (browser === undefined) throw new Error('Chromium runs only while tests do.');
+    const context = await browser.newContext({ viewport: { width, height } });
+    contexts.push(context);
+    return context.newPage();
+  };
+}
+
+/** @returns how many CSS pixels of the page stand beside the screen: 0 where nobody must scroll sideways */
+export function overhang(page: Pick<Page, 'evaluate'>): Promise<number> {
+  return page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+}

@@ -84,6 +84,9 @@ import { MailSender } from './mail/mail-sender.ts';
 import { MailSoftBounce } from './mail/mail-soft-bounce.ts';
 import { MailSuppression } from './mail/mail-suppression.ts';
 import { TransactionalMail } from './mail/transactional-mail.ts';
+import { MediaFavorite } from './media/media-favorite.ts';
+import { MediaFolder } from './media/media-folder.ts';
+import { MediaUse } from './media/media-use.ts';
 import { ClubStorageChange } from './media/club-storage-change.ts';
 import { ClubStorage } from './media/club-storage.ts';
 import { Media } from './media/media.ts';
@@ -134,7 +137,8 @@ import { MailNotices1795365700000 } from './migrations/1795365700000-mail-notice
 import { MailTallies1795369173000 } from './migrations/1795369173000-mail-tallies.ts';
 import { CampaignRetention1795369300000 } from './migrations/1795369300000-campaign-retention.ts';
 import { ClubStorage1795374100000 } from './migrations/1795374100000-club-storage.ts';
-import { LeftMails1795374104000 } from './migrations/1795374104000-left-mails.ts';
+import { MediaLibrary1795374147000 } from './migrations/1795374147000-media-library.ts';
+import { LeftMails1795376724000 } from './migrations/1795376724000-left-mails.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -226,6 +230,9 @@ const entities = [
   ClubStorage,
   ClubStorageChange,
   Media,
+  MediaFavorite,
+  MediaFolder,
+  MediaUse,
   Membership,
   Module,
   OneTimeToken,
@@ -320,7 +327,8 @@ const migrations = [
   MailTallies1795369173000,
   CampaignRetention1795369300000,
   ClubStorage1795374100000,
-  LeftMails1795374104000,
+  MediaLibrary1795374147000,
+  LeftMails1795376724000,
 ];
 
 export interface DatabaseSettings {

@@ -1,9 +1,9 @@
 /** Files of a club's library, and the images that students show agents. */
-import * as usage from '../../domain/agents/setup/media-usage.ts';
 import * as completion from '../../domain/media/completion.ts';
 import * as erasure from '../../domain/media/erasure.ts';
 import * as library from '../../domain/media/library.ts';
 import * as reservation from '../../domain/media/reservation.ts';
+import * as uses from '../../domain/media/uses.ts';
 import * as storage from '../../domain/media/storage.ts';
 import type { Operation } from '../operation.ts';
 import { data, noContent, page } from './answers.ts';
@@ -18,10 +18,10 @@ export const getMedia: Operation<'getMedia'> = async ({ params, db, deps }) =>
   data(await library.findMedia(db, deps.storage, params.clubId, params.mediaId));
 
 export const listMediaUsage: Operation<'listMediaUsage'> = async ({ params, query, db }) =>
-  page(await usage.listMediaUsage(db, params.clubId, params.mediaId, query));
+  page(await uses.usesOf(db, params.clubId, params.mediaId, query));
 
-export const removeMedia: Operation<'removeMedia'> = async ({ params, deps, now }) =>
-  noContent(await erasure.removeMedia(deps, params.clubId, params.mediaId, now));
+export const removeMedia: Operation<'removeMedia'> = async ({ params, query, deps, now }) =>
+  noContent(await erasure.removeMedia(deps, params.clubId, params.mediaId, now, query));
 
 /** Administrators complete the files of the library, students their own images. */
 export const completeMedia: Operation<'completeMedia'> = async ({ params, caller, deps, now, chargeChange }) => {

@@ -2621,7 +2621,7 @@ export interface paths {
         get: operations["getAgentMaterial"];
         /**
          * Say what an agent answers from
-         * @description Replaces the material as a whole. A course stands for its published lessons, now and later. What is not published, not ready or archived can be named: it counts once students see it. A course, lesson or file that is none of the club's answers `404`, naming the field, and nothing is changed. What is new is indexed, what no agent answers from any more leaves the index.
+         * @description Replaces the material as a whole. A course stands for its published lessons, now and later. What is not published or not ready can be named: it counts once students see it. A course, lesson or file that is none of the club's answers `404`, naming the field, and nothing is changed. A file that is archived and was not named before answers `409 media_archived`. What is new is indexed, what no agent answers from any more leaves the index.
          *
          *     Roles: `owner`, `admin`, `editor`.
          *
@@ -2630,6 +2630,7 @@ export interface paths {
          *     | code | status | meaning |
          *     |---|---|---|
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `media_archived` | 409 | The file is archived: it stays where it is used, and cannot be used in another place. |
          */
         put: operations["setAgentMaterial"];
         post?: never;
@@ -4720,7 +4721,7 @@ export interface paths {
         post?: never;
         /**
          * Remove a file from the library
-         * @description Takes the file out of the library and erases it, whatever its status. Agents that it was material of know it no more; the text that old answers cite of it stays.
+         * @description Takes the file out of the library and erases it, whatever its status. A file that is used somewhere is refused with `409 in_use`, which names places; `force=true` ends these uses, but those of automations that are published or under way. Agents that it was material of know it no more; the text that old answers cite of it stays.
          *
          *     Roles: `owner`, `admin`, `editor`.
          *
@@ -4729,6 +4730,7 @@ export interface paths {
          *     | code | status | meaning |
          *     |---|---|---|
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `in_use` | 409 | Something else still needs the resource; the message says what. |
          */
         delete: operations["removeMedia"];
         options?: never;
@@ -4745,7 +4747,7 @@ export interface paths {
         };
         /**
          * List where a file of the library is used
-         * @description The places that name the file, by name: what would lose it if it were removed.
+         * @description The places that name the file, by title: what would lose it if it were removed.
          *
          *     Codes of its own:
          *
@@ -5681,6 +5683,7 @@ export interface components {
          *     | `certificate_withdrawn` | 409 | The student was removed, and the certificate is withdrawn for good. |
          *     | `import_ended` | 409 | The import has ended: nothing of it is left to cancel. |
          *     | `in_use` | 409 | Something else still needs the resource; the message says what. |
+         *     | `media_archived` | 409 | The file is archived: it stays where it is used, and cannot be used in another place. |
          *     | `name_taken` | 409 | Another of these resources has this name in the club. |
          *     | `public_id_taken` | 409 | Another of these resources has this `public_id` in the club. |
          *     | `campaign_not_draft` | 409 | The campaign is scheduled, under way or over; only a draft can be changed. |
@@ -5719,7 +5722,7 @@ export interface components {
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          *     | `busy` | 503 | Other requests, most likely of the same club, hold what this one needs; nothing was changed. The header `Retry-After` says how many seconds to wait. | A later version may add values: accept those that you do not know.
          */
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "too_many_images" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable" | "busy";
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "too_many_images" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable" | "busy";
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -11820,19 +11823,19 @@ export interface components {
          * @example {
          *       "kind": "agent",
          *       "id": "2f1e4fd9-40b5-4a6e-a1f3-0d1f5f6a7b8c",
-         *       "name": "Bosun"
+         *       "title": "Bosun"
          *     }
          */
         MediaUse: {
-            /** @description What uses it; `agent`: an AI agent that answers from it. A later version may add values: accept those that you do not know. */
-            kind: "agent";
+            /** @description What uses it. `lesson`: its content names the file. `course`: its cover. `agent`: an AI agent that answers from it. `campaign`, `automation`: an e-mail of a draft. `automation_version`: an e-mail of a version that is published, or that runs are in. A later version may add values: accept those that you do not know. */
+            kind: "lesson" | "course" | "agent" | "campaign" | "automation" | "automation_version";
             /**
              * Format: uuid
-             * @description Id of the agent.
+             * @description Id of the lesson, course, agent, campaign, automation or version.
              */
             id: string;
-            /** @description The agent's name as it is now. */
-            name: string;
+            /** @description What the place is called now; of a version: the automation and its number. */
+            title: string;
         };
         /**
          * @description A picture for a question that is going to be uploaded.
@@ -22430,6 +22433,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidRequest"];
@@ -30920,7 +30932,10 @@ export interface operations {
     };
     removeMedia: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Whether the file goes although something uses it. */
+                force?: boolean;
+            };
             header?: never;
             path: {
                 /**
@@ -30958,6 +30973,15 @@ export interface operations {
             };
             /** @description There is no such resource in this club. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -31007,7 +31031,7 @@ export interface operations {
                      *         {
                      *           "kind": "agent",
                      *           "id": "2f1e4fd9-40b5-4a6e-a1f3-0d1f5f6a7b8c",
-                     *           "name": "Bosun"
+                     *           "title": "Bosun"
                      *         }
                      *       ],
                      *       "total": 1

@@ -9,6 +9,7 @@ import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { mediaRules } from './media.policy.ts';
 import type { MediaDeps } from './media.ts';
+import { endUses } from './uses.ts';
 
 /** Files of a round, and how long a round goes on beginning with the next: its step has a minute, a file at most 40 s. */
 const erasedARound = 200;
@@ -16,19 +17,31 @@ const roundMs = 10_000;
 /** After the bucket has not answered. */
 const againMs = 5 * 60_000;
 
-/** A row that is removed keeps no words of anybody. */
-const removal = (now: Date) => sql`removed_at = ${now}, updated_at = ${now}, title = '', file_name = NULL,
+/** A row that is removed keeps no words of anybody, and lies in no folder. */
+const removal = (
+  now: Date,
+) => sql`removed_at = ${now}, updated_at = ${now}, title = '', file_name = NULL, folder_id = NULL,
   erases_at = CASE WHEN object_key IS NOT NULL THEN ${now}::timestamptz END`;
 
 /**
  * Takes a file out of the library; what agents have learnt from it goes with it.
- * @throws DomainError not_found
+ * @param force ends the uses of the file; what automations that are published or under way use stays in use all the same
+ * @throws DomainError not_found, in_use (naming places)
  */
-export async function removeMedia(deps: MediaDeps, clubId: Id, mediaId: Id, now: Date): Promise<void> {
+export async function removeMedia(
+  deps: MediaDeps,
+  clubId: Id,
+  mediaId: Id,
+  now: Date,
+  { force = false }: { force?: boolean } = {},
+): Promise<void> {
   await deps.db.transaction(async (tx) => {
-    const removed = await tx.run(sql`
-      UPDATE media SET ${removal(now)} WHERE id = ${mediaId} AND club_id = ${clubId} AND purpose = 'library' AND removed_at IS NULL`);
-    if (removed === 0) throw notFound('file');
+    const held = await tx.rows(sql`SELECT 1 FROM media
+      WHERE id = ${mediaId} AND club_id = ${clubId} AND purpose = 'library' AND removed_at IS NULL FOR UPDATE`);
+    if (held.length === 0) throw notFound('file');
+    await endUses(tx, mediaId, force);
+    await tx.run(sql`DELETE FROM media_favorites WHERE media_id = ${mediaId}`);
+    await tx.run(sql`UPDATE media SET ${removal(now)} WHERE id = ${mediaId}`);
     await syncSources(tx, clubId, { mediaIds: [mediaId] }, now);
   });
   await eraseFile(deps, mediaId, now).catch(() => undefined); // at once, where that goes; else upkeep does

@@ -1,8 +1,6 @@
 /** Which files are accepted, and as what they are shown (MED-2 to MED-4). */
 import type { MediaKind, MediaPurpose } from '../../entities/media/values.ts';
 
-export type ScreenType = 'video' | 'image' | 'audio' | 'pdf' | 'file';
-
 /** Why a file failed. */
 export type MediaError =
   | 'upload_expired' // it never arrived, or nobody said that it had
@@ -98,10 +96,4 @@ export function kindOf(mime: string): MediaKind {
 export function maxBytes(purpose: MediaPurpose, mime: string): number {
   if (purpose === 'agent_image') return mediaRules.agentImageBytes;
   return isImageType(mime) ? mediaRules.libraryImageBytes : mediaRules.documentBytes;
-}
-
-/** A `document` is a `pdf` or a `file` (MED-4). */
-export function screenTypeOf(kind: MediaKind, mime: string | null): ScreenType {
-  if (kind !== 'document') return kind;
-  return mime === 'application/pdf' ? 'pdf' : 'file';
 }

@@ -5,15 +5,20 @@ import {
   mediaVisibilities,
   mediaStatuses,
   mediaKinds,
+  mediaProviders,
+  referenceProviders,
+  screenTypeExpression,
   type MediaKind,
   type MediaProvider,
   type MediaPurpose,
   type MediaStatus,
   type MediaVisibility,
+  type ScreenType,
 } from './values.ts';
 import { Club } from '../clubs/club.ts';
 import { Student } from '../identity/student.ts';
 import { oneOf } from '../one-of.ts';
+import { MediaFolder } from './media-folder.ts';
 
 @Entity('media')
 @Check(
@@ -21,11 +26,14 @@ import { oneOf } from '../one-of.ts';
   `(purpose = 'library' AND owner_id IS NULL) OR (purpose = 'agent_image' AND owner_id IS NOT NULL)`,
 )
 @Check('media_kind', oneOf('kind', mediaKinds))
-@Check('media_provider', `provider = 'objstore'`)
+@Check('media_provider', oneOf('provider', mediaProviders))
+@Check('media_reference', `(external_id IS NOT NULL) = (${oneOf('provider', referenceProviders)})`)
+@Check('media_reference_stored', `external_id IS NULL OR (purpose = 'library' AND object_key IS NULL)`)
 @Check('media_status', oneOf('status', mediaStatuses))
 @Check('media_visibility', oneOf('visibility', mediaVisibilities))
 @Check('media_error', `(error IS NOT NULL) = (status = 'failed')`)
 @Index('media_library', ['clubId', 'createdAt', 'id'], { where: `purpose = 'library' AND removed_at IS NULL` })
+@Index('media_folder', ['folderId'], { where: 'folder_id IS NOT NULL' })
 @Index('media_owner', ['ownerId'], { where: 'owner_id IS NOT NULL' })
 @Index('media_erases_at', ['erasesAt'], { where: 'erases_at IS NOT NULL' })
 @Index('media_processing', ['updatedAt'], { where: `status = 'processing'` })
@@ -89,7 +97,30 @@ export class Media {
   @Column({ type: 'text', nullable: true })
   error: string | null;
 
-  /** Where it stands in the private bucket; null once it is erased there. */
+  /** Of a reference: its id at the provider, or its address. */
+  @Column({ type: 'text', nullable: true })
+  externalId: string | null;
+
+  /** Derived by Postgres, so that lists can be filtered by it. */
+  @Column({
+    type: 'text',
+    nullable: true,
+    insert: false,
+    update: false,
+    generatedType: 'STORED',
+    asExpression: screenTypeExpression,
+  })
+  type: ScreenType;
+
+  /** Null at the top of the library, and once it is removed. */
+  @Column({ type: 'uuid', nullable: true })
+  folderId: string | null;
+
+  /** When a recording is removed that the plan does not keep; null for what stays. */
+  @Column({ type: 'timestamptz', nullable: true })
+  expiresAt: Date | null;
+
+  /** Where it stands, in the public bucket if it is public; null once it is erased there, and for a reference. */
   @Column({ type: 'text', nullable: true })
   objectKey: string | null;
 
@@ -134,4 +165,7 @@ export class Media {
 
   @ManyToOne(() => Student, { onDelete: 'CASCADE' })
   owner: Relation<Student>;
+
+  @ManyToOne(() => MediaFolder, { onDelete: 'NO ACTION' })
+  folder: Relation<MediaFolder>;
 }

@@ -35,6 +35,7 @@ export const errorStatus = {
   certificate_withdrawn: 409,
   import_ended: 409,
   in_use: 409,
+  media_archived: 409,
   name_taken: 409,
   public_id_taken: 409,
   campaign_not_draft: 409,

@@ -313,7 +313,7 @@ describe('media', () => {
     const usage = (id: string, query = '', of = club) =>
       call('GET', `${libraryPath(of, id, 'usage')}${query}`, { token: of.owner.token });
 
-    it('200: lists the agents that answer from the file by name, in pages', async () => {
+    it('200: lists the agents that answer from the file by title, in pages', async () => {
       const { id } = await uploadFile(uploader, notes);
       expect((await usage(id)).body).to.deep.equal({ data: [], total: 0 });
       const agents = [await buildAgent(club.id), await buildAgent(club.id), await buildAgent(club.id)];
@@ -326,8 +326,8 @@ describe('media', () => {
       const [first, second] = [agents[1]?.id, agents[0]?.id];
       expect((await usage(id)).body).to.deep.equal({
         data: [
-          { kind: 'agent', id: first, name: 'Agent 2' },
-          { kind: 'agent', id: second, name: 'Agent 3' },
+          { kind: 'agent', id: first, title: 'Agent 2' },
+          { kind: 'agent', id: second, title: 'Agent 3' },
         ],
         total: 2,
       });
@@ -371,6 +371,23 @@ describe('media', () => {
       expect((await read(ready.id)).status).to.equal('ready');
     });
 
+    it('409 in_use names places; force=true ends the uses', async () => {
+      const { id } = await uploadFile(uploader, notes);
+      const agents = await Promise.all(Array.from({ length: 5 }, () => buildAgent(club.id)));
+      for (const agent of agents) await buildMaterial(agent.id, { mediaId: id });
+      const before = await rowCounts();
+      const refused = await remove(id);
+      expectError(refused, 'in_use');
+      expect(refused.body.error.message).to.match(
+        /^The file is used by (agent “[^”]+”, ){2}agent “[^”]+” and 2 more\. /,
+      );
+      expect(await rowCounts()).to.deep.equal(before);
+      const answer = await call('DELETE', `${libraryPath(club, id)}?force=true`, { token: club.owner.token });
+      expect(answer.status).to.equal(204);
+      const source = await testDatabase();
+      expect(await source.query(`SELECT FROM media_uses WHERE media_id = $1`, [id])).to.deep.equal([]);
+    });
+
     it('204: of an unfinished upload: completing it is 404, and late bytes are due for erasure', async () => {
       const { media, upload } = await reserve(uploader, notes);
       expect((await remove(media.id)).status).to.equal(204);
@@ -400,7 +417,9 @@ describe('media', () => {
       expect(await sources()).to.deep.equal([]);
       await completing(uploader, media.id);
       expect(await sources()).to.deep.equal([{ title: 'notes.md', status: 'pending', wakes: 1 }]);
-      await remove(media.id);
+      expect(
+        (await call('DELETE', `${libraryPath(club, media.id)}?force=true`, { token: club.owner.token })).status,
+      ).to.equal(204);
       expect(await sources()).to.deep.equal([]);
     });
   });

@@ -351,6 +351,7 @@ async function furnishAgents({ clubId, studentId, now }: Scene) {
   const made = { club_id: clubId, created_at: now, updated_at: now };
   await insert('club_ai_months', { id: undefined, club_id: clubId, month: `${now.toISOString().slice(0, 7)}-01` });
   await insert('agent_materials', { agent_id: agent.id, media_id: file });
+  await insert('media_uses', { id: undefined, media_id: file, kind: 'agent', place_id: agent.id });
   const source = await insert('agent_sources', {
     ...made,
     kind: 'media',

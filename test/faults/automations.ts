@@ -15,7 +15,7 @@ import { createVault } from '../../platform/infra/vault.ts';
 import { publishLongWay, waitSpeed, type Tags } from './automations/scene.ts';
 import { noteFacts, tallyEffects, type EffectTally } from './automations/tally.ts';
 import { forgetfulEngine, type Forgetful } from './forgetting.ts';
-import { caller, type Call } from './mail/caller.ts';
+import { caller, type OwnerCall } from './mail/caller.ts';
 import { onMailGround, victimsWithMail, type MailGround, type VictimWithMail } from './mail/place.ts';
 import { buildRecipients, type Recipients } from './mail/recipients.ts';
 import { elapsedSeconds, progress } from './progress.ts';
@@ -49,7 +49,7 @@ interface Scene extends MailGround {
   club: Recipients;
   automationId: Id;
   tags: Tags;
-  call: Call;
+  call: OwnerCall;
   engine: Forgetful;
   rescues: Rescues;
   /** Steps that were left, as they were counted last. */

@@ -11,7 +11,7 @@ import { createDataSource } from '../../entities/data-source.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { campaignConnections } from '../../platform/infra/smtp-hand-over.ts';
 import { createVault, type Vault } from '../../platform/infra/vault.ts';
-import { caller, type Call } from './mail/caller.ts';
+import { caller, type OwnerCall } from './mail/caller.ts';
 import { onMailGround, victimsWithMail, type MailGround, type VictimWithMail } from './mail/place.ts';
 import { countedBy, holdMails, mailColumns, moreThanOnce, receivedIn, type MailRow } from './mail/received.ts';
 import { buildRecipients, type Recipients } from './mail/recipients.ts';
@@ -96,7 +96,7 @@ async function tallyMails({ source, campaignId, log }: Scene) {
   return { ...held, recipients: rows.length, mailedTwice: Math.max(held.mailedTwice, addressedTwice) };
 }
 
-async function newCampaign(call: Call): Promise<Id> {
+async function newCampaign(call: OwnerCall): Promise<Id> {
   const blocks = [
     { kind: 'heading', text: 'Ahoy {{student_first_name|there}}' },
     { kind: 'text', text: 'The **spring** regatta begins. [Look](https://example.com/regatta).' },
@@ -118,7 +118,7 @@ interface Done {
 }
 
 /** Students leave by the link of their mail and are removed, some before their mail and some after; the owner pauses and resumes. */
-async function meanwhile(scene: Scene, call: Call, goesOn: () => boolean): Promise<Done> {
+async function meanwhile(scene: Scene, call: OwnerCall, goesOn: () => boolean): Promise<Done> {
   const { vault, club, campaignId, ground } = scene;
   const done: Done = { left: 0, removed: 0, pauses: 0 };
   const anybody = () => club.studentIds[Math.floor(Math.random() * club.studentIds.length)] ?? '';
@@ -160,7 +160,7 @@ async function untilFlowing({ log }: Scene): Promise<void> {
 }
 
 /** Waits of an attempt beyond a minute are cut short: the run is about kills, the schedule has tests of its own. */
-async function untilSent({ source, campaignId, log }: Scene, call: Call): Promise<void> {
+async function untilSent({ source, campaignId, log }: Scene, call: OwnerCall): Promise<void> {
   const deadline = performance.now() + deadlineMs;
   for (let looks = 1; performance.now() < deadline; looks++) {
     const { data } = await call('GET', `/campaigns/${campaignId}`);

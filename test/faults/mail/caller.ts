@@ -4,7 +4,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { Ground } from '../victims.ts';
 import type { Recipients } from './recipients.ts';
 
-export type Call = (
+export type OwnerCall = (
   method: string,
   path: string,
   body?: object,
@@ -13,7 +13,7 @@ export type Call = (
 const answerWithinMs = 10_000;
 const pauseMs = 100;
 
-export function caller({ urls }: Ground, { clubId, ownerToken }: Recipients): Call {
+export function caller({ urls }: Ground, { clubId, ownerToken }: Recipients): OwnerCall {
   return async (method, at, body) => {
     for (;;) {
       try {

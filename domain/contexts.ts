@@ -7,6 +7,7 @@ import { rollUpListTallies } from '../platform/infra/postgres/lists/counts.ts';
 import type { Id } from '../platform/core/ids.ts';
 import type { ClaimedFact } from '../platform/engine/facts.ts';
 import type { Run } from '../platform/engine/workflow-types.ts';
+import { turnMonths } from './billing/overages.ts';
 import { enrollByFacts } from './automations/entering/by-facts.ts';
 import { settleLeftMails } from './automations/running/left-mails.ts';
 import { forgetOldPaths, purgeStudentFromAutomations } from './automations/student-removal.ts';
@@ -111,7 +112,19 @@ export const contexts = {
     factConsumers: [],
   },
   watches: { eraseStudent: null, changeEmail: null, retention: [], factConsumers: [] },
-  billing: { eraseStudent: null, changeEmail: null, retention: [], factConsumers: [] },
+  billing: {
+    eraseStudent: null,
+    changeEmail: null,
+    retention: [
+      {
+        async run({ db }, now) {
+          const { turned, more } = await turnMonths(db, now);
+          return { rows: { overageMonthsTurned: turned }, more };
+        },
+      },
+    ],
+    factConsumers: [],
+  },
   knowledge: {
     eraseStudent: null,
     changeEmail: null,

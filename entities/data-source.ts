@@ -30,6 +30,7 @@ import { BillingEvent } from './billing/billing-event.ts';
 import { ClubPlan } from './billing/club-plan.ts';
 import { ClubStudentChange } from './billing/club-student-change.ts';
 import { ClubStudentCount } from './billing/club-student-count.ts';
+import { OverageTurn } from './billing/overage-turn.ts';
 import { Overage } from './billing/overage.ts';
 import { StudentImportAddress } from './access/student-import-address.ts';
 import { StudentImportRow } from './access/student-import-row.ts';
@@ -138,7 +139,8 @@ import { MailTallies1795369173000 } from './migrations/1795369173000-mail-tallie
 import { CampaignRetention1795369300000 } from './migrations/1795369300000-campaign-retention.ts';
 import { ClubStorage1795374100000 } from './migrations/1795374100000-club-storage.ts';
 import { MediaLibrary1795374147000 } from './migrations/1795374147000-media-library.ts';
-import { LeftMails1795376724000 } from './migrations/1795376724000-left-mails.ts';
+import { OverageTurns1795375200000 } from './migrations/1795375200000-overage-turns.ts';
+import { LeftMails1795377237000 } from './migrations/1795377237000-left-mails.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -239,6 +241,7 @@ const entities = [
   Product,
   ProductDelivery,
   Overage,
+  OverageTurn,
   PointAward,
   RateLimitCounter,
   RegistrationLink,
@@ -328,7 +331,8 @@ const migrations = [
   CampaignRetention1795369300000,
   ClubStorage1795374100000,
   MediaLibrary1795374147000,
-  LeftMails1795376724000,
+  OverageTurns1795375200000,
+  LeftMails1795377237000,
 ];
 
 export interface DatabaseSettings {

@@ -5,6 +5,7 @@ import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { followedOutcomes, type EventOutcome, type PlanName } from '../../entities/billing/values.ts';
+import { recordPresentOverages } from './overages.ts';
 import { planStateOf, type PlanEvent, type PlanState, type ReadEvent } from './events.policy.ts';
 
 /**
@@ -48,6 +49,7 @@ async function follow(tx: Transaction, clubId: Id, event: ReadEvent, now: Date):
   await savePlan(tx, clubId, after);
   if (JSON.stringify(before) === JSON.stringify(after)) return 'outdated';
   await tx.manager.update(BillingEvent, { id: event.id }, { outcome: 'applied' });
+  await recordPresentOverages(tx, clubId, now);
   return 'applied';
 }
 

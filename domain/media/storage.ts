@@ -12,7 +12,9 @@ import type { Id } from '../../platform/core/ids.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Database, Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
-import { limitOf, recordOverage, termsOf, type Addressee, type Terms } from '../billing/allowances.ts';
+import type { Addressee } from '../billing/allowances.ts';
+import { recordOverage } from '../billing/overages.ts';
+import { limitOf, termsOf, type Terms } from '../billing/terms.ts';
 
 /** A club's storage while the transaction holds it, in bytes. */
 interface LockedStorage {

@@ -42,6 +42,7 @@ const explained: Readonly<Record<string, string>> = {
   club_storage_changes: 'of clubs: numbers that are added up soon',
   club_student_changes: 'of clubs: numbers that are added up soon',
   overages: 'of clubs: months and numbers',
+  overage_turns: 'of clubs: the time at which a month begins',
   invitations: 'of administrators',
   club_mail_days: 'counts of mails of clubs',
   club_bulk_days: 'counts of mails of clubs',

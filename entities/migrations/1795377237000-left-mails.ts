@@ -9,7 +9,7 @@ const down = `
   DROP INDEX "mails_run_open";
 `;
 
-export class LeftMails1795376724000 implements MigrationInterface {
+export class LeftMails1795377237000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(up);
   }

@@ -67,6 +67,7 @@ async function tell(scene: Scene): Promise<void> {
   say(`   the student's mail       ${mailbox.linkTo(studentMail)}`);
   say(`   the campaign's run       ${campaign.run}`);
   say(`   a mail of the campaign   ${mailbox.linkTo(campaign.mail)}`);
+  say(`   its preview              ${campaign.preview}`);
   say(`   its way out              ${campaign.wayOut}`);
   if (agent === undefined) return;
   say(`   the answer's run         ${agent.run}`);

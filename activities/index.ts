@@ -15,6 +15,7 @@ import { indexSource, type IndexingDeps } from '../domain/knowledge/indexing/sou
 import { lookAtMailDomain } from '../domain/mail/domains/checking.ts';
 import type { MailDomainSettings } from '../domain/mail/domains/domains.ts';
 import { sendTransactionalMail, type MailDeps } from '../domain/mail/send.ts';
+import { lookAtExpiry } from '../domain/media/expiry.ts';
 import { processNotice, type NoticeDeps } from '../domain/sales/notices/processing.ts';
 import { lookAtSubscriptionEnd } from '../domain/sales/purchases/subscription-end.ts';
 import { attemptDelivery, type DeliveryDeps } from '../domain/webhooks/deliveries/attempts.ts';
@@ -66,6 +67,7 @@ export const activities = {
     takeStep: (id: Id, now: number) => heartbeating(() => takeStep(automations, id, timeOfStep(now))),
   }),
   automationGate: (deps: Given<'db'>) => ({ tendAutomationGate: activityOf(tendAutomationGate, deps) }),
+  mediaExpiry: (deps: Given<'db' | 'vault' | 'storage'>) => ({ lookAtMediaExpiry: activityOf(lookAtExpiry, deps) }),
   salesNotice: ({ notices }: Given<'notices'>) => ({ processNotice: activityOf(processNotice, notices) }),
   subscriptionEnd: ({ db }: Given<'db'>) => ({
     lookAtSubscriptionEnd: activityOf(lookAtSubscriptionEnd, db),

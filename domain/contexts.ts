@@ -28,6 +28,7 @@ import { inspectLeft } from './media/completion.ts';
 import { forgetAddressesOf } from './mail/requests.ts';
 import { retainMailEvents } from './mail/retention.ts';
 import { eraseDue, purgeStudentFromMedia } from './media/erasure.ts';
+import { followVideoHosting } from './media/expiry.ts';
 import { rollUpStorage } from './media/storage.ts';
 import { retainNotices } from './sales/retention.ts';
 import { claimNotices, purgeStudentFromSales } from './sales/student-removal.ts';
@@ -184,6 +185,12 @@ export const contexts = {
     eraseStudent: (tx, { studentId }, now) => purgeStudentFromMedia(tx, studentId, now),
     changeEmail: null,
     retention: [
+      {
+        async run({ db }, now) {
+          const { changed, more } = await followVideoHosting(db, now);
+          return { rows: { expiriesChanged: changed }, more };
+        },
+      },
       {
         async run({ db }) {
           const { changes, more } = await rollUpStorage(db);

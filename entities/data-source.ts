@@ -27,6 +27,7 @@ import { AgentWord } from './agents/agent-word.ts';
 import { ClubAiMonth } from './agents/club-ai-month.ts';
 import { AddOn } from './billing/add-on.ts';
 import { BillingEvent } from './billing/billing-event.ts';
+import { ClubFeatureChange } from './billing/club-feature-change.ts';
 import { ClubPlan } from './billing/club-plan.ts';
 import { ClubStudentChange } from './billing/club-student-change.ts';
 import { ClubStudentCount } from './billing/club-student-count.ts';
@@ -141,6 +142,7 @@ import { ClubStorage1795374100000 } from './migrations/1795374100000-club-storag
 import { MediaLibrary1795374147000 } from './migrations/1795374147000-media-library.ts';
 import { OverageTurns1795375200000 } from './migrations/1795375200000-overage-turns.ts';
 import { LeftMails1795377237000 } from './migrations/1795377237000-left-mails.ts';
+import { MediaExpiry1795377900000 } from './migrations/1795377900000-media-expiry.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -212,6 +214,7 @@ const entities = [
   TestMail,
   Club,
   ClubAiMonth,
+  ClubFeatureChange,
   ClubPlan,
   ClubStudentChange,
   ClubStudentCount,
@@ -333,6 +336,7 @@ const migrations = [
   MediaLibrary1795374147000,
   OverageTurns1795375200000,
   LeftMails1795377237000,
+  MediaExpiry1795377900000,
 ];
 
 export interface DatabaseSettings {

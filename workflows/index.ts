@@ -96,6 +96,13 @@ export const automationGate = stepWorkflow<Activities['automationGate'], 'tendAu
   { waitingFor: ({ released }) => `the next page of runs; ${released} were let go` },
 );
 
+/** The end of a video that the club's plan does not keep: a warning, then its removal. Outcome `kept`: the plan keeps it now. */
+export const mediaExpiry = stepWorkflow<Activities['mediaExpiry'], 'lookAtMediaExpiry'>(
+  'lookAtMediaExpiry',
+  { startToCloseTimeout: '1m' }, // some short statements, and a file that the bucket erases within 40 s
+  { waitingFor: ({ at, waitingFor }) => `its ${waitingFor} ${inAbout(at - Date.now())}` },
+);
+
 /** One notice of a sales platform, from its arrival until it is processed, ignored or failed. */
 export const salesNotice = stepWorkflow<Activities['salesNotice'], 'processNotice'>(
   'processNotice',

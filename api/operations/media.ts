@@ -32,9 +32,15 @@ export const completeMedia: Operation<'completeMedia'> = async ({ params, caller
 export const reserveAgentImage: Operation<'reserveAgentImage'> = async ({ params, student, body, deps, now }) =>
   reservation.reserveAgentImage(deps, { clubId: params.clubId, studentId: student.id }, announcedBy(body), now);
 
-function announcedBy(body: { file_name: string; mime: string; size_bytes: number; title?: string }) {
-  const { file_name: fileName, mime, size_bytes: sizeBytes, title } = body;
-  return { fileName, mime, sizeBytes, ...(title !== undefined && { title }) };
+function announcedBy(body: {
+  file_name: string;
+  mime: string;
+  size_bytes: number;
+  title?: string;
+  recording?: boolean;
+}) {
+  const { file_name: fileName, mime, size_bytes: sizeBytes, title, recording } = body;
+  return { fileName, mime, sizeBytes, ...(title !== undefined && { title }), ...(recording && { recording }) };
 }
 
 /** Without the wrapper of other records (MED-13). */

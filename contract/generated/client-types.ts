@@ -4670,6 +4670,7 @@ export interface paths {
          *
          *     | code | status | meaning |
          *     |---|---|---|
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
          *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
          */
         post: operations["reserveMedia"];
@@ -8303,7 +8304,7 @@ export interface components {
             download_url?: string;
             /**
              * Format: date-time
-             * @description A live or meeting recording without the video-hosting plan is removed on this date; absent means that the media does not expire.
+             * @description A video that the club's plan does not keep is removed on this date: a live or meeting recording, or any hosted video after the plan has lost `video_hosting`. Absent means that the media does not expire.
              */
             expires_at?: string;
             /** @description Whether the requester favorited it; present in list, single read and library edits. */
@@ -11742,6 +11743,8 @@ export interface components {
             size_bytes: number;
             /** @description Absent: the name of the file. */
             title?: string;
+            /** @description Whether it is a video of a live session or a meeting. A club without the feature `video_hosting` may upload only such videos, and each of them expires 30 days later (`expires_at`). Absent: no. Of other files: `422`. */
+            recording?: boolean;
         };
         /**
          * @description A file that is announced, and where to upload it.
@@ -12250,7 +12253,7 @@ export interface components {
         /** @description The plans, the smallest first. A new club has `trial` until it subscribes, unless the operator decides otherwise. A later version may add values: accept those that you do not know. */
         PlanName: "trial" | "starter" | "professional" | "business" | string;
         /** @description What a plan can include. An operation of a feature that is not included answers `402 feature_not_in_plan`. A later version may add values: accept those that you do not know. */
-        Feature: "webhooks" | "certificates" | "registration_links" | "sales_notices" | "community" | "imports" | "repositories" | "campaigns" | "automations" | "agents" | string;
+        Feature: "webhooks" | "certificates" | "registration_links" | "sales_notices" | "community" | "imports" | "repositories" | "campaigns" | "automations" | "agents" | "video_hosting" | string;
         /**
          * @description How much of a resource a club may use, in the resource's unit.
          * @example {

@@ -160,6 +160,18 @@ export const mailTemplates = {
     ],
     action: 'Look at the endpoint',
   },
+  media_expiring: {
+    priority: 1,
+    uncapped: true,
+    site: 'dashboard',
+    path: '/media?types=video',
+    subject: ({ clubName }) => `Videos of ${clubName} are deleted in 7 days`,
+    text: ({ clubName }) => [
+      `The plan of ${clubName} does not include video hosting. Videos of its library are deleted in 7 days; the library shows the date of each.`,
+      'Download what you want to keep. With a plan that includes video hosting, all of them stay.',
+    ],
+    action: 'Look at the videos',
+  },
 } as const satisfies Record<MailTemplate, Template>;
 
 export interface RenderedMail {

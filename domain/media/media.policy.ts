@@ -53,6 +53,18 @@ export const mediaRules = {
   unusedImageMs: 7 * 24 * 60 * minuteMs,
 } as const;
 
+/** Videos in a club whose plan does not host them (MED-10). */
+export const expiryRules = {
+  /** A recording is kept so long; and every video, from the day on which the plan lost the feature. */
+  keptMs: 30 * 24 * 60 * minuteMs,
+  /** So long before, the administrators are told. */
+  warnedMs: 7 * 24 * 60 * minuteMs,
+  /** One mail tells of all files of so long a time. */
+  oneWarningMs: 24 * 60 * minuteMs,
+  /** What cannot be removed because it is in use is tried again so much later. */
+  inUseMs: 24 * 60 * minuteMs,
+} as const;
+
 /** Looking into a file that has arrived. */
 export const inspectionRules = {
   /** Of a file, so much work; a picture of 20 MB takes some 50 ms. */
@@ -88,7 +100,10 @@ export function isTextType(mime: string): mime is TextType {
   return textTypes.some((type) => type === mime);
 }
 
+/** @returns the label of what is announced, or found, as this type */
 export function kindOf(mime: string): MediaKind {
+  if (mime.startsWith('video/')) return 'video';
+  if (mime.startsWith('audio/')) return 'audio';
   return isImageType(mime) ? 'image' : 'document';
 }
 

@@ -7,7 +7,9 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { tidyName } from '../../platform/core/text.policy.ts';
+import { wake } from '../../platform/engine/wakes.ts';
 import { lockStudent } from '../identity/accounts.ts';
+import { keptForGood, requireVideoHosting } from './expiry.ts';
 import { tidyFileName } from './file-name.policy.ts';
 import type { MediaPurpose } from '../../entities/media/values.ts';
 import { kindOf, mediaRules, maxBytes } from './media.policy.ts';
@@ -22,6 +24,8 @@ export interface Announced {
   sizeBytes: number;
   /** Absent: the file's name. */
   title?: string;
+  /** A video of a live session or a meeting: without `video_hosting` it is kept for some days (MED-10). */
+  recording?: boolean;
 }
 
 export interface Reservation {
@@ -29,7 +33,7 @@ export interface Reservation {
   upload: RecordOf<'UploadDescriptor'>;
 }
 
-/** For the club's library. @throws DomainError invalid_request (a name that is none, a file that is too large), limit_reached */
+/** For the club's library. @throws DomainError invalid_request (a name that is none, a file that is too large), feature_not_in_plan (a video), limit_reached */
 export async function reserveMedia(deps: MediaDeps, clubId: Id, announced: Announced, now: Date): Promise<Reservation> {
   return reserve(deps, { clubId }, announced, async () => {}, now);
 }
@@ -80,6 +84,9 @@ async function reserve(
   const most = maxBytes(purpose, announced.mime);
   if (announced.sizeBytes > most)
     throw new DomainError('invalid_request', `size_bytes: a file of this type has at most ${most} bytes.`);
+  const isHosted = purpose === 'library' && kindOf(announced.mime) === 'video';
+  if (announced.recording && !isHosted)
+    throw new DomainError('invalid_request', 'recording: only a video is a recording.');
   const id = newId();
   const objectKey = `media/${owner.clubId}/${id}`;
   const expiresAt = new Date(now.getTime() + mediaRules.uploadMs);
@@ -91,8 +98,10 @@ async function reserve(
       announced.sizeBytes,
       owner.studentId === undefined ? 'administrator' : 'person',
     );
+    const expiry = isHosted ? await requireVideoHosting(tx, owner.clubId, announced, now) : keptForGood;
     await tx.manager.insert(Media, {
       id,
+      ...expiry,
       clubId: owner.clubId,
       purpose,
       ownerId: owner.studentId ?? null,
@@ -109,6 +118,7 @@ async function reserve(
       createdAt: now,
       updatedAt: now,
     });
+    if (expiry.expiresAt !== null) await wake(tx, 'mediaExpiry', [{ id, clubId: owner.clubId }], now);
     return loadMedia(tx, owner, id);
   });
   if (!stored) throw new Error('A file vanished inside the transaction that reserved it');

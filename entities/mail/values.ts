@@ -12,6 +12,7 @@ export const mailTemplateNames = [
   'administrator_reset_password',
   'administrator_invitation',
   'webhook_endpoint_failing',
+  'media_expiring',
 ] as const;
 export type MailTemplate = (typeof mailTemplateNames)[number];
 

@@ -37,6 +37,10 @@ import { MediaFolder } from './media-folder.ts';
 @Index('media_owner', ['ownerId'], { where: 'owner_id IS NOT NULL' })
 @Index('media_erases_at', ['erasesAt'], { where: 'erases_at IS NOT NULL' })
 @Index('media_processing', ['updatedAt'], { where: `status = 'processing'` })
+@Index('media_expiry', ['expiryLooksAt'], { where: 'expiry_looks_at IS NOT NULL AND removed_at IS NULL' })
+@Index('media_warned', ['clubId', 'expiryWarnedAt'], { where: 'expiry_warned_at IS NOT NULL' })
+@Index('media_videos', ['clubId', 'id'], { where: `kind = 'video' AND purpose = 'library' AND removed_at IS NULL` })
+@Check('media_expires', 'expiry_looks_at IS NULL OR expires_at IS NOT NULL')
 @Check('media_held', 'held_bytes >= 0')
 @Check('media_erased', 'erases_at IS NULL OR object_key IS NOT NULL')
 export class Media {
@@ -134,6 +138,14 @@ export class Media {
   /** When the bucket first said that it is gone. The key may outlive it, for another round after the end of the upload's address. */
   @Column({ type: 'timestamptz', nullable: true })
   erasedAt: Date | null;
+
+  /** When the run of its end looks at it: to warn, then to remove it. Null for what stays (MED-10). */
+  @Column({ type: 'timestamptz', nullable: true })
+  expiryLooksAt: Date | null;
+
+  /** When the administrators were told that it ends. */
+  @Column({ type: 'timestamptz', nullable: true })
+  expiryWarnedAt: Date | null;
 
   /** The fencing token of its inspection: a later claim has a higher one (ENG-2). */
   @Column({ type: 'integer', default: 0 })

@@ -13,6 +13,7 @@ import { TestMail } from '../../entities/campaigns/test-mail.ts';
 import { AddOn } from '../../entities/billing/add-on.ts';
 import { MailDomain } from '../../entities/mail/mail-domain.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
+import { Media } from '../../entities/media/media.ts';
 import { SalesNotice } from '../../entities/sales/sales-notice.ts';
 import { Subscription } from '../../entities/sales/subscription.ts';
 import { WebhookDelivery } from '../../entities/webhooks/webhook-delivery.ts';
@@ -137,6 +138,14 @@ export const workflowTypes = {
     attributes: { ClubId: 'clubId' },
     summary: 'an e-mail to send',
     due: [pending],
+  }),
+  mediaExpiry: row(Media, {
+    id: 'media-expiry',
+    taskQueue: 'upkeep',
+    priority: bulk,
+    attributes: { ClubId: 'clubId' },
+    summary: 'the end of a video that the plan does not keep',
+    due: [{ at: 'expiryLooksAt', where: 'row.removed_at IS NULL', leased: false }],
   }),
   salesNotice: row(SalesNotice, {
     id: 'sales-notice',

@@ -196,6 +196,7 @@ async function activitiesOf(
     upkeep: {
       ...all.sweep({ db, onRescued() {} }),
       ...all.retention({ db, vault, storage: await testObjectStore() }),
+      ...all.mediaExpiry({ db, vault, storage: await testObjectStore() }),
     },
     sales: relay.carryingAfterEach({
       ...all.salesNotice({ notices }),

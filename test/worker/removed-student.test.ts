@@ -39,6 +39,7 @@ const explained: Readonly<Record<string, string>> = {
   add_ons: 'of clubs: ids of the payment processor and amounts',
   billing_events: 'of clubs: ids, codes and times of the payment processor',
   club_plans: 'of clubs: the name of a plan',
+  club_feature_changes: 'of clubs: the time at which a plan changed',
   club_storage_changes: 'of clubs: numbers that are added up soon',
   club_student_changes: 'of clubs: numbers that are added up soon',
   overages: 'of clubs: months and numbers',

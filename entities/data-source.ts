@@ -25,6 +25,12 @@ import { AgentQuestionImage } from './agents/agent-question-image.ts';
 import { AgentSource } from './agents/agent-source.ts';
 import { AgentWord } from './agents/agent-word.ts';
 import { ClubAiMonth } from './agents/club-ai-month.ts';
+import { Assignment } from './assignments/assignment.ts';
+import { AssignmentAttempt } from './assignments/assignment-attempt.ts';
+import { AssignmentAttemptFile } from './assignments/assignment-attempt-file.ts';
+import { AssignmentExtension } from './assignments/assignment-extension.ts';
+import { AssignmentReview } from './assignments/assignment-review.ts';
+import { AssignmentSubmission } from './assignments/assignment-submission.ts';
 import { AddOn } from './billing/add-on.ts';
 import { BillingEvent } from './billing/billing-event.ts';
 import { ClubFeatureChange } from './billing/club-feature-change.ts';
@@ -143,6 +149,7 @@ import { MediaLibrary1795374147000 } from './migrations/1795374147000-media-libr
 import { OverageTurns1795375200000 } from './migrations/1795375200000-overage-turns.ts';
 import { LeftMails1795377237000 } from './migrations/1795377237000-left-mails.ts';
 import { MediaExpiry1795377900000 } from './migrations/1795377900000-media-expiry.ts';
+import { Assignments1795378414000 } from './migrations/1795378414000-assignments.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -198,6 +205,12 @@ const entities = [
   AgentQuestionImage,
   AgentSource,
   AgentWord,
+  Assignment,
+  AssignmentAttempt,
+  AssignmentAttemptFile,
+  AssignmentExtension,
+  AssignmentReview,
+  AssignmentSubmission,
   Certificate,
   CertificateFile,
   BillingEvent,
@@ -337,6 +350,7 @@ const migrations = [
   OverageTurns1795375200000,
   LeftMails1795377237000,
   MediaExpiry1795377900000,
+  Assignments1795378414000,
 ];
 
 export interface DatabaseSettings {

@@ -6,7 +6,7 @@ import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { ignoreLostLease, LeaseLost } from '../../platform/engine/lease.ts';
-import { eraseFile } from './erasure.ts';
+import { eraseFile, unusedUntil } from './erasure.ts';
 import type { Finding } from './file-content.ts';
 import { inPlace, inspect } from './inspection.ts';
 import { inspectionRules, mediaRules } from './media.policy.ts';
@@ -52,7 +52,7 @@ async function hasArrived({ storage }: MediaDeps, { objectKey }: StoredMedia): P
 /** @throws DomainError not_found */
 async function findStored(db: Database, owner: MediaOwner, mediaId: Id): Promise<StoredMedia> {
   const stored = await loadMedia(db, owner, mediaId);
-  if (!stored) throw notFound(owner.studentId === undefined ? 'file' : 'image');
+  if (!stored) throw notFound('file');
   return stored;
 }
 
@@ -165,15 +165,13 @@ async function record(
 ): Promise<'ready' | 'failed'> {
   const unknown = { error: null, mime: null, kind: null, width: null, height: null };
   const { sizeBytes, mime, kind, width, height, error: found } = { ...unknown, ...finding };
-  // An image goes some days later, unless a question shows it by then (agent-images.ts).
-  const unusedUntil = new Date(now.getTime() + mediaRules.unusedImageMs);
   return db.transaction(async (tx) => {
     const claimed = sql`id = ${id} AND fence = ${fence} AND status = 'processing' AND removed_at IS NULL`;
     if (!(await tx.one(sql`SELECT FROM media WHERE ${claimed} FOR NO KEY UPDATE`))) throw new LeaseLost();
     const fits = found !== null || (await settleStorage(tx, { id, clubId }, sizeBytes, now));
     const error = fits ? found : 'storage_full';
     const status = error === null ? 'ready' : 'failed';
-    const erasesAt = status === 'failed' ? now : purpose === 'agent_image' ? unusedUntil : null;
+    const erasesAt = status === 'failed' ? now : unusedUntil(purpose, now);
     await tx.run(sql`
       UPDATE media
          SET status = ${status}, error = ${error}, size_bytes = ${fits ? sizeBytes : null}, mime = coalesce(${mime}, mime),

@@ -4776,7 +4776,7 @@ export interface paths {
         put?: never;
         /**
          * Say that a file has arrived
-         * @description Looks at the file and answers with what it is by its content: `ready`, with the type, size and measures that it has, or `failed` with the reason as `error`, and then the file is erased: reserve another upload. Completing once more changes nothing. While another call inspects the file, and when very many files are inspected, the answer is `processing`: read it, or complete it, again after some seconds. Before the file has arrived: `409 upload_missing`. An upload that nobody completes fails as `upload_expired` an hour after the end of its address. Administrators complete files of the library, students their own images.
+         * @description Starts the processing of the file, which decides by its content what it is, and watches it for up to two seconds. Small files are mostly answered `ready`, with the type, size and measures that they have, or `failed` with the reason as `error`, and then the file is erased: reserve another upload. Otherwise the answer is `processing`, or `uploading` while another call says the same: read the file again after some seconds. Completing once more changes nothing. Before the file has arrived: `409 upload_missing`. An upload that nobody completes fails as `upload_expired` an hour after the end of its address. Administrators complete files of the library, students their own images.
          *
          *     Roles: `owner`, `admin`, `editor`.
          *
@@ -8224,7 +8224,7 @@ export interface components {
         /** @description `hostedvideo_stream`: self-hosted video. `objstore`: self-hosted file. `videosite1`, `videosite2`, `external`: references to outside content. `protectedvideo`: video in a third-party protected-video player that applies its own watermark. A later version may add values: accept those that you do not know. */
         MediaProvider: "hostedvideo_stream" | "objstore" | "videosite1" | "videosite2" | "external" | "protectedvideo" | string;
         /**
-         * @description `uploading` while the file has not arrived; `processing` while the provider transcodes; `ready` when it can be delivered; `failed` when the provider gave up.
+         * @description `uploading` while the file has not arrived; `processing` while the service finds out what it is; `ready` when it can be delivered; `failed` when it cannot: `error` says why.
          * @enum {string}
          */
         MediaStatus: "uploading" | "processing" | "ready" | "failed";
@@ -8282,7 +8282,7 @@ export interface components {
             size_bytes?: number;
             /** @description Id at an external provider or pasted URL; not returned for self-hosted media. */
             external_id?: string;
-            /** @description Reason when the status is `failed`. Of uploads: `upload_expired` (nobody completed it in time), `content_not_allowed` (by its content it is nothing that may be uploaded there), `not_utf8` (a text in another encoding), `too_large`, `storage_full` (it is larger than announced, and the club's storage has no room for it), `image_broken` (it ends too early or is damaged), `image_animated`, `image_dimensions`, `inspection_failed` (it could not be inspected, as often as it was tried). */
+            /** @description Reason when the status is `failed`. Of uploads: `upload_expired` (nobody completed it in time), `content_not_allowed` (by its content it is nothing that may be uploaded there), `not_utf8` (a text in another encoding), `too_large`, `storage_full` (it is larger than announced, and the club's storage has no room for it), `image_broken` (it ends too early or is damaged), `image_animated`, `image_dimensions`, `inspection_failed` (a fault of the service, as often as it was tried: upload it again). */
             error?: string;
             /** @description Length in whole seconds; only of video and audio, once it is known. */
             duration_seconds?: number;

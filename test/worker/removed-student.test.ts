@@ -264,6 +264,7 @@ describe('the removal of a student leaves ids and dates', function () {
                OR EXISTS (SELECT FROM campaigns WHERE looks_at IS NOT NULL)
                OR EXISTS (SELECT FROM agent_sources WHERE looks_at IS NOT NULL)
                OR EXISTS (SELECT FROM agent_answers WHERE status = 'generating')
+               OR EXISTS (SELECT FROM media WHERE looks_at IS NOT NULL)
                OR EXISTS (SELECT FROM student_imports WHERE looks_at IS NOT NULL) AS busy`,
         );
         return busy?.busy === false;
@@ -291,6 +292,7 @@ describe('the removal of a student leaves ids and dates', function () {
     expect(await put(reserved.body.upload, image)).to.equal(200);
     const imageId: string = reserved.body.data.id;
     await send('POST', `${at}/media/${imageId}/complete`, { token });
+    await untilQuiet();
     const question = { id: randomUUID(), content: `Who is ${needleOf('question')}? A bend?`, image_ids: [imageId] };
     await callAt(served.base, 'POST', `${at}/classroom/agents/${agent.publicId}/messages`, { token, body: question });
     await untilQuiet();

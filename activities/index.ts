@@ -11,6 +11,7 @@ import { settleAddOn, type AddOnDeps } from '../domain/billing/settling.ts';
 import { sendTestMail, type TestMailDeps } from '../domain/campaigns/test-mails.ts';
 import { stepCampaign } from '../domain/campaigns/step.ts';
 import type { VaultDeps } from '../domain/deps.ts';
+import { processFile, type ProcessingDeps } from '../domain/media/processing/step.ts';
 import { indexSource, type IndexingDeps } from '../domain/knowledge/indexing/source-step.ts';
 import { lookAtMailDomain } from '../domain/mail/domains/checking.ts';
 import type { MailDomainSettings } from '../domain/mail/domains/domains.ts';
@@ -42,6 +43,7 @@ export interface ActivityDeps extends VaultDeps {
   addOns: AddOnDeps;
   answers: AnswerDeps;
   sources: IndexingDeps;
+  media: ProcessingDeps;
   /** Gets how many workflows a round of the sweeper woke. */
   onRescued: (count: number) => void;
 }
@@ -81,6 +83,13 @@ export const activities = {
     indexSource(id: Id, now: number) {
       const { heartbeat, cancellationSignal: stop } = Context.current();
       return indexSource(sources, id, timeOfStep(now), { beat: heartbeat, stop });
+    },
+  }),
+  mediaProcessing: ({ media }: Given<'media'>) => ({
+    /** Sends heartbeats with its progress. When the worker stops, it releases the file. */
+    processFile(id: Id, now: number) {
+      const { heartbeat, cancellationSignal: stop } = Context.current();
+      return processFile(media, id, timeOfStep(now), { beat: heartbeat, stop });
     },
   }),
   sweep: ({ db, onRescued }: Given<'db' | 'onRescued'>) => sweepActivities(db, onRescued),

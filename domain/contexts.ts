@@ -25,11 +25,11 @@ import { moveCertificatesTo } from './learning/certificates/certificates.ts';
 import { eraseDueFiles } from './learning/certificates/files.ts';
 import { purgeStudentFromLearning } from './learning/student-removal.ts';
 import { withdrawTokensOf } from './mail/one-time-tokens.ts';
-import { inspectLeft } from './media/completion.ts';
 import { forgetAddressesOf } from './mail/requests.ts';
 import { retainMailEvents } from './mail/retention.ts';
 import { eraseDue, purgeStudentFromMedia } from './media/erasure.ts';
 import { followVideoHosting } from './media/expiry.ts';
+import { processOldFiles } from './media/processing/catching-up.ts';
 import { rollUpStorage } from './media/storage.ts';
 import { retainNotices } from './sales/retention.ts';
 import { claimNotices, purgeStudentFromSales } from './sales/student-removal.ts';
@@ -199,11 +199,9 @@ export const contexts = {
         },
       },
       {
-        async run(deps, now) {
-          const { inspected, more } = await inspectLeft(deps, now);
-          return { rows: { mediaInspected: inspected }, more };
+        async run({ db }, now) {
+          return { rows: { mediaProcessedLate: await processOldFiles(db, now) }, more: false };
         },
-        waitsForOthers: true,
       },
       {
         async run(deps, now) {

@@ -135,6 +135,7 @@ import { RecordedFacts1795352520000 } from './migrations/1795352520000-recorded-
 import { RemovedSources1795356003000 } from './migrations/1795356003000-removed-sources.ts';
 import { FailingSteps1795353600000 } from './migrations/1795353600000-failing-steps.ts';
 import { MediaInspection1795354367000 } from './migrations/1795354367000-media-inspection.ts';
+import { MediaProcessing1795378000000 } from './migrations/1795378000000-media-processing.ts';
 import { CertificateFiles1795360200000 } from './migrations/1795360200000-certificate-files.ts';
 import { MailDomains1795368800000 } from './migrations/1795368800000-mail-domains.ts';
 import { TestMails1795368900000 } from './migrations/1795368900000-test-mails.ts';
@@ -350,6 +351,7 @@ const migrations = [
   OverageTurns1795375200000,
   LeftMails1795377237000,
   MediaExpiry1795377900000,
+  MediaProcessing1795378000000,
   Assignments1795378414000,
 ];
 

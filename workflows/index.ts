@@ -150,6 +150,20 @@ export const sourceIndex = stepWorkflow<Activities['sourceIndex'], 'indexSource'
   },
 );
 
+/** A file that has arrived, until it can be delivered, has failed, or is removed. */
+export const mediaProcessing = stepWorkflow<Activities['mediaProcessing'], 'processFile'>(
+  'processFile',
+  {
+    startToCloseTimeout: '6h', // the longest video is made smaller in that time; a dead worker is noticed by its heartbeats
+    heartbeatTimeout: '10s', // the step sends one every 2.5 s; a dead worker's lease lasts as long
+  },
+  {
+    during: 'Processing: the pending activity says how far it is',
+    waitingFor: ({ at, faults }) => `another try ${inAbout(at - Date.now())}, after ${faults} fault(s) of ours`,
+    ended: ({ outcome, error }) => (error === undefined ? outcome : `${outcome}: ${error}`),
+  },
+);
+
 /** One answer, from its question to its end. Its outcome has model, tokens and cost, and no text. */
 export const agentAnswer = stepWorkflow<Activities['agentAnswer'], 'generateAnswer'>(
   'generateAnswer',

@@ -26,7 +26,8 @@ export const removeMedia: Operation<'removeMedia'> = async ({ params, query, dep
 /** Administrators complete the files of the library, students their own images. */
 export const completeMedia: Operation<'completeMedia'> = async ({ params, caller, deps, now, chargeChange }) => {
   const owner = { clubId: params.clubId, ...(caller.kind === 'student' && { studentId: caller.student.id }) };
-  return data(await completion.completeMedia(deps, owner, params.mediaId, now, chargeChange));
+  const watching = { ...deps, watchMs: deps.completionWatchMs };
+  return data(await completion.completeMedia(watching, owner, params.mediaId, now, chargeChange));
 };
 
 export const reserveAgentImage: Operation<'reserveAgentImage'> = async ({ params, student, body, deps, now }) =>

@@ -1,6 +1,6 @@
 /** A student hands in a picture for an assignment; it is returned with a comment, sent again, and approved. */
 import { Problem } from '../problem.ts';
-import { requireOk, type Club, type Scene } from './scene.ts';
+import { requireOk, until, type Club, type Scene } from './scene.ts';
 
 /** The smallest picture there is. */
 const picture = Buffer.from(
@@ -37,12 +37,12 @@ export async function workIsReturnedAndApproved(
   );
   const put = await fetch(upload.url, { method: 'PUT', headers: upload.headers, body: new Uint8Array(picture) });
   if (!put.ok) throw new Problem(`The file store answered ${put.status}.`);
-  const ready = requireOk(
-    await classroom.POST('/v1/clubs/{clubId}/media/{mediaId}/complete', {
-      params: { path: { clubId, mediaId: file.id } },
-    }),
-  ).data;
-  if (ready.status !== 'ready') throw new Problem(`The picture is ${ready.status}, and not ready.`);
+  await until('The picture', async () => {
+    const ofFile = { params: { path: { clubId, mediaId: file.id } } };
+    const { data } = requireOk(await classroom.POST('/v1/clubs/{clubId}/media/{mediaId}/complete', ofFile));
+    if (data.status === 'failed') throw new Problem(`The picture has failed: ${data.error}.`);
+    return data.status === 'ready' ? data : undefined;
+  });
   const send = async (body: { text: string; file_ids?: string[] }) =>
     requireOk(
       await classroom.POST('/v1/clubs/{clubId}/classroom/assignments/{assignmentId}/submissions', {

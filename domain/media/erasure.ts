@@ -22,6 +22,7 @@ const againMs = 5 * 60_000;
 const removal = (
   now: Date,
 ) => sql`removed_at = ${now}, updated_at = ${now}, title = '', file_name = NULL, folder_id = NULL,
+  looks_at = NULL, lease_until = NULL,
   erases_at = CASE WHEN object_key IS NOT NULL THEN ${now}::timestamptz END`;
 
 /**
@@ -126,7 +127,7 @@ export async function eraseFile({ db, storage }: MediaDeps, mediaId: Id, now: Da
   const due = await db.rows<{ key: string }>(sql`UPDATE media
         SET status = CASE WHEN ${unfinished} THEN 'failed' ELSE status END,
             error = CASE WHEN ${unfinished} THEN 'upload_expired' ELSE error END,
-            updated_at = CASE WHEN ${unfinished} THEN ${now} ELSE updated_at END, lease_until = NULL
+            updated_at = CASE WHEN ${unfinished} THEN ${now} ELSE updated_at END, looks_at = NULL, lease_until = NULL
       WHERE id = ${mediaId} AND erases_at <= ${now} RETURNING object_key AS key`);
   for (const { key } of due) await storage.remove(key);
   const lastArrival = sql`upload_expires_at + ${mediaRules.arrivalMs} * interval '1 millisecond'`;

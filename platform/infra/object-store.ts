@@ -40,6 +40,11 @@ export interface ObjectStore {
   put(key: string, contentType: string, body: Readable): Promise<void>;
   /** @returns at most `length` bytes from `offset` on, which must be inside the file; undefined where there is no such file */
   read(key: string, offset: number, length: number): Promise<Buffer | undefined>;
+  /**
+   * @param signal ends the reading
+   * @returns the whole file, which throws where the store sends nothing for some time; undefined where there is no such file
+   */
+  stream(key: string, signal: AbortSignal): Promise<AsyncIterable<Buffer> | undefined>;
   /** @returns how many bytes the file has; undefined where there is none */
   size(key: string): Promise<number | undefined>;
   /**
@@ -100,6 +105,15 @@ export function createObjectStore(storage: ObjectStoreSettings): ObjectStore {
         throw error;
       }
     },
+    async stream(Key, abortSignal) {
+      try {
+        const { Body } = await client.send(new GetObjectCommand({ Bucket, Key }), { abortSignal });
+        return Body && withoutSilence(Body as Readable);
+      } catch (error) {
+        if (error instanceof NoSuchKey) return undefined;
+        throw error;
+      }
+    },
     async size(Key) {
       try {
         const { ContentLength = 0 } = await client.send(new HeadObjectCommand({ Bucket, Key }));
@@ -136,6 +150,20 @@ export function createObjectStore(storage: ObjectStoreSettings): ObjectStore {
     },
     close: () => client.destroy(),
   };
+}
+
+/** @throws Error where nothing comes for as long as an answer may take */
+async function* withoutSilence(body: Readable): AsyncGenerator<Buffer> {
+  const silence = setTimeout(() => body.destroy(new Error('The store has fallen silent')), answerMs);
+  try {
+    for await (const piece of body as AsyncIterable<Buffer>) {
+      silence.refresh();
+      yield piece;
+    }
+  } finally {
+    clearTimeout(silence);
+    body.destroy();
+  }
 }
 
 /** @throws the store's error, also where somebody else removes the same file meanwhile */

@@ -10,7 +10,7 @@ import { call, clock, expectError, visible, type Answer } from '../toolkit/drive
 import { handingInOf, reviewingOf } from '../toolkit/drive/assignments.ts';
 import { revokeEnrollment } from '../toolkit/drive/classroom.ts';
 import { callsOf } from '../toolkit/drive/club-calls.ts';
-import { put } from '../toolkit/drive/media.ts';
+import { completing, put } from '../toolkit/drive/media.ts';
 import { columnsHolding, mailsTo, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 
 const hour = 3_600_000;
@@ -59,7 +59,7 @@ describe('assignment submissions', () => {
       expect(upload.headers).to.deep.equal({ 'content-type': 'image/png', 'if-none-match': '*' });
       expect(await put(upload, png(64, 48))).to.equal(200);
       expect(await put(upload, png(64, 48)), 'the address takes one file').to.equal(412);
-      const { status, body } = await student.complete(data.id);
+      const { status, body } = await completing({ club, student: learner }, data.id);
       expect(status).to.equal(200);
       expect(body.data).to.include({ status: 'ready', width: 64, height: 48 });
       const keptMs = Number(await unsentUntil(data.id)) - clock.now().getTime();

@@ -167,26 +167,6 @@ describe('the removal of a student leaves ids and dates', function () {
     for (const { lessons } of [course, other]) await student('PUT', `/lessons/${lessons[0]?.publicId}/completion`);
     await student('POST', `/lessons/${course.lessons[0]?.publicId}/comments`, { body: `I am ${needleOf('comment')}` });
     await admin('POST', `/students/${studentId}/points`, { points: 2, note: 'helped' }).catch(() => undefined);
-
-    // Work that is handed in and returned, with a comment about the student, and later dates.
-    const asked = { prompt: 'Tie it.', max_files: 1, due_at: '2999-01-01T00:00:00Z' };
-    const assignment = await admin('POST', `/lessons/${course.lessons[0]?.id}/assignments`, asked);
-    await admin('PUT', `/assignments/${assignment.id}/extensions/${studentId}`, { due_at: '2999-02-01T00:00:00Z' });
-    const work = { file_name: `${needleOf('work')}.png`, mime: 'image/png' };
-    const handedIn = await callAt(served.base, 'POST', `${at}/classroom/assignment-files`, { token, body: work });
-    expect(handedIn.status).to.equal(201);
-    expect(await put(handedIn.body.upload, png())).to.equal(200);
-    await send('POST', `${at}/media/${handedIn.body.data.id}/complete`, { token });
-    const submission = await student('POST', `/assignments/${assignment.id}/submissions`, {
-      text: `By ${needleOf('text')}`,
-      file_ids: [handedIn.body.data.id],
-    });
-    await admin('POST', `/assignment-submissions/${submission.id}/reviews`, {
-      attempt: 1,
-      outcome: 'changes_requested',
-      comment: `Dear ${needleOf('review')}`,
-    });
-
     const certificates = await admin('GET', `/certificates?student_id=${studentId}`);
     expect(certificates).to.have.length(2);
     const printed = await callAt(served.base, 'GET', `${at}/certificates/${certificates[0].id}/pdf`, {
@@ -284,6 +264,7 @@ describe('the removal of a student leaves ids and dates', function () {
                OR EXISTS (SELECT FROM campaigns WHERE looks_at IS NOT NULL)
                OR EXISTS (SELECT FROM agent_sources WHERE looks_at IS NOT NULL)
                OR EXISTS (SELECT FROM agent_answers WHERE status = 'generating')
+               OR EXISTS (SELECT FROM media WHERE looks_at IS NOT NULL)
                OR EXISTS (SELECT FROM student_imports WHERE looks_at IS NOT NULL) AS busy`,
         );
         return busy?.busy === false;
@@ -311,6 +292,27 @@ describe('the removal of a student leaves ids and dates', function () {
     expect(await put(reserved.body.upload, image)).to.equal(200);
     const imageId: string = reserved.body.data.id;
     await send('POST', `${at}/media/${imageId}/complete`, { token });
+    await untilQuiet();
+    // Work that is handed in and returned, with a comment about the student, and later dates.
+    const asked = { prompt: 'Tie it.', max_files: 1, due_at: '2999-01-01T00:00:00Z' };
+    const assignment = await admin('POST', `/lessons/${course.lessons[0]?.id}/assignments`, asked);
+    await admin('PUT', `/assignments/${assignment.id}/extensions/${studentId}`, { due_at: '2999-02-01T00:00:00Z' });
+    const work = { file_name: `${needleOf('work')}.png`, mime: 'image/png' };
+    const handedIn = await callAt(served.base, 'POST', `${at}/classroom/assignment-files`, { token, body: work });
+    expect(handedIn.status).to.equal(201);
+    expect(await put(handedIn.body.upload, png())).to.equal(200);
+    await send('POST', `${at}/media/${handedIn.body.data.id}/complete`, { token });
+    await untilQuiet();
+    const submission = await student('POST', `/assignments/${assignment.id}/submissions`, {
+      text: `By ${needleOf('text')}`,
+      file_ids: [handedIn.body.data.id],
+    });
+    await admin('POST', `/assignment-submissions/${submission.id}/reviews`, {
+      attempt: 1,
+      outcome: 'changes_requested',
+      comment: `Dear ${needleOf('review')}`,
+    });
+    await sample();
     const question = { id: randomUUID(), content: `Who is ${needleOf('question')}? A bend?`, image_ids: [imageId] };
     await callAt(served.base, 'POST', `${at}/classroom/agents/${agent.publicId}/messages`, { token, body: question });
     await untilQuiet();

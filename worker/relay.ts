@@ -49,6 +49,8 @@ export interface RelayDeps {
    * overtakes it, and does not fill the engine.
    */
   bulkStartsPerSecond: number;
+  /** How many times faster waits of automations pass; 1 if absent. */
+  waitSpeed?: number;
   log: Logger;
   /** A place where tests stop the process; does nothing otherwise. */
   failpoint: (name: 'fanned_out' | 'wake_sent') => Promise<void>;
@@ -232,10 +234,13 @@ function bulkOf(inHand: ReadonlyMap<Id, InHand>): number {
 }
 
 /** Hands the fact to its consumers, starts the workflows that it caused, and only then deletes it: after a crash all is repeated. */
-async function tellFact({ db, workflows, localAttempts, failpoint }: RelayDeps, fact: ClaimedFact): Promise<void> {
+async function tellFact(
+  { db, workflows, localAttempts, waitSpeed, failpoint }: RelayDeps,
+  fact: ClaimedFact,
+): Promise<void> {
   const caused: CausedWorkflow[] = [];
   for (const consume of contextsInLockOrder.flatMap(({ factConsumers }) => factConsumers))
-    caused.push(...(await consume(db, [fact], new Date())));
+    caused.push(...(await consume(db, [fact], new Date(), waitSpeed)));
   await failpoint('fanned_out');
   await Promise.all(
     caused.map(({ localAttemptAt, ...run }) =>

@@ -181,17 +181,21 @@ type Claim = Claimed | 'stopped' | 'passed';
 /**
  * Claims mails, one for each connection that is idle, if all still wants them: the campaign, the student, the address.
  * The candidates have different addresses: they were read in one statement.
+ * They are locked by their ids before anything else is asked of them: just after a freeze Postgres's statistics know no mail that
+ * is pending, and a plan that begins with the pending ones reads all of them for each claim.
  */
 async function claimAll(
   { db, vault }: SendingDeps,
   candidates: readonly Candidate[],
   now: Date,
 ): Promise<readonly Claim[]> {
+  const ids = candidates.map(({ id }) => id);
   const keys = candidates.map(({ email }) => (email === null ? null : addressKeyOf(vault, email)));
   const mailable = candidates.map(({ email }) => email !== null && isMailable(email));
   const rows = await db.rows<Claimed & { status: Mail['status'] | null; goesOn: boolean }>(sql`
     WITH given AS (
-      SELECT * FROM unnest(${candidates.map(({ id }) => id)}::uuid[], ${candidates.map(({ email }) => email)}::text[], ${keys}::bytea[], ${mailable}::boolean[]) AS given (id, email, key, mailable)),
+      SELECT * FROM unnest(${ids}::uuid[], ${candidates.map(({ email }) => email)}::text[], ${keys}::bytea[], ${mailable}::boolean[]) AS given (id, email, key, mailable)),
+    locked AS MATERIALIZED (SELECT * FROM mails WHERE id = ANY(${ids}::uuid[]) FOR NO KEY UPDATE SKIP LOCKED),
     wanted AS (
       SELECT mail.id, given.key, mail.student_id, student.name, student.email, student.verified_at IS NOT NULL AS confirmed, campaign.status = 'sending' AS goes_on,
              CASE WHEN student.removed_at IS NOT NULL THEN 'student_removed'
@@ -202,13 +206,12 @@ async function claimAll(
                   WHEN NOT given.mailable THEN 'invalid_email'
                   WHEN EXISTS (SELECT FROM mails other WHERE other.campaign_id = mail.campaign_id AND other.address_key = given.key AND other.id <> mail.id)
                   THEN 'no_longer_eligible' END AS skip_reason
-        FROM given JOIN mails mail ON mail.id = given.id
+        FROM given JOIN locked mail ON mail.id = given.id
         JOIN students student ON student.id = mail.student_id
         JOIN campaigns campaign ON campaign.id = mail.campaign_id
         LEFT JOIN mail_suppressions suppression ON suppression.club_id = mail.club_id AND suppression.address_key = given.key
        WHERE mail.status = 'pending' AND mail.next_attempt_at <= ${now}
-         AND student.email IS NOT DISTINCT FROM given.email
-         FOR NO KEY UPDATE OF mail SKIP LOCKED),
+         AND student.email IS NOT DISTINCT FROM given.email),
     claimed AS (
       UPDATE mails SET status = CASE WHEN wanted.skip_reason IS NULL THEN 'sending' ELSE 'skipped' END, skip_reason = wanted.skip_reason,
              fence = fence + 1, attempt_count = attempt_count + 1, address_key = CASE WHEN wanted.skip_reason IS NULL THEN wanted.key ELSE address_key END,

@@ -21,6 +21,8 @@ export interface Deps extends AddressedDeps {
   newClubs: NewClubs;
   egress: Egress;
   storage: ObjectStore;
+  /** Milliseconds for which a call watches the file that it has completed. */
+  completionWatchMs: number;
   mailDomains: MailDomainSettings;
   /** How many times faster waits of automations pass. */
   waitSpeed: number;

@@ -25,8 +25,15 @@ import { AgentQuestionImage } from './agents/agent-question-image.ts';
 import { AgentSource } from './agents/agent-source.ts';
 import { AgentWord } from './agents/agent-word.ts';
 import { ClubAiMonth } from './agents/club-ai-month.ts';
+import { Assignment } from './assignments/assignment.ts';
+import { AssignmentAttempt } from './assignments/assignment-attempt.ts';
+import { AssignmentAttemptFile } from './assignments/assignment-attempt-file.ts';
+import { AssignmentExtension } from './assignments/assignment-extension.ts';
+import { AssignmentReview } from './assignments/assignment-review.ts';
+import { AssignmentSubmission } from './assignments/assignment-submission.ts';
 import { AddOn } from './billing/add-on.ts';
 import { BillingEvent } from './billing/billing-event.ts';
+import { ClubFeatureChange } from './billing/club-feature-change.ts';
 import { ClubPlan } from './billing/club-plan.ts';
 import { ClubStudentChange } from './billing/club-student-change.ts';
 import { ClubStudentCount } from './billing/club-student-count.ts';
@@ -128,6 +135,7 @@ import { RecordedFacts1795352520000 } from './migrations/1795352520000-recorded-
 import { RemovedSources1795356003000 } from './migrations/1795356003000-removed-sources.ts';
 import { FailingSteps1795353600000 } from './migrations/1795353600000-failing-steps.ts';
 import { MediaInspection1795354367000 } from './migrations/1795354367000-media-inspection.ts';
+import { MediaProcessing1795378000000 } from './migrations/1795378000000-media-processing.ts';
 import { CertificateFiles1795360200000 } from './migrations/1795360200000-certificate-files.ts';
 import { MailDomains1795368800000 } from './migrations/1795368800000-mail-domains.ts';
 import { TestMails1795368900000 } from './migrations/1795368900000-test-mails.ts';
@@ -141,6 +149,8 @@ import { ClubStorage1795374100000 } from './migrations/1795374100000-club-storag
 import { MediaLibrary1795374147000 } from './migrations/1795374147000-media-library.ts';
 import { OverageTurns1795375200000 } from './migrations/1795375200000-overage-turns.ts';
 import { LeftMails1795377237000 } from './migrations/1795377237000-left-mails.ts';
+import { MediaExpiry1795377900000 } from './migrations/1795377900000-media-expiry.ts';
+import { Assignments1795378414000 } from './migrations/1795378414000-assignments.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -196,6 +206,12 @@ const entities = [
   AgentQuestionImage,
   AgentSource,
   AgentWord,
+  Assignment,
+  AssignmentAttempt,
+  AssignmentAttemptFile,
+  AssignmentExtension,
+  AssignmentReview,
+  AssignmentSubmission,
   Certificate,
   CertificateFile,
   BillingEvent,
@@ -212,6 +228,7 @@ const entities = [
   TestMail,
   Club,
   ClubAiMonth,
+  ClubFeatureChange,
   ClubPlan,
   ClubStudentChange,
   ClubStudentCount,
@@ -333,6 +350,9 @@ const migrations = [
   MediaLibrary1795374147000,
   OverageTurns1795375200000,
   LeftMails1795377237000,
+  MediaExpiry1795377900000,
+  MediaProcessing1795378000000,
+  Assignments1795378414000,
 ];
 
 export interface DatabaseSettings {

@@ -80,6 +80,12 @@ export const sources = new Counter({
   labelNames: ['outcome'],
 });
 
+export const mediaFiles = new Counter({
+  name: 'media_files_total',
+  help: 'Files that came to an end of their processing, by outcome: ready, failed, removed.',
+  labelNames: ['outcome'],
+});
+
 export const rescued = new Counter({
   name: 'sweeper_rescued_total',
   help: 'Workflows that the sweeper started or signaled because their row was overdue; constant in normal life.',

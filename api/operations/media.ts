@@ -26,15 +26,22 @@ export const removeMedia: Operation<'removeMedia'> = async ({ params, query, dep
 /** Administrators complete the files of the library, students their own images. */
 export const completeMedia: Operation<'completeMedia'> = async ({ params, caller, deps, now, chargeChange }) => {
   const owner = { clubId: params.clubId, ...(caller.kind === 'student' && { studentId: caller.student.id }) };
-  return data(await completion.completeMedia(deps, owner, params.mediaId, now, chargeChange));
+  const watching = { ...deps, watchMs: deps.completionWatchMs };
+  return data(await completion.completeMedia(watching, owner, params.mediaId, now, chargeChange));
 };
 
 export const reserveAgentImage: Operation<'reserveAgentImage'> = async ({ params, student, body, deps, now }) =>
   reservation.reserveAgentImage(deps, { clubId: params.clubId, studentId: student.id }, announcedBy(body), now);
 
-function announcedBy(body: { file_name: string; mime: string; size_bytes: number; title?: string }) {
-  const { file_name: fileName, mime, size_bytes: sizeBytes, title } = body;
-  return { fileName, mime, sizeBytes, ...(title !== undefined && { title }) };
+function announcedBy(body: {
+  file_name: string;
+  mime: string;
+  size_bytes: number;
+  title?: string;
+  recording?: boolean;
+}) {
+  const { file_name: fileName, mime, size_bytes: sizeBytes, title, recording } = body;
+  return { fileName, mime, sizeBytes, ...(title !== undefined && { title }), ...(recording && { recording }) };
 }
 
 /** Without the wrapper of other records (MED-13). */

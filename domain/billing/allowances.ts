@@ -14,6 +14,13 @@ import { limitOf, planOf, termsOf, type Terms } from './terms.ts';
  */
 export type Addressee = 'administrator' | 'person';
 
+/** @returns whether the plan of the club includes the feature now */
+export async function hasFeature(db: Queries, clubId: Id, feature: Feature): Promise<boolean> {
+  const row = await db.one<{ plan: PlanName | null }>(sql`SELECT ${planOf(clubId)} AS plan`);
+  const plan: Plan = plans[row?.plan ?? 'trial'];
+  return plan.features.includes(feature);
+}
+
 /** @throws DomainError feature_not_in_plan */
 export async function requireFeature(
   db: Queries,
@@ -21,9 +28,7 @@ export async function requireFeature(
   feature: Feature,
   addressee: Addressee = 'administrator',
 ): Promise<void> {
-  const row = await db.one<{ plan: PlanName | null }>(sql`SELECT ${planOf(clubId)} AS plan`);
-  const plan: Plan = plans[row?.plan ?? 'trial'];
-  if (plan.features.includes(feature)) return;
+  if (await hasFeature(db, clubId, feature)) return;
   throw new DomainError(
     'feature_not_in_plan',
     addressee === 'person'

@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
 import { plans } from '../../domain/billing/plans.policy.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
@@ -26,6 +27,7 @@ import {
 } from '../toolkit/drive/media.ts';
 import { withClockStopped } from '../toolkit/fakes/timers.ts';
 import { columnsHolding, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
+import { testObjectStore } from '../toolkit/stack/storage.ts';
 
 const page = 'application/vnd.openxmlformats-officedocument.';
 const text = (name: string, mime: string, words: string): TestFile => ({
@@ -475,6 +477,21 @@ describe('media', () => {
       expectError(answer, 'limit_reached');
       expect(answer.text).to.match(/storage/);
       expect(await rowCounts()).to.deep.equal(before);
+    });
+
+    it('200 failed storage_full: what arrives larger than announced is erased, and takes nothing', async () => {
+      await buildPlan(club.id, 'trial');
+      const { media } = await reserve(uploader, notes);
+      const rest = plans.trial.allowances.storage_bytes.included - notes.bytes.length;
+      await buildMedia(club.id, { bytes: null, sizeBytes: rest });
+      const store = await testObjectStore(); // the address of the upload takes the announced size only
+      await store.put(`media/${club.id}/${media.id}`, notes.mime, Readable.from([notes.bytes, notes.bytes]));
+      const { body } = await completing(uploader, media.id);
+      expect(body.data).to.deep.equal({ ...media, status: 'failed', error: 'storage_full' });
+      expect(await filesOf(club)).to.deep.equal([]);
+      const usage = await call('GET', libraryPath(club, 'storage'), { token: club.owner.token });
+      expect(usage.body).to.include({ bytes: rest, files: 1 });
+      await reserve(uploader, notes);
     });
   });
 

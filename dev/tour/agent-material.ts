@@ -66,11 +66,13 @@ async function uploadHandbook(scene: Scene, { clubId, token }: Club): Promise<st
   );
   const sent = await fetch(upload.url, { method: 'PUT', headers: upload.headers, body: new Uint8Array(file) });
   say(`   PUT ${new URL(upload.url).pathname}, the signed address of the bucket → ${sent.status}`);
-  const completed = requireOk(
-    await scene.client(token).POST('/v1/clubs/{clubId}/media/{mediaId}/complete', {
-      params: { path: { clubId, mediaId: media.id } },
-    }),
-  ).data;
+  const params = { path: { clubId, mediaId: media.id } };
+  requireOk(await scene.client(token).POST('/v1/clubs/{clubId}/media/{mediaId}/complete', { params }));
+  const quiet = scene.quietClient(token);
+  const completed = await until('The processing of the handbook', async () => {
+    const { data } = requireOk(await quiet.GET('/v1/clubs/{clubId}/media/{mediaId}', { params }));
+    return data.status === 'processing' ? undefined : data;
+  });
   if (completed.status !== 'ready') throw new Problem(`The handbook is ${completed.status}: ${completed.error}.`);
   say(`   “${completed.title}” is ready: ${completed.mime}, ${completed.size_bytes} bytes`);
   return media.id;

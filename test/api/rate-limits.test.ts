@@ -236,7 +236,7 @@ describe('rate limits', function () {
     await expectLimited(complete(reserved.body.data.id), minute);
     expect(await times(1, complete(randomUUID()))).to.deep.equal({ '404 not_found': 1 });
     now = noon + 60_000;
-    expect((await send(complete(reserved.body.data.id))).body.data).to.include({ status: 'ready' });
+    expect((await send(complete(reserved.body.data.id))).body.data).to.include({ status: 'processing' });
     expect(await times(60, post(endpointsOf(club.id), { token: club.owner.token }))).to.deep.equal({
       '400 malformed_request': 58,
       '429 rate_limited': 2, // the image, and the call that was refused in the window before

@@ -26,7 +26,7 @@ describe('dev/tour: an agent answers', () => {
     model = await startFakeModel({ delayMs: 40 });
     api = await startApi(await testConfig({ ANTHROPIC_API_KEY: 'any' }));
     const settings = { ANTHROPIC_API_KEY: 'any', ANTHROPIC_BASE_URL: model.url };
-    await startWorker({ ...settings, WORKER_TASK_QUEUES: 'agents,indexing' });
+    await startWorker({ ...settings, WORKER_TASK_QUEUES: 'agents,indexing,media' });
   });
   beforeEach(() => lines.splice(0));
   after(async () => {

@@ -11,6 +11,9 @@ const spelled: Readonly<Record<string, string>> = {
   agent_image: 'media',
   image: 'media',
   cover: 'media',
+  file: 'media',
+  assignment_file: 'media',
+  assignment_submission: 'submission',
   member: 'administrator',
   answer: 'message',
   question: 'message',
@@ -43,6 +46,7 @@ const tokens = [
   { of: '/classroom/mail/', kind: 'way_out' },
   { of: '/mail/links/', kind: 'mail_link' },
   { of: '/mail/openings/', kind: 'mail_opening' },
+  { of: '/mail/previews/', kind: 'mail_preview' },
   { of: '/webhooks/mail/', kind: 'notice_token' },
   { of: '/webhooks/ses/', kind: 'notice_token' },
 ] as const;

@@ -17,6 +17,7 @@ import { stepNotice, takeNotice } from '../../toolkit/drive/sales.ts';
 import { enrollByHand } from '../../../domain/automations/entering/by-hand.ts';
 import { updateAutomation } from '../../../domain/automations/drafts.ts';
 import { publishAutomation } from '../../../domain/automations/publishing.ts';
+import { previewToken } from '../../../domain/campaigns/preview-tokens.ts';
 import { linkToken, openingToken } from '../../../domain/mail/tracking/tokens.ts';
 import { wayOutToken } from '../../../domain/mail/way-out.ts';
 import { testDatabase, testDeps } from '../../toolkit/stack/database.ts';
@@ -57,6 +58,7 @@ export async function buildScene(ground: FuzzGround, club: ClubName): Promise<Sc
   });
   scene.name('enrollment', revoked.id, 'revokedEnrollment');
   await addStanding(scene, student, course);
+  await addAssignments(scene, student, course);
   await addAgent(scene, agent, student);
   await addSales(scene, opened[0]);
   await addFiles(scene);
@@ -170,6 +172,23 @@ async function addStanding(scene: Furnishing, student: TestStudent, course: Test
   scene.name('certificate.code', certificate.text('code'));
 }
 
+/** An assignment that nobody has answered, and one whose submission waits for a review. */
+async function addAssignments(scene: Furnishing, { token }: TestStudent, { lessons }: TestCourse): Promise<void> {
+  const create = (label: string) =>
+    scene.make('POST', `/lessons/${lessons[0]?.id ?? ''}/assignments`, {
+      prompt: `Tie it, ${scene.canary}`,
+      block_label: label,
+      takes_text: true,
+      max_files: 1,
+    });
+  scene.name('assignment', (await create('Bowline')).text('id'));
+  const answered = (await create('Hitch')).text('id');
+  scene.name('assignment', answered, 'answeredAssignment');
+  const path = `/classroom/assignments/${answered}/submissions`;
+  const submission = await scene.make('POST', path, { text: `Tied, ${scene.canary}` }, { token });
+  scene.name('submission', submission.text('id'));
+}
+
 /** A file that has arrived and waits to be completed. */
 async function addFiles(scene: Furnishing): Promise<void> {
   const announced = { file_name: `${scene.canary}.txt`, mime: 'text/plain', size_bytes: 9 };
@@ -251,6 +270,8 @@ async function addCampaign(scene: Furnishing, student: TestStudent): Promise<voi
   scene.name('mail_link', linkToken(vault, { linkId, mailId }));
   scene.name('mail_opening', openingToken(vault, mailId));
   scene.name('notice_token', noticeToken);
+  const expiresAt = new Date(Date.now() + 15 * 60_000);
+  scene.name('mail_preview', previewToken(vault, { campaignId: campaign.text('id'), expiresAt }));
 }
 
 /** The mail of a campaign that was sent, with a link in it. */

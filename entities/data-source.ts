@@ -144,6 +144,8 @@ import { MediaLibrary1795374147000 } from './migrations/1795374147000-media-libr
 import { OverageTurns1795375200000 } from './migrations/1795375200000-overage-turns.ts';
 import { LeftMails1795377237000 } from './migrations/1795377237000-left-mails.ts';
 import { MediaExpiry1795377900000 } from './migrations/1795377900000-media-expiry.ts';
+import { MediaLists1795378050000 } from './migrations/1795378050000-media-lists.ts';
+import { MediaPlaces1795378060000 } from './migrations/1795378060000-media-places.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -339,6 +341,8 @@ const migrations = [
   LeftMails1795377237000,
   MediaExpiry1795377900000,
   MediaProcessing1795378000000,
+  MediaLists1795378050000,
+  MediaPlaces1795378060000,
 ];
 
 export interface DatabaseSettings {

@@ -31,6 +31,12 @@ export const talliedLists = [
   'automation_runs_completed',
   'automation_runs_exited',
   'automation_runs_failed',
+  'media_video',
+  'media_image',
+  'media_audio',
+  'media_pdf',
+  'media_file',
+  'media_embed',
 ] as const;
 export type TalliedList = (typeof talliedLists)[number];
 

@@ -38,6 +38,7 @@ const inPaths: Readonly<Record<string, RecordName | Record<CallerKind, RecordNam
   'webhook-endpoints/{endpointId}': 'endpoint',
   'webhook-endpoints/{endpointId}/deliveries/{deliveryId}': 'webhookDelivery',
   'media/{mediaId}': { admin: 'file', student: 'image' },
+  'folders/{folderId}': 'folder',
   'agents/{agentId}': 'agent',
   'campaigns/{campaignId}': 'campaign',
   'workflows/{workflowId}': 'automation',
@@ -66,6 +67,9 @@ const byName: Readonly<Record<string, RecordName>> = {
   agent_id: 'agent',
   conversation_id: 'conversation',
   media_ids: 'file',
+  with: 'file',
+  folder_id: 'folder',
+  parent_id: 'folder',
   image_ids: 'image',
   registration_code: 'linkCode',
 };

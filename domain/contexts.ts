@@ -7,6 +7,7 @@ import { rollUpListTallies } from '../platform/infra/postgres/lists/counts.ts';
 import type { Id } from '../platform/core/ids.ts';
 import type { ClaimedFact } from '../platform/engine/facts.ts';
 import type { Run } from '../platform/engine/workflow-types.ts';
+import { purgeStudentFromAssignments } from './assignments/student-removal.ts';
 import { turnMonths } from './billing/overages.ts';
 import { enrollByFacts } from './automations/entering/by-facts.ts';
 import { settleLeftMails } from './automations/running/left-mails.ts';
@@ -210,6 +211,12 @@ export const contexts = {
         waitsForOthers: true,
       },
     ],
+    factConsumers: [],
+  },
+  assignments: {
+    eraseStudent: (tx, { studentId }) => purgeStudentFromAssignments(tx, studentId),
+    changeEmail: null, // a mail goes to the address that the student has then
+    retention: [], // unsent files go as media
     factConsumers: [],
   },
   agents: {

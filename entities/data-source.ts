@@ -25,6 +25,12 @@ import { AgentQuestionImage } from './agents/agent-question-image.ts';
 import { AgentSource } from './agents/agent-source.ts';
 import { AgentWord } from './agents/agent-word.ts';
 import { ClubAiMonth } from './agents/club-ai-month.ts';
+import { Assignment } from './assignments/assignment.ts';
+import { AssignmentAttempt } from './assignments/assignment-attempt.ts';
+import { AssignmentAttemptFile } from './assignments/assignment-attempt-file.ts';
+import { AssignmentExtension } from './assignments/assignment-extension.ts';
+import { AssignmentReview } from './assignments/assignment-review.ts';
+import { AssignmentSubmission } from './assignments/assignment-submission.ts';
 import { AddOn } from './billing/add-on.ts';
 import { BillingEvent } from './billing/billing-event.ts';
 import { ClubFeatureChange } from './billing/club-feature-change.ts';
@@ -144,8 +150,9 @@ import { MediaLibrary1795374147000 } from './migrations/1795374147000-media-libr
 import { OverageTurns1795375200000 } from './migrations/1795375200000-overage-turns.ts';
 import { LeftMails1795377237000 } from './migrations/1795377237000-left-mails.ts';
 import { MediaExpiry1795377900000 } from './migrations/1795377900000-media-expiry.ts';
-import { MediaLists1795378050000 } from './migrations/1795378050000-media-lists.ts';
-import { MediaPlaces1795378060000 } from './migrations/1795378060000-media-places.ts';
+import { Assignments1795378414000 } from './migrations/1795378414000-assignments.ts';
+import { MediaLists1795378500000 } from './migrations/1795378500000-media-lists.ts';
+import { MediaPlaces1795378510000 } from './migrations/1795378510000-media-places.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -201,6 +208,12 @@ const entities = [
   AgentQuestionImage,
   AgentSource,
   AgentWord,
+  Assignment,
+  AssignmentAttempt,
+  AssignmentAttemptFile,
+  AssignmentExtension,
+  AssignmentReview,
+  AssignmentSubmission,
   Certificate,
   CertificateFile,
   BillingEvent,
@@ -341,8 +354,9 @@ const migrations = [
   LeftMails1795377237000,
   MediaExpiry1795377900000,
   MediaProcessing1795378000000,
-  MediaLists1795378050000,
-  MediaPlaces1795378060000,
+  Assignments1795378414000,
+  MediaLists1795378500000,
+  MediaPlaces1795378510000,
 ];
 
 export interface DatabaseSettings {

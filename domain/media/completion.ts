@@ -52,7 +52,7 @@ const uploadMissing = () =>
 /** @throws DomainError not_found */
 async function findStored(db: Queries, owner: MediaOwner, mediaId: Id): Promise<StoredMedia> {
   const stored = await loadMedia(db, owner, mediaId);
-  if (!stored) throw notFound(owner.studentId === undefined ? 'file' : 'image');
+  if (!stored) throw notFound('file');
   return stored;
 }
 

@@ -7,6 +7,7 @@ import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
+import type { MediaPurpose } from '../../entities/media/values.ts';
 import { mediaRules } from './media.policy.ts';
 import type { MediaDeps } from './media.ts';
 import { endUses } from './uses.ts';
@@ -46,6 +47,15 @@ export async function removeMedia(
     await syncSources(tx, clubId, { mediaIds: [mediaId] }, now);
   });
   await eraseFile(deps, mediaId, now).catch(() => undefined); // at once, where that goes; else upkeep does
+}
+
+/**
+ * What is used by nobody goes some days later: an image that no question shows, a file that is in no attempt.
+ * @returns when it goes, unless it is used by then; null for the library
+ */
+export function unusedUntil(purpose: MediaPurpose, now: Date): Date | null {
+  const keptMs = { library: null, agent_image: mediaRules.unusedImageMs, assignment: mediaRules.unsentFileMs }[purpose];
+  return keptMs === null ? null : new Date(now.getTime() + keptMs);
 }
 
 /** The student's row is held by the caller. Upkeep erases the files. */
@@ -104,12 +114,13 @@ export async function eraseDue(deps: MediaDeps, now: Date): Promise<ErasureCount
 
 /**
  * Has the bucket erase the file of a row that is due: one that failed, was removed, or whose upload nobody completed in time,
- * which has failed then; or an image that no question has shown in time, which is removed then. A completion or a question that
- * comes at the same moment finds it so, or was first. The club's storage counts the file until the bucket has erased it (MED-20).
+ * which has failed then; or an image that no question has shown in time, or a file that nobody has sent, which is removed then. A
+ * completion, a question or a submission that comes at the same moment finds it so, or was first. The club's storage counts the file
+ * until the bucket has erased it (MED-20).
  * @throws whatever the store throws; the row is due as before then
  */
 export async function eraseFile({ db, storage }: MediaDeps, mediaId: Id, now: Date): Promise<void> {
-  // Of what is ready and stands, unused images alone are ever due.
+  // Of what is ready and stands, what is unused is ever due.
   await db.run(
     sql`UPDATE media SET ${removal(now)} WHERE id = ${mediaId} AND erases_at <= ${now} AND status = 'ready' AND removed_at IS NULL`,
   );

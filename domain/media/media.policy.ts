@@ -27,6 +27,11 @@ export const documentTypes = [
   ...textTypes,
 ] as const;
 
+/** What students may hand in. */
+export function isAssignmentType(mime: string): boolean {
+  return isImageType(mime) || documentTypes.some((type) => type === mime);
+}
+
 /** What a file may be, once it is known by its content. */
 export type ContentType = ImageType | (typeof documentTypes)[number];
 
@@ -52,6 +57,11 @@ export const mediaRules = {
   maxUnusedImages: 20,
   /** After its completion, so long an image that no question shows is kept. */
   unusedImageMs: 7 * 24 * 60 * minuteMs,
+  assignmentFileBytes: 100 * megabyte,
+  /** Of a student, uploading or ready, that are in no attempt. */
+  maxUnsentFiles: 20,
+  /** After its completion, or after its attempt was withdrawn, so long a file that is in no attempt is kept. */
+  unsentFileMs: 7 * 24 * 60 * minuteMs,
 } as const;
 
 /** Videos in a club whose plan does not host them (MED-10). */
@@ -130,5 +140,6 @@ export function kindOf(mime: string): MediaKind {
 /** @returns how large a file of this type may be there, in bytes */
 export function maxBytes(purpose: MediaPurpose, mime: string): number {
   if (purpose === 'agent_image') return mediaRules.agentImageBytes;
+  if (purpose === 'assignment') return mediaRules.assignmentFileBytes;
   return isImageType(mime) ? mediaRules.libraryImageBytes : mediaRules.documentBytes;
 }

@@ -74,7 +74,7 @@ export const mediaColumns = columns(
   'media',
 ).and<{ error: MediaError | null }>(sql`media.error`);
 
-/** Whose file it is: one of the club's library, or an image of one of its students. */
+/** Whose file it is: one of the club's library, or one of its students'. */
 export interface MediaOwner {
   clubId: Id;
   /** Absent for the library. */

@@ -29,7 +29,7 @@ const columnList = (prefix: string) => raw(contentColumns.map((column) => `${pre
  * Exchanges the contents of two files in one transaction. Ids, titles, uses and folders stay. The second is archived and holds
  * the content that the first had: to do it again undoes it.
  * @returns the first file
- * @throws DomainError not_found (either), invalid_request (a file with itself), media_mismatch
+ * @throws DomainError not_found (either), media_mismatch
  */
 export async function replaceMedia(
   { db, storage }: Pick<MediaDeps, 'db' | 'storage'>,
@@ -40,7 +40,7 @@ export async function replaceMedia(
 ): Promise<RecordOf<'Media'>> {
   const { clubId } = reader;
   const withId = input.with.toLowerCase();
-  if (withId === mediaId) throw new DomainError('invalid_request', 'with must be another file.');
+  if (withId === mediaId) throw mismatch('A file does not exchange contents with itself.');
   await db.transaction(async (tx) => {
     const pair = await tx.rows<{ id: Id; exchangeable: boolean; kind: string; visibility: string }>(sql`
       SELECT id, kind, visibility, status = 'ready' AND object_key IS NOT NULL AND expires_at IS NULL AND looks_at IS NULL AS exchangeable FROM media

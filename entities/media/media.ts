@@ -23,7 +23,7 @@ import { MediaFolder } from './media-folder.ts';
 @Entity('media')
 @Check(
   'media_purpose',
-  `(purpose = 'library' AND owner_id IS NULL) OR (purpose = 'agent_image' AND owner_id IS NOT NULL)`,
+  `(purpose = 'library' AND owner_id IS NULL) OR (purpose in ('agent_image', 'assignment') AND owner_id IS NOT NULL)`,
 )
 @Check('media_kind', oneOf('kind', mediaKinds))
 @Check('media_provider', oneOf('provider', mediaProviders))
@@ -143,7 +143,7 @@ export class Media {
   objectKey: string | null;
 
   /**
-   * When the bucket must be asked to erase it: what never arrived, has failed or is removed, an image that no question shows.
+   * When the bucket must be asked to erase it: what never arrived, has failed or is removed, an image that no question shows, work that nobody sent.
    * Null while the file stays, and once nothing of it can be there any more.
    */
   @Column({ type: 'timestamptz', nullable: true })

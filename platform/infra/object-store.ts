@@ -50,9 +50,10 @@ export interface ObjectStore {
   /**
    * Signs the upload of one file: of this type, of exactly so many bytes, and only while there is none, so that nobody
    * replaces an inspected file. The store refuses every other request, also the second of two at once.
+   * @param length undefined where it is not known yet: the file may then have any
    * @param seconds how long the address is good, by the store's clock; what was begun in time may end later
    */
-  signPut(key: string, contentType: string, length: number, seconds: number): Promise<SignedRequest>;
+  signPut(key: string, contentType: string, length: number | undefined, seconds: number): Promise<SignedRequest>;
   /**
    * @param answer the headers that the file comes with
    * @param seconds how long the address is good, by the store's clock
@@ -123,8 +124,13 @@ export function createObjectStore(storage: ObjectStoreSettings): ObjectStore {
       }
     },
     async signPut(Key, ContentType, length, expiresIn) {
-      const command = new PutObjectCommand({ Bucket, Key, ContentType, ContentLength: length, IfNoneMatch: '*' });
-      const headers = { 'content-type': ContentType, 'content-length': String(length), 'if-none-match': '*' };
+      const ContentLength = length === undefined ? {} : { ContentLength: length };
+      const command = new PutObjectCommand({ Bucket, Key, ContentType, ...ContentLength, IfNoneMatch: '*' });
+      const headers: Record<string, string> = {
+        'content-type': ContentType,
+        ...(length !== undefined && { 'content-length': String(length) }),
+        'if-none-match': '*',
+      };
       const signed = new Set([...Object.keys(headers), 'host']);
       const url = await getSignedUrl(client, command, { expiresIn, signableHeaders: signed });
       return { url, headers };

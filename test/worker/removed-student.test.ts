@@ -293,6 +293,26 @@ describe('the removal of a student leaves ids and dates', function () {
     const imageId: string = reserved.body.data.id;
     await send('POST', `${at}/media/${imageId}/complete`, { token });
     await untilQuiet();
+    // Work that is handed in and returned, with a comment about the student, and later dates.
+    const asked = { prompt: 'Tie it.', max_files: 1, due_at: '2999-01-01T00:00:00Z' };
+    const assignment = await admin('POST', `/lessons/${course.lessons[0]?.id}/assignments`, asked);
+    await admin('PUT', `/assignments/${assignment.id}/extensions/${studentId}`, { due_at: '2999-02-01T00:00:00Z' });
+    const work = { file_name: `${needleOf('work')}.png`, mime: 'image/png' };
+    const handedIn = await callAt(served.base, 'POST', `${at}/classroom/assignment-files`, { token, body: work });
+    expect(handedIn.status).to.equal(201);
+    expect(await put(handedIn.body.upload, png())).to.equal(200);
+    await send('POST', `${at}/media/${handedIn.body.data.id}/complete`, { token });
+    await untilQuiet();
+    const submission = await student('POST', `/assignments/${assignment.id}/submissions`, {
+      text: `By ${needleOf('text')}`,
+      file_ids: [handedIn.body.data.id],
+    });
+    await admin('POST', `/assignment-submissions/${submission.id}/reviews`, {
+      attempt: 1,
+      outcome: 'changes_requested',
+      comment: `Dear ${needleOf('review')}`,
+    });
+    await sample();
     const question = { id: randomUUID(), content: `Who is ${needleOf('question')}? A bend?`, image_ids: [imageId] };
     await callAt(served.base, 'POST', `${at}/classroom/agents/${agent.publicId}/messages`, { token, body: question });
     await untilQuiet();
@@ -319,6 +339,9 @@ describe('the removal of a student leaves ids and dates', function () {
       'name of a file': needleOf('file'),
       'ignored column': needleOf('column'),
       'name of an image': needleOf('image'),
+      'name of work': needleOf('work'),
+      'text of work': needleOf('text'),
+      review: needleOf('review'),
       question: needleOf('question'),
       answer: needleOf('answer'),
       title: needleOf('title'),

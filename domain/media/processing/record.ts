@@ -4,7 +4,8 @@ import type { Database, Transaction } from '../../../platform/infra/postgres/dat
 import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 import type { FoundFile } from '../file-content.ts';
-import { mediaRules, type MediaError } from '../media.policy.ts';
+import { unusedUntil } from '../erasure.ts';
+import type { MediaError } from '../media.policy.ts';
 import type { FileClaim } from './claims.ts';
 import type { Digest } from './digest.ts';
 
@@ -16,8 +17,7 @@ export async function recordReady(
   now: Date,
 ): Promise<void> {
   const { mime, kind, width = null, height = null } = found;
-  // An image for agents goes some days later, unless a question shows it by then (agent-images.ts).
-  const erasesAt = claim.purpose === 'agent_image' ? new Date(now.getTime() + mediaRules.unusedImageMs) : null;
+  const erasesAt = unusedUntil(claim.purpose, now);
   await db.transaction(async (tx) => {
     await end(
       tx,

@@ -5,6 +5,7 @@ import { wayOutToken } from '../../../domain/mail/way-out.ts';
 import { testDatabase, testDeps } from '../stack/database.ts';
 import { buildAccessDelivery, buildEnrollment } from './access.ts';
 import { buildAgent } from './agents.ts';
+import { buildAssignment, buildAssignmentFile, buildSubmission } from './assignments.ts';
 import { buildClub, buildMember, buildStudent, type TestClub, type TestStudent } from './clubs.ts';
 import { buildCohort, buildCourse } from './courses.ts';
 import { buildMedia } from './media.ts';
@@ -24,6 +25,12 @@ export interface Records {
   lesson: Id;
   lessonPublicId: string;
   comment: Id;
+  /** Of the lesson, with an extension for the student, who has handed in nothing for it. */
+  assignment: Id;
+  /** The student's, for an assignment that is deleted by now; its first attempt waits for a review. */
+  submission: Id;
+  /** The student's, ready and not sent. */
+  assignmentFile: Id;
   cohort: Id;
   /** Free; the student does not have it, somebody else does. */
   delivery: Id;
@@ -81,7 +88,8 @@ export async function buildFurnishedClub(): Promise<FurnishedClub> {
   const student = await buildStudent(club.id, { email });
   const scene = { clubId: club.id, studentId: student.id, now: new Date() };
   const learning = await furnishLearning(scene);
-  const [people, sales, webhooks, agents, mail, automations] = await Promise.all([
+  const [assignments, people, sales, webhooks, agents, mail, automations] = await Promise.all([
+    furnishAssignments(scene, learning.lesson),
     furnishPeople(scene),
     furnishSales(scene, learning.delivery),
     furnishWebhooks(scene),
@@ -92,7 +100,17 @@ export async function buildFurnishedClub(): Promise<FurnishedClub> {
   return {
     ...club,
     student,
-    records: { student: student.id, ...learning, ...people, ...sales, ...webhooks, ...agents, ...mail, ...automations },
+    records: {
+      student: student.id,
+      ...learning,
+      ...assignments,
+      ...people,
+      ...sales,
+      ...webhooks,
+      ...agents,
+      ...mail,
+      ...automations,
+    },
   };
 }
 
@@ -147,6 +165,25 @@ async function furnishLearning({ clubId, studentId, now }: Scene) {
     comment,
     certificate,
   };
+}
+
+async function furnishAssignments({ clubId, studentId, now }: Scene, lessonId: Id) {
+  const inADay = new Date(now.getTime() + 86_400_000);
+  const { id: assignment } = await buildAssignment({ clubId, id: lessonId }, { maxFiles: 3, dueAt: inADay });
+  await insert('assignment_extensions', {
+    id: undefined,
+    assignment_id: assignment,
+    student_id: studentId,
+    due_at: new Date(inADay.getTime() + 86_400_000),
+    created_at: now,
+    updated_at: now,
+  });
+  const deleted = await buildAssignment({ clubId, id: lessonId }, { removedAt: now });
+  const [{ id: submission }, assignmentFile] = await Promise.all([
+    buildSubmission({ clubId, studentId, assignmentId: deleted.id }),
+    buildAssignmentFile(clubId, studentId),
+  ]);
+  return { assignment, submission, assignmentFile };
 }
 
 async function furnishMail({ clubId, studentId, now }: Scene) {

@@ -38,6 +38,9 @@ const inPaths: Readonly<Record<string, RecordName | Record<CallerKind, RecordNam
   'webhook-endpoints/{endpointId}': 'endpoint',
   'webhook-endpoints/{endpointId}/deliveries/{deliveryId}': 'webhookDelivery',
   'media/{mediaId}': { admin: 'file', student: 'image' },
+  'assignments/{assignmentId}': 'assignment',
+  'extensions/{studentId}': 'student',
+  'assignment-submissions/{submissionId}': 'submission',
   'folders/{folderId}': 'folder',
   'agents/{agentId}': 'agent',
   'campaigns/{campaignId}': 'campaign',
@@ -72,6 +75,8 @@ const byName: Readonly<Record<string, RecordName>> = {
   parent_id: 'folder',
   image_ids: 'image',
   registration_code: 'linkCode',
+  assignment_ids: 'assignment',
+  file_ids: 'assignmentFile',
 };
 
 export interface NamedRecord {

@@ -5,7 +5,7 @@ const lists = (names: string) => `
   ALTER TABLE "list_tallies" DROP CONSTRAINT "list_tallies_list";
   ALTER TABLE "list_tallies" ADD CONSTRAINT "list_tallies_list" CHECK (list in (${names}));
 `;
-const listsBefore = `'students', 'enrollments', 'certificates', 'mails_open', 'mails_sent', 'mails_skipped', 'mails_failed', 'mails_skipped_suppressed', 'mails_skipped_unsubscribed', 'mails_skipped_bounced', 'mails_skipped_complained', 'mails_skipped_invalid_email', 'mails_skipped_no_longer_eligible', 'mails_skipped_student_removed', 'mails_skipped_canceled', 'mails_delivered', 'mails_bounced', 'mails_complained', 'mails_opened', 'mails_clicked', 'mails_links_clicked', 'automation_runs_active', 'automation_runs_completed', 'automation_runs_exited', 'automation_runs_failed'`;
+const listsBefore = `'students', 'enrollments', 'certificates', 'mails_open', 'mails_sent', 'mails_skipped', 'mails_failed', 'mails_skipped_suppressed', 'mails_skipped_unsubscribed', 'mails_skipped_bounced', 'mails_skipped_complained', 'mails_skipped_invalid_email', 'mails_skipped_no_longer_eligible', 'mails_skipped_student_removed', 'mails_skipped_canceled', 'mails_delivered', 'mails_bounced', 'mails_complained', 'mails_opened', 'mails_clicked', 'mails_links_clicked', 'automation_runs_active', 'automation_runs_completed', 'automation_runs_exited', 'automation_runs_failed', 'submissions_submitted', 'submissions_approved', 'submissions_changes_requested'`;
 
 /** A file is counted with its folder and with the whole library, which have ids that no folder has. */
 const subjects = `unnest(ARRAY['ffffffff-ffff-ffff-ffff-ffffffffffff', coalesce(folder_id, '00000000-0000-0000-0000-000000000000')]) AS subject`;
@@ -67,7 +67,7 @@ const down = `
   ${lists(listsBefore)}
 `;
 
-export class MediaLists1795378050000 implements MigrationInterface {
+export class MediaLists1795378500000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(up);
   }

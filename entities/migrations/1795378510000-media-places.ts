@@ -23,7 +23,7 @@ const up = Object.entries(named)
   )
   .join('');
 
-export class MediaPlaces1795378060000 implements MigrationInterface {
+export class MediaPlaces1795378510000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(up);
   }

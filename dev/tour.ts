@@ -69,6 +69,7 @@ async function tell(scene: Scene): Promise<void> {
   say(`   the student's mail       ${mailbox.linkTo(studentMail)}`);
   say(`   the campaign's run       ${campaign.run}`);
   say(`   a mail of the campaign   ${mailbox.linkTo(campaign.mail)}`);
+  say(`   its preview              ${campaign.preview}`);
   say(`   its way out              ${campaign.wayOut}`);
   say(`   the automation's run     ${automation.run}`);
   say(`   its mail                 ${mailbox.linkTo(automation.mail)}`);

@@ -3514,7 +3514,7 @@ export interface paths {
         };
         /**
          * Preview the e-mail
-         * @description The e-mail as one student of the club would get it, or as somebody would of whom nothing is known. Links lead where they lead, nothing is counted, and the way out is not a real one. A draft with problems in its e-mail has no preview: `409 campaign_has_problems`.
+         * @description The e-mail as one student of the club would get it, or as somebody would of whom nothing is known. Links lead where they lead, nothing is counted, and the way out is not a real one. `page_url` shows it in a browser, for 15 minutes. An e-mail with problems has no preview: `409 campaign_has_problems`.
          *
          *     Codes of its own:
          *
@@ -3524,6 +3524,60 @@ export interface paths {
          *     | `campaign_has_problems` | 409 | The e-mail of the campaign has problems; they are listed under `problems`. |
          */
         get: operations["previewCampaign"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}/previews": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Preview contrasting copies
+         * @description Copies of up to ten students of the audience, who differ much from one another: in the length of their names, in script, in characters, or because nobody confirmed the account. They are chosen out of the newest 5,000 whom the campaign would reach. Each has a page that shows it in a browser, for 15 minutes.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `campaign_has_problems` | 409 | The e-mail of the campaign has problems; they are listed under `problems`. |
+         */
+        get: operations["previewContrastingCopies"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/mail/previews/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a preview
+         * @description The page behind the address of a preview: a page for people where `Accept` prefers `text/html`, JSON for programs. The address works without a session, for 15 minutes, and for this copy alone; whoever has it sees the student's name. Nothing in it acts. It shows the e-mail as it is now.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `campaign_has_problems` | 409 | The e-mail of the campaign has problems; they are listed under `problems`. |
+         */
+        get: operations["showCampaignPreview"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3854,9 +3908,15 @@ export interface paths {
         put?: never;
         /**
          * Suppress an address
-         * @description Campaigns and automations do not go there any more. Transactional mail, such as a sign-in code, still does. Repeating it changes nothing.
+         * @description Campaigns and automations do not go there any more. Transactional mail, such as a sign-in code, still does. Repeating it changes nothing. A club has at most 500,000 suppressions.
          *
          *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `suppression_limit_reached` | 409 | The club has as many suppressions as a club may have. |
          */
         post: operations["addSuppression"];
         delete?: never;
@@ -10795,24 +10855,102 @@ export interface components {
              */
             administrator_id?: string;
         };
+        /** @description Size of the HTML part. Some mailboxes cut what is beyond 102,000 bytes. */
+        CampaignHtmlBytes: number;
+        /**
+         * Format: uri
+         * @description Shows the copy in a browser, without a session. Whoever has the address sees the copy.
+         */
+        CampaignPreviewUrl: string;
+        /**
+         * Format: date-time
+         * @description From when on the page is gone: 15 minutes after the request.
+         */
+        CampaignPreviewEnd: string;
         /**
          * @description A copy of the e-mail, as it would arrive.
          * @example {
          *       "subject": "A new knot",
          *       "html": "<!doctype html><html><body>Ahoy</body></html>",
          *       "text": "Ahoy",
-         *       "html_bytes": 46
+         *       "html_bytes": 46,
+         *       "page_url": "https://api.example.com/mail/previews/5OqvLdFC5OG2-RwdPk9aa1-PJ-eIRPnT1qWywdDp8AAAAGk4cQDx0bU3v2wq9J8nKcX5eZ1h",
+         *       "page_expires_at": "2026-03-01T12:15:00.000Z"
          *     }
          */
         CampaignPreview: {
             /** @description The subject line. */
             subject: string;
+            /** @description What mailboxes show behind the subject; absent where the e-mail has none. */
+            preheader?: string;
             /** @description The HTML part, a whole document. */
             html: string;
             /** @description The plain text part. */
             text: string;
-            /** @description Size of the HTML part. Some mailboxes cut what is beyond 102,000 bytes. */
-            html_bytes: number;
+            html_bytes: components["schemas"]["CampaignHtmlBytes"];
+            page_url: components["schemas"]["CampaignPreviewUrl"];
+            page_expires_at: components["schemas"]["CampaignPreviewEnd"];
+        };
+        /**
+         * @description Copies of students who differ much from one another.
+         * @example {
+         *       "previews": [
+         *         {
+         *           "student_id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+         *           "student_name": "Ada Example",
+         *           "because": "longest_name",
+         *           "subject": "A new knot for Ada",
+         *           "html_bytes": 4600,
+         *           "page_url": "https://api.example.com/mail/previews/5OqvLdFC5OG2-RwdPk9aa1-PJ-eIRPnT1qWywdDp8AAAAGk4cQDx0bU3v2wq9J8nKcX5eZ1h",
+         *           "page_expires_at": "2026-03-01T12:15:00.000Z"
+         *         }
+         *       ]
+         *     }
+         */
+        CampaignPreviews: {
+            /** @description One for each contrast that somebody shows, then the newest others; none where the campaign would reach nobody. */
+            previews: {
+                /**
+                 * Format: uuid
+                 * @description Whose copy it is.
+                 */
+                student_id: string;
+                /** @description The name of the account, whether the copy shows it or not. */
+                student_name: string;
+                /** @description What the copy shows. `unconfirmed`: its variables have their fallbacks. `newest`: nothing in particular. A later version may add values: accept those that you do not know. */
+                because: "unconfirmed" | "longest_name" | "shortest_name" | "one_word_name" | "right_to_left" | "other_script" | "emoji" | "special_characters" | "longest_email" | "newest" | string;
+                /** @description The subject line. */
+                subject: string;
+                html_bytes: components["schemas"]["CampaignHtmlBytes"];
+                page_url: components["schemas"]["CampaignPreviewUrl"];
+                page_expires_at: components["schemas"]["CampaignPreviewEnd"];
+            }[];
+        };
+        /**
+         * @description What the page of a preview shows.
+         * @example {
+         *       "campaign_name": "Spring",
+         *       "student_name": "Ada Example",
+         *       "subject": "A new knot",
+         *       "html": "<!doctype html><html><body>Ahoy</body></html>",
+         *       "text": "Ahoy",
+         *       "expires_at": "2026-03-01T12:15:00.000Z"
+         *     }
+         */
+        CampaignPreviewPage: {
+            /** @description How administrators call the campaign. */
+            campaign_name: string;
+            /** @description Whose copy it is; absent for somebody of whom nothing is known. */
+            student_name?: string;
+            /** @description The subject line. */
+            subject: string;
+            /** @description What mailboxes show behind the subject; absent where the e-mail has none. */
+            preheader?: string;
+            /** @description The HTML part, a whole document. */
+            html: string;
+            /** @description The plain text part. */
+            text: string;
+            expires_at: components["schemas"]["CampaignPreviewEnd"];
         };
         /**
          * @description When the campaign is to begin.
@@ -26765,7 +26903,9 @@ export interface operations {
                      *         "subject": "A new knot",
                      *         "html": "<!doctype html><html><body>Ahoy</body></html>",
                      *         "text": "Ahoy",
-                     *         "html_bytes": 46
+                     *         "html_bytes": 46,
+                     *         "page_url": "https://api.example.com/mail/previews/5OqvLdFC5OG2-RwdPk9aa1-PJ-eIRPnT1qWywdDp8AAAAGk4cQDx0bU3v2wq9J8nKcX5eZ1h",
+                     *         "page_expires_at": "2026-03-01T12:15:00.000Z"
                      *       }
                      *     }
                      */
@@ -26796,6 +26936,161 @@ export interface operations {
                 };
             };
             422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    previewContrastingCopies: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The previews. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "previews": [
+                     *           {
+                     *             "student_id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+                     *             "student_name": "Ada Example",
+                     *             "because": "longest_name",
+                     *             "subject": "A new knot for Ada",
+                     *             "html_bytes": 4600,
+                     *             "page_url": "https://api.example.com/mail/previews/5OqvLdFC5OG2-RwdPk9aa1-PJ-eIRPnT1qWywdDp8AAAAGk4cQDx0bU3v2wq9J8nKcX5eZ1h",
+                     *             "page_expires_at": "2026-03-01T12:15:00.000Z"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CampaignPreviews"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    showCampaignPreview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The token of a preview; it stands in the address that the preview gives.
+                 * @example 5OqvLdFC5OG2-RwdPk9aa1-PJ-eIRPnT1qWywdDp8AAAAGk4cQDx0bU3v2wq9J8nKcX5eZ1h
+                 */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The copy. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "campaign_name": "Spring",
+                     *         "student_name": "Ada Example",
+                     *         "subject": "A new knot",
+                     *         "html": "<!doctype html><html><body>Ahoy</body></html>",
+                     *         "text": "Ahoy",
+                     *         "expires_at": "2026-03-01T12:15:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CampaignPreviewPage"];
+                    };
+                    "text/html": string;
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            /** @description The token is not one of ours, its time is over, or what it shows is gone. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            /** @description The e-mail has problems by now. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            /** @description The token is longer than any of ours. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
             default: components["responses"]["Otherwise"];
         };
     };
@@ -28008,6 +28303,15 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             /** @description The session does not act in this organization, or what it asks is not permitted to it. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

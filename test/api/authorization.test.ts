@@ -99,6 +99,8 @@ const table: Record<OperationId, Row> = {
   sendTestMail: { sessions: admin, roles: content, answer: 'not_found' },
   listTestMails: { sessions: admin, roles, answer: 'not_found' },
   previewCampaign: { sessions: admin, roles, answer: 'not_found' },
+  previewContrastingCopies: { sessions: admin, roles, answer: 'not_found' },
+  showCampaignPreview: { sessions: nobody, answer: 'not_found' },
   scheduleCampaign: { sessions: admin, roles: content, answer: 'not_found' },
   unscheduleCampaign: { sessions: admin, roles: content, answer: 'not_found' },
   pauseCampaign: { sessions: admin, roles: content, answer: 'not_found' },

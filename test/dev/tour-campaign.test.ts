@@ -53,10 +53,16 @@ describe('dev/tour: mails to students', () => {
     );
     const told = lines.join('\n');
     expect(told).to.include('it would reach 1 students now');
+    expect(told).to.include('Ada Meadow (longest name) would read “The spring regatta, Ada”');
     expect(told).to.include(`Ada Meadow <${student.email}>: sent`);
     expect(told).to.include('“The spring regatta, Ada” has arrived');
     expect(told).to.include('the next campaign would reach 0, and leave out 1 who unsubscribed');
     expect(closer.run).to.match(/^http:\/\/ui\/namespaces\/here\/workflows\/campaign-run%2F[0-9a-f-]{36}$/);
+    const { port } = api;
+    const page = await fetch(`http://127.0.0.1:${port}${new URL(closer.preview).pathname}`, {
+      headers: { accept: 'text/html' },
+    });
+    expect([page.status, await page.text()].join(' ')).to.match(/^200 [^]*The copy of <bdi>Ada Meadow<\/bdi>/);
     expect(closer.wayOut).to.include(`/v1/clubs/${club.id}/classroom/mail/unsubscribe/`);
   });
 

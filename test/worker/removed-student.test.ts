@@ -83,7 +83,7 @@ describe('the removal of a student leaves ids and dates', function () {
   let worker: WorkerProcess;
   let club: TestClub;
   let found: { tables: string[]; empty: string[]; runs: number; keys: string[] };
-  let left: { tables: string[]; temporal: string; keys: string[]; page: Answer; pages: Answer };
+  let left: { tables: string[]; temporal: string; keys: string[]; page: Answer; pages: Answer; preview: Answer };
 
   before('a student with every kind of record', async function () {
     this.timeout(180 * second);
@@ -247,6 +247,10 @@ describe('the removal of a student leaves ids and dates', function () {
       blocks: [heading, { kind: 'button', text: 'Go', url: 'https://example.com' }],
     };
     const campaign = await admin('POST', '/campaigns', { name: 'Spring', content });
+    const preview = await admin('GET', `/campaigns/${campaign.id}/preview?student_id=${studentId}`);
+    const previewed = () =>
+      callAt(served.base, 'GET', new URL(preview.page_url).pathname, { headers: { accept: 'text/html' } });
+    expect((await previewed()).text).to.contain(needleOf('Quenby'));
     await admin('POST', `/campaigns/${campaign.id}/schedule`, {});
 
     // From here on a worker carries everything on.
@@ -366,6 +370,7 @@ describe('the removal of a student leaves ids and dates', function () {
       keys: await keysOfClub(),
       page: await callAt(served.base, 'GET', codes[0], { headers: { accept: 'text/html' } }),
       pages: await callAt(served.base, 'GET', codes[1]),
+      preview: await previewed(),
     };
   });
   after(async () => {
@@ -405,6 +410,12 @@ describe('the removal of a student leaves ids and dates', function () {
 
   it('no bucket holds a file of the student, in any version', () => {
     expect(left.keys).to.deep.equal([]);
+  });
+
+  it('the preview of a mail to the student leads to a page without a name', () => {
+    expect(left.preview.status).to.equal(404);
+    expect(needlesIn(left.preview.text, needles)).to.deep.equal([]);
+    expect(left.preview.headers.get('cache-control')).to.equal('no-store');
   });
 
   it('the codes of certificates lead to pages without a name', () => {

@@ -11,6 +11,8 @@ const spelled: Readonly<Record<string, string>> = {
   agent_image: 'media',
   image: 'media',
   cover: 'media',
+  cover_media: 'media',
+  parent: 'folder',
   file: 'media',
   assignment_file: 'media',
   assignment_submission: 'submission',
@@ -25,6 +27,7 @@ const spelled: Readonly<Record<string, string>> = {
 const answered: Partial<Record<OperationId, string>> = {
   sendTestWebhook: 'webhook_delivery',
   reserveAgentImage: 'media',
+  createMediaReference: 'media',
   signUpStudent: 'student',
   getSession: 'student',
   getProfile: 'administrator',

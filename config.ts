@@ -143,6 +143,13 @@ export function readConfig(env: Environment = process.env) {
       /** Sender of all mails. */
       from: read.text('MAIL_FROM', 'Club Learning <no-reply@club-learning.localhost>'),
     },
+    automations: {
+      /**
+       * How many times faster waits of automations pass, to try them on one's own machine. Beyond 1 a process starts only where
+       * `API_HOST`, `WORKER_HOST` and `PUBLIC_URL` are of this machine.
+       */
+      waitSpeed: read.integer('AUTOMATION_WAIT_SPEED', 1, 1, 100_000),
+    },
     storage: {
       /** An S3 server. Browsers and students reach the files at this address, too. */
       endpoint: read.url('S3_ENDPOINT', undefined, ['http:', 'https:']),
@@ -194,6 +201,12 @@ export function readConfig(env: Environment = process.env) {
       extraCaFile: env['EGRESS_EXTRA_CA_FILE'] || undefined,
     },
   };
+
+  const isOfThisMachine = [config.api.host, config.worker.host, hostOf(config.api.publicUrl)].every(isLoopback);
+  if (config.automations.waitSpeed > 1 && !isOfThisMachine)
+    problems.push(
+      'AUTOMATION_WAIT_SPEED must be 1, unless API_HOST, WORKER_HOST and PUBLIC_URL are of this machine: real clubs wait in real time',
+    );
 
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
@@ -269,6 +282,14 @@ function readerOf(env: Environment, problems: string[]) {
 
 function protocolOf(value: string): string | undefined {
   return URL.canParse(value) ? new URL(value).protocol : undefined;
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).hostname.replaceAll(/[[\]]/g, '') : '';
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || (isIP(host) !== 0 && ipaddr.process(host).range() === 'loopback');
 }
 
 function isOrigin(item: string): boolean {

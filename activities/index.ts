@@ -11,10 +11,12 @@ import { settleAddOn, type AddOnDeps } from '../domain/billing/settling.ts';
 import { sendTestMail, type TestMailDeps } from '../domain/campaigns/test-mails.ts';
 import { stepCampaign } from '../domain/campaigns/step.ts';
 import type { VaultDeps } from '../domain/deps.ts';
+import { processFile, type ProcessingDeps } from '../domain/media/processing/step.ts';
 import { indexSource, type IndexingDeps } from '../domain/knowledge/indexing/source-step.ts';
 import { lookAtMailDomain } from '../domain/mail/domains/checking.ts';
 import type { MailDomainSettings } from '../domain/mail/domains/domains.ts';
 import { sendTransactionalMail, type MailDeps } from '../domain/mail/send.ts';
+import { lookAtExpiry } from '../domain/media/expiry.ts';
 import { processNotice, type NoticeDeps } from '../domain/sales/notices/processing.ts';
 import { lookAtSubscriptionEnd } from '../domain/sales/purchases/subscription-end.ts';
 import { attemptDelivery, type DeliveryDeps } from '../domain/webhooks/deliveries/attempts.ts';
@@ -41,6 +43,7 @@ export interface ActivityDeps extends VaultDeps {
   addOns: AddOnDeps;
   answers: AnswerDeps;
   sources: IndexingDeps;
+  media: ProcessingDeps;
   /** Gets how many workflows a round of the sweeper woke. */
   onRescued: (count: number) => void;
 }
@@ -66,6 +69,7 @@ export const activities = {
     takeStep: (id: Id, now: number) => heartbeating(() => takeStep(automations, id, timeOfStep(now))),
   }),
   automationGate: (deps: Given<'db'>) => ({ tendAutomationGate: activityOf(tendAutomationGate, deps) }),
+  mediaExpiry: (deps: Given<'db' | 'vault' | 'storage'>) => ({ lookAtMediaExpiry: activityOf(lookAtExpiry, deps) }),
   salesNotice: ({ notices }: Given<'notices'>) => ({ processNotice: activityOf(processNotice, notices) }),
   subscriptionEnd: ({ db }: Given<'db'>) => ({
     lookAtSubscriptionEnd: activityOf(lookAtSubscriptionEnd, db),
@@ -79,6 +83,13 @@ export const activities = {
     indexSource(id: Id, now: number) {
       const { heartbeat, cancellationSignal: stop } = Context.current();
       return indexSource(sources, id, timeOfStep(now), { beat: heartbeat, stop });
+    },
+  }),
+  mediaProcessing: ({ media }: Given<'media'>) => ({
+    /** Sends heartbeats with its progress. When the worker stops, it releases the file. */
+    processFile(id: Id, now: number) {
+      const { heartbeat, cancellationSignal: stop } = Context.current();
+      return processFile(media, id, timeOfStep(now), { beat: heartbeat, stop });
     },
   }),
   sweep: ({ db, onRescued }: Given<'db' | 'onRescued'>) => sweepActivities(db, onRescued),

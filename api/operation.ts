@@ -21,7 +21,11 @@ export interface Deps extends AddressedDeps {
   newClubs: NewClubs;
   egress: Egress;
   storage: ObjectStore;
+  /** Milliseconds for which a call watches the file that it has completed. */
+  completionWatchMs: number;
   mailDomains: MailDomainSettings;
+  /** How many times faster waits of automations pass. */
+  waitSpeed: number;
   /** The images of e-mails are published from here. */
   images: PublishingDeps['images'];
   /** What agents are answering, as it is written. */

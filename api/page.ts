@@ -3,8 +3,8 @@ import type { OperationId, ResponseOf } from '../contract/contract.ts';
 import type { DomainError } from '../platform/core/errors.ts';
 
 export interface HtmlPage<Op extends OperationId> {
-  /** What the page may load: as little as it needs. */
-  contentSecurityPolicy: string;
+  /** What the page may load: as little as it needs. Of a page that loads what the answer names: undefined for a refusal. */
+  contentSecurityPolicy: string | ((body: ResponseOf<Op> | undefined) => string);
   /** @returns HTML for what the operation answers */
   answer: (body: ResponseOf<Op>) => string;
   /** @returns HTML for what it refuses */
@@ -16,7 +16,7 @@ export type HtmlPages = { [Op in OperationId]?: HtmlPage<Op> };
 
 /** A page whose operation is known by its name alone. */
 export interface AnyHtmlPage {
-  contentSecurityPolicy: string;
+  contentSecurityPolicy: string | ((body: never) => string);
   answer: (body: never) => string;
   refusal: (error: DomainError) => string;
 }

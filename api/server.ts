@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { collectDefaultMetrics } from 'prom-client';
 import { readConfig, type Config } from '../config.ts';
 import { mailDomainSettings } from '../domain/mail/domains/settings.ts';
+import { processingRules } from '../domain/media/media.policy.ts';
 import { createAnswerFeed } from '../domain/agents/answers/answer-feed.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
 import { createNotifier } from '../platform/infra/postgres/notifications.ts';
@@ -35,6 +36,7 @@ export interface ApiOptions {
   clock?: () => Date;
   streamHeartbeatMs?: number;
   readinessGraceMs?: number;
+  completionWatchMs?: number;
 }
 
 export interface RunningApi {
@@ -48,6 +50,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
     clock = () => new Date(),
     streamHeartbeatMs = heartbeatMs,
     readinessGraceMs = usualReadinessGraceMs,
+    completionWatchMs = processingRules.watchMs,
   } = options;
   const log = createLogger('api', config.log.level);
   const source = await openDatabase(config.database, 'club-api');
@@ -91,7 +94,9 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       newClubs: config.newClubs,
       egress,
       storage,
+      completionWatchMs,
       mailDomains: mailDomainSettings(config.mail),
+      waitSpeed: config.automations.waitSpeed,
       images: { storage, publicStorage, publicFilesUrl: config.storage.publicFilesUrl },
       answers,
       model: { configured: config.model.apiKey !== undefined, defaultModel: config.model.defaultModel },

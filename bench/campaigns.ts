@@ -10,10 +10,9 @@ import { listDeliveries } from '../domain/campaigns/recipients.ts';
 import type { SendingDeps } from '../domain/campaigns/sending.ts';
 import { cancelCampaign, pauseCampaign } from '../domain/campaigns/states.ts';
 import { stepCampaign } from '../domain/campaigns/step.ts';
-import { requestMail } from '../domain/mail/requests.ts';
 import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../entities/migrate.ts';
-import { newId, type Id } from '../platform/core/ids.ts';
+import type { Id } from '../platform/core/ids.ts';
 import { workflowIdOf } from '../platform/engine/workflow-types.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
 import type { HandedMessage } from '../platform/infra/smtp-hand-over.ts';
@@ -30,8 +29,8 @@ import {
   untilEnded,
   type Scene,
 } from './campaigns/scene.ts';
+import { askForCodes } from './codes.ts';
 import { median, onFreshStack, progress, quantile, report, reportBeside, waitUntil, type Round } from './support.ts';
-import { steadily, times } from './webhooks/pace.ts';
 import { watchCost } from './webhooks/process-cost.ts';
 
 export const campaignMeasurements = ['throughput', 'large', 'freeze', 'deliveries', 'pause', 'events'] as const;
@@ -245,20 +244,17 @@ async function haveRows(source: Database['source'], clubId: Id, campaignId: Id, 
   );
 }
 
-const codes = 40;
-const codesEveryMs = 300;
-const codeLimitMs = 30_000;
-
 async function measurePause(scene: Scene): Promise<void> {
   const { db, clubId } = scene;
-  await askForCodes(scene); // warms up
-  const alone = await askForCodes(scene);
+  const asking = { ...scene, arrivals: scene.codes };
+  await askForCodes(asking); // warms up
+  const alone = await askForCodes(asking);
   await haveStudents(db.source, clubId, large);
   await scene.forget();
   const campaignId = await draft(scene);
   await begin(scene, campaignId);
   await waitUntil('mails flow', async () => (await scene.state()).taken > 500, { timeoutMs: 60_000 });
-  const beside = await askForCodes(scene);
+  const beside = await askForCodes(asking);
   report('p95 ms of a code’s mail beside a campaign', { value: quantile(beside, 0.95), alone: quantile(alone, 0.95) });
   report('p50 ms of a code’s mail beside a campaign', { value: quantile(beside, 0.5), alone: quantile(alone, 0.5) });
   await pauseCampaign({ db }, clubId, campaignId, new Date());
@@ -270,31 +266,4 @@ async function measurePause(scene: Scene): Promise<void> {
   const canceling = performance.now();
   await cancelCampaign({ db }, clubId, campaignId, new Date());
   report(`canceling ${large - taken} mails, ms`, { value: performance.now() - canceling });
-}
-
-/** @returns the milliseconds from each request of a sign-in code to the arrival of its mail */
-async function askForCodes({ db, vault, clubId, codes: arrivals }: Scene): Promise<number[]> {
-  const asked = new Map<string, number>();
-  await steadily(
-    codesEveryMs,
-    async () => {
-      const studentId = newId();
-      const email = `${studentId}@example.com`;
-      const now = new Date();
-      await db.transaction(async (tx) => {
-        // Not confirmed and signed up by itself: no campaign is for it.
-        await tx.manager.query(
-          `INSERT INTO students (id, club_id, name, email, opened_by, created_at) VALUES ($1, $2, 'Student', $3, 'sign_up', $4)`,
-          [studentId, clubId, email, now],
-        );
-        await requestMail(tx, vault, { template: 'student_code', clubId, recipient: { studentId }, email }, now);
-      });
-      asked.set(email, performance.now());
-    },
-    times(codes),
-  );
-  const limit = performance.now() + codeLimitMs;
-  const isDone = () => [...asked.keys()].every((email) => arrivals.has(email)) || performance.now() > limit;
-  await waitUntil('the codes arrive', isDone, { timeoutMs: 2 * codeLimitMs });
-  return [...asked].map(([email, at]) => Math.min(codeLimitMs, (arrivals.get(email) ?? Infinity) - at));
 }

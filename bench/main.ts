@@ -4,6 +4,7 @@
  */
 import { agentMeasurements, benchAgents } from './agents.ts';
 import { benchApi } from './api.ts';
+import { automationMeasurements, benchAutomations } from './automations.ts';
 import { benchCampaigns, campaignMeasurements } from './campaigns.ts';
 import { benchImport, importMeasurements } from './import.ts';
 import { benchMedia, mediaMeasurements } from './media.ts';
@@ -22,6 +23,7 @@ interface Suite {
 const suites: Readonly<Record<string, Suite>> = {
   webhooks: { measurements: webhookMeasurements, run: benchWebhooks },
   api: { measurements: ['session'], run: benchApi },
+  automations: { measurements: automationMeasurements, run: benchAutomations },
   campaigns: { measurements: campaignMeasurements, run: benchCampaigns },
   import: { measurements: importMeasurements, run: benchImport },
   media: { measurements: mediaMeasurements, run: benchMedia },

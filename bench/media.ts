@@ -10,6 +10,7 @@ import { migrate } from '../entities/migrate.ts';
 import type { Id } from '../platform/core/ids.ts';
 import { archiveOfManyEntries, jpegOfManySegments, png } from '../test/toolkit/builders/pictures.ts';
 import { addClub, type BenchClub } from './clubs.ts';
+import { benchStorage } from './media-storage.ts';
 import { onFreshStack, progress, quantile, report } from './support.ts';
 
 const rounds = 6;
@@ -21,9 +22,11 @@ const aloneMs = 5_000;
 /** Milliseconds of the p99. */
 const aim = 50;
 
-export const mediaMeasurements = ['hostile'];
+export const mediaMeasurements = ['hostile', 'storage'];
 
-export async function benchMedia(): Promise<void> {
+export async function benchMedia(wanted: readonly string[]): Promise<void> {
+  if (wanted.includes('storage')) await benchStorage();
+  if (!wanted.includes('hostile')) return;
   await onFreshStack(['postgres', 'storage'], async ({ env, launch }) => {
     const source = await createDataSource(readConfig(env).database, 'club-bench').initialize();
     await migrate(source);

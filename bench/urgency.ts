@@ -3,8 +3,6 @@
  * a sign-in code's mail, and for the first words of an answer. Rounds alone and rounds beside take turns, and medians of them are
  * compared, so that a busy machine troubles both alike.
  */
-import { mailboxSmtp } from '../dev/mailbox/smtp.ts';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../config.ts';
@@ -19,6 +17,7 @@ import { createVault, type Vault } from '../platform/infra/vault.ts';
 import { askProduct } from './agents/asking.ts';
 import { modelServerAt } from './agents/model-server.ts';
 import { addClub, pick, type BenchStudent } from './agents/scene.ts';
+import { onMailbox } from './codes.ts';
 import { onFreshStack, progress, quantile, report, waitUntil } from './support.ts';
 import { steadily, times } from './webhooks/pace.ts';
 
@@ -54,14 +53,8 @@ interface Scene {
 }
 
 export async function benchUrgency(): Promise<void> {
-  const arrivals = new Map<string, number>();
-  const smtp = mailboxSmtp(async ({ to }) => {
-    for (const address of to) arrivals.set(address, performance.now());
-  });
-  await new Promise<void>((resolve) => smtp.server.listen(0, host, () => resolve()));
-  const smtpUrl = `smtp://${host}:${(smtp.server.server.address() as AddressInfo).port}`;
-  try {
-    await onFreshStack(['temporal', 'postgres'], async ({ env, launch }) => {
+  await onMailbox(({ smtpUrl, arrivals }) =>
+    onFreshStack(['temporal', 'postgres'], async ({ env, launch }) => {
       const config = readConfig(env);
       const source = await createDataSource(config.database, 'club-bench').initialize();
       await migrate(source);
@@ -90,10 +83,8 @@ export async function benchUrgency(): Promise<void> {
       };
       await measureRounds(scene);
       await source.destroy();
-    });
-  } finally {
-    await smtp.stop();
-  }
+    }),
+  );
 }
 
 async function measureRounds(scene: Scene): Promise<void> {

@@ -24,6 +24,12 @@ const drainMs = 25_000;
 /** The worker bundles the workflows first: seconds, and more than a minute on a machine that is busy. */
 const readyTimeoutMs = 180_000;
 
+/** An hour of an automation's wait passes in a second, so that the tour shows its end. */
+const waitSpeed = 3_600;
+
+/** API and worker refuse to let waits pass faster where others reach them. */
+const isOfThisMachine = (env: Environment) => !env['API_HOST'] && !env['WORKER_HOST'] && !env['PUBLIC_URL'];
+
 async function start(): Promise<number> {
   const wanted = startArguments(process.argv.slice(2));
   const interrupted = interruption();
@@ -62,6 +68,7 @@ async function bringUp(
   say('Starting Temporal, Postgres, S3 and the mailbox …');
   const environment: Environment = {
     PUBLIC_URL: `http://${host}:${ports.api}`,
+    ...(isOfThisMachine(process.env) && { AUTOMATION_WAIT_SPEED: String(waitSpeed) }),
     ...process.env,
     ...(await startDevelopmentStack(stops, dependOn)),
     API_PORT: String(ports.api),

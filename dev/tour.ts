@@ -1,14 +1,15 @@
 /**
  * The tour: a student signs up through the API, and becomes a signed HTTPS delivery that is refused, waits in a durable
  * timer, is tried again and is accepted; an endpoint that fails is throttled and recovers; its secret is rotated; a sale becomes
- * access, a completed course and a certificate that verifies; a campaign is mailed, and one student leaves; an agent answers from a
- * PDF, and cites its page. Told as it happens, with links to look closer.
+ * access, a completed course and a certificate that verifies; a campaign is mailed, and one student leaves; an automation mails,
+ * waits and tags; an agent answers from a PDF, and cites its page. Told as it happens, with links to look closer.
  */
 import type { Authority } from './certificates.ts';
 import { host } from './ports.ts';
 import { startReceiver } from './receiver.ts';
 import { agentAnswers } from './tour/agent.ts';
 import { throttledEndpointRecovers } from './tour/breaker.ts';
+import { automationRuns } from './tour/automation.ts';
 import { campaignIsMailed } from './tour/campaign.ts';
 import { secretIsRotated } from './tour/rotation.ts';
 import { fromSaleToCertificate } from './tour/sale.ts';
@@ -49,13 +50,14 @@ export async function runTour({ environment, authority, say }: TourOptions): Pro
 async function tell(scene: Scene): Promise<void> {
   const { environment, mailbox, say } = scene;
   say(
-    'THE TOUR: from a sign-up to a signed delivery, what happens when the receiver fails, from a sale to a certificate, a campaign, and an agent that answers\n',
+    'THE TOUR: from a sign-up to a signed delivery, what happens when the receiver fails, from a sale to a certificate, a campaign, an automation, and an agent that answers\n',
   );
   const { club, studentId, studentToken, studentMail, run } = await fromSignUpToDelivery(scene);
   const shaky = await throttledEndpointRecovers(scene, club, studentId);
   await secretIsRotated(scene, club, shaky);
   const sale = await fromSaleToCertificate(scene, club);
   const campaign = await campaignIsMailed(scene, club);
+  const automation = await automationRuns(scene, club, studentId);
   const agent = await agentAnswers(scene, club, { studentId, token: studentToken });
 
   say('\nLOOK CLOSER');
@@ -67,7 +69,10 @@ async function tell(scene: Scene): Promise<void> {
   say(`   the student's mail       ${mailbox.linkTo(studentMail)}`);
   say(`   the campaign's run       ${campaign.run}`);
   say(`   a mail of the campaign   ${mailbox.linkTo(campaign.mail)}`);
+  say(`   its preview              ${campaign.preview}`);
   say(`   its way out              ${campaign.wayOut}`);
+  say(`   the automation's run     ${automation.run}`);
+  say(`   its mail                 ${mailbox.linkTo(automation.mail)}`);
   if (agent === undefined) return;
   say(`   the answer's run         ${agent.run}`);
   say(`   to ask once more:\n\n${agent.again}`);

@@ -7,7 +7,10 @@ import { rollUpListTallies } from '../platform/infra/postgres/lists/counts.ts';
 import type { Id } from '../platform/core/ids.ts';
 import type { ClaimedFact } from '../platform/engine/facts.ts';
 import type { Run } from '../platform/engine/workflow-types.ts';
+import { purgeStudentFromAssignments } from './assignments/student-removal.ts';
+import { turnMonths } from './billing/overages.ts';
 import { enrollByFacts } from './automations/entering/by-facts.ts';
+import { settleLeftMails } from './automations/running/left-mails.ts';
 import { forgetOldPaths, purgeStudentFromAutomations } from './automations/student-removal.ts';
 import { rollUpSteps } from './automations/tallies.ts';
 import { purgeStudentFromCampaigns } from './campaigns/recipients.ts';
@@ -22,10 +25,11 @@ import { moveCertificatesTo } from './learning/certificates/certificates.ts';
 import { eraseDueFiles } from './learning/certificates/files.ts';
 import { purgeStudentFromLearning } from './learning/student-removal.ts';
 import { withdrawTokensOf } from './mail/one-time-tokens.ts';
-import { inspectLeft } from './media/completion.ts';
 import { forgetAddressesOf } from './mail/requests.ts';
 import { retainMailEvents } from './mail/retention.ts';
 import { eraseDue, purgeStudentFromMedia } from './media/erasure.ts';
+import { followVideoHosting } from './media/expiry.ts';
+import { processOldFiles } from './media/processing/catching-up.ts';
 import { rollUpStorage } from './media/storage.ts';
 import { retainNotices } from './sales/retention.ts';
 import { claimNotices, purgeStudentFromSales } from './sales/student-removal.ts';
@@ -64,12 +68,14 @@ export interface RetentionJob {
 
 /**
  * Commits what facts cause. Safe to repeat: a relay that died before it removed the facts hands them over again.
+ * @param waitSpeed how many times faster waits of automations pass; 1 if absent
  * @returns the workflows to start
  */
 export type FactConsumer = (
   db: Database,
   facts: readonly ClaimedFact[],
   now: Date,
+  waitSpeed?: number,
 ) => Promise<readonly CausedWorkflow[]>;
 
 export interface CausedWorkflow extends Run {
@@ -108,7 +114,19 @@ export const contexts = {
     factConsumers: [],
   },
   watches: { eraseStudent: null, changeEmail: null, retention: [], factConsumers: [] },
-  billing: { eraseStudent: null, changeEmail: null, retention: [], factConsumers: [] },
+  billing: {
+    eraseStudent: null,
+    changeEmail: null,
+    retention: [
+      {
+        async run({ db }, now) {
+          const { turned, more } = await turnMonths(db, now);
+          return { rows: { overageMonthsTurned: turned }, more };
+        },
+      },
+    ],
+    factConsumers: [],
+  },
   knowledge: {
     eraseStudent: null,
     changeEmail: null,
@@ -169,17 +187,21 @@ export const contexts = {
     changeEmail: null,
     retention: [
       {
+        async run({ db }, now) {
+          const { changed, more } = await followVideoHosting(db, now);
+          return { rows: { expiriesChanged: changed }, more };
+        },
+      },
+      {
         async run({ db }) {
           const { changes, more } = await rollUpStorage(db);
           return { rows: { storageChanges: changes }, more };
         },
       },
       {
-        async run(deps, now) {
-          const { inspected, more } = await inspectLeft(deps, now);
-          return { rows: { mediaInspected: inspected }, more };
+        async run({ db }, now) {
+          return { rows: { mediaProcessedLate: await processOldFiles(db, now) }, more: false };
         },
-        waitsForOthers: true,
       },
       {
         async run(deps, now) {
@@ -189,6 +211,12 @@ export const contexts = {
         waitsForOthers: true,
       },
     ],
+    factConsumers: [],
+  },
+  assignments: {
+    eraseStudent: (tx, { studentId }) => purgeStudentFromAssignments(tx, studentId),
+    changeEmail: null, // a mail goes to the address that the student has then
+    retention: [], // unsent files go as media
     factConsumers: [],
   },
   agents: {
@@ -216,6 +244,7 @@ export const contexts = {
     retention: [
       rollingUp('automationStepChanges', rollUpSteps),
       { run: ({ db }, now) => forgetOldPaths(db, now) },
+      { run: ({ db }) => settleLeftMails(db) },
       {
         async run({ db }, now) {
           const { woken, more } = await wakeWatchersOfCourses(db, now);

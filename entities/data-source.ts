@@ -25,11 +25,19 @@ import { AgentQuestionImage } from './agents/agent-question-image.ts';
 import { AgentSource } from './agents/agent-source.ts';
 import { AgentWord } from './agents/agent-word.ts';
 import { ClubAiMonth } from './agents/club-ai-month.ts';
+import { Assignment } from './assignments/assignment.ts';
+import { AssignmentAttempt } from './assignments/assignment-attempt.ts';
+import { AssignmentAttemptFile } from './assignments/assignment-attempt-file.ts';
+import { AssignmentExtension } from './assignments/assignment-extension.ts';
+import { AssignmentReview } from './assignments/assignment-review.ts';
+import { AssignmentSubmission } from './assignments/assignment-submission.ts';
 import { AddOn } from './billing/add-on.ts';
 import { BillingEvent } from './billing/billing-event.ts';
+import { ClubFeatureChange } from './billing/club-feature-change.ts';
 import { ClubPlan } from './billing/club-plan.ts';
 import { ClubStudentChange } from './billing/club-student-change.ts';
 import { ClubStudentCount } from './billing/club-student-count.ts';
+import { OverageTurn } from './billing/overage-turn.ts';
 import { Overage } from './billing/overage.ts';
 import { StudentImportAddress } from './access/student-import-address.ts';
 import { StudentImportRow } from './access/student-import-row.ts';
@@ -84,6 +92,9 @@ import { MailSender } from './mail/mail-sender.ts';
 import { MailSoftBounce } from './mail/mail-soft-bounce.ts';
 import { MailSuppression } from './mail/mail-suppression.ts';
 import { TransactionalMail } from './mail/transactional-mail.ts';
+import { MediaFavorite } from './media/media-favorite.ts';
+import { MediaFolder } from './media/media-folder.ts';
+import { MediaUse } from './media/media-use.ts';
 import { ClubStorageChange } from './media/club-storage-change.ts';
 import { ClubStorage } from './media/club-storage.ts';
 import { Media } from './media/media.ts';
@@ -124,6 +135,7 @@ import { RecordedFacts1795352520000 } from './migrations/1795352520000-recorded-
 import { RemovedSources1795356003000 } from './migrations/1795356003000-removed-sources.ts';
 import { FailingSteps1795353600000 } from './migrations/1795353600000-failing-steps.ts';
 import { MediaInspection1795354367000 } from './migrations/1795354367000-media-inspection.ts';
+import { MediaProcessing1795378000000 } from './migrations/1795378000000-media-processing.ts';
 import { CertificateFiles1795360200000 } from './migrations/1795360200000-certificate-files.ts';
 import { MailDomains1795368800000 } from './migrations/1795368800000-mail-domains.ts';
 import { TestMails1795368900000 } from './migrations/1795368900000-test-mails.ts';
@@ -134,6 +146,11 @@ import { MailNotices1795365700000 } from './migrations/1795365700000-mail-notice
 import { MailTallies1795369173000 } from './migrations/1795369173000-mail-tallies.ts';
 import { CampaignRetention1795369300000 } from './migrations/1795369300000-campaign-retention.ts';
 import { ClubStorage1795374100000 } from './migrations/1795374100000-club-storage.ts';
+import { MediaLibrary1795374147000 } from './migrations/1795374147000-media-library.ts';
+import { OverageTurns1795375200000 } from './migrations/1795375200000-overage-turns.ts';
+import { LeftMails1795377237000 } from './migrations/1795377237000-left-mails.ts';
+import { MediaExpiry1795377900000 } from './migrations/1795377900000-media-expiry.ts';
+import { Assignments1795378414000 } from './migrations/1795378414000-assignments.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -189,6 +206,12 @@ const entities = [
   AgentQuestionImage,
   AgentSource,
   AgentWord,
+  Assignment,
+  AssignmentAttempt,
+  AssignmentAttemptFile,
+  AssignmentExtension,
+  AssignmentReview,
+  AssignmentSubmission,
   Certificate,
   CertificateFile,
   BillingEvent,
@@ -205,6 +228,7 @@ const entities = [
   TestMail,
   Club,
   ClubAiMonth,
+  ClubFeatureChange,
   ClubPlan,
   ClubStudentChange,
   ClubStudentCount,
@@ -225,12 +249,16 @@ const entities = [
   ClubStorage,
   ClubStorageChange,
   Media,
+  MediaFavorite,
+  MediaFolder,
+  MediaUse,
   Membership,
   Module,
   OneTimeToken,
   Product,
   ProductDelivery,
   Overage,
+  OverageTurn,
   PointAward,
   RateLimitCounter,
   RegistrationLink,
@@ -319,6 +347,12 @@ const migrations = [
   MailTallies1795369173000,
   CampaignRetention1795369300000,
   ClubStorage1795374100000,
+  MediaLibrary1795374147000,
+  OverageTurns1795375200000,
+  LeftMails1795377237000,
+  MediaExpiry1795377900000,
+  MediaProcessing1795378000000,
+  Assignments1795378414000,
 ];
 
 export interface DatabaseSettings {

@@ -45,6 +45,24 @@ describe('the configuration', () => {
     expect(config.masterKey.reveal()).to.deep.equal(Buffer.from(masterKey, 'base64'));
   });
 
+  it('lets waits pass faster only where API, worker and their address are of this machine', async () => {
+    const isOk = (env: Environment) => problemsOf({ ...required, AUTOMATION_WAIT_SPEED: '60', ...env }).length === 0;
+    const here: Environment[] = [
+      {},
+      { API_HOST: '::1', PUBLIC_URL: 'http://localhost:8080' },
+      { PUBLIC_URL: 'http://[::1]:8080' },
+    ];
+    await eachCase(here, (env) => expect(isOk(env)).to.equal(true));
+    const elsewhere: Environment[] = [
+      { API_HOST: '0.0.0.0' },
+      { API_HOST: '::' },
+      { WORKER_HOST: '10.0.0.5' },
+      { PUBLIC_URL: 'https://api.example.com' },
+      { PUBLIC_URL: 'https://localhost.example.com' },
+    ];
+    await eachCase(elsewhere, (env) => expect(isOk(env)).to.equal(false));
+  });
+
   it('reports all missing variables together', () => {
     expect(problemsOf({})).to.have.members(Object.keys(required).map((name) => `${name} is missing`));
   });

@@ -30,7 +30,18 @@ import { activityInterceptors } from './activity-interceptors.ts';
 import { createAnswerDeps } from './agents.ts';
 import { failpointFrom } from './failpoints.ts';
 import { connectionsForRecords, createAttemptPlaces, noLocalAttempts } from './attempt-places.ts';
-import { automationMails, campaignMails, mails, notices, registerBacklogGauges, rescued, sources } from './metrics.ts';
+import {
+  automationMails,
+  automationRunsEnded,
+  automationSteps,
+  campaignMails,
+  mails,
+  mediaFiles,
+  notices,
+  registerBacklogGauges,
+  rescued,
+  sources,
+} from './metrics.ts';
 import { startRelay } from './relay.ts';
 import { ensureSchedules, keepSchedules } from './schedules.ts';
 import { campaignConnections, createSmtpHandOver } from '../platform/infra/smtp-hand-over.ts';
@@ -124,7 +135,12 @@ export async function startWorker(
       fromAddress: addressIn(config.mail.from),
       warmUps: { clubs: config.mail.warmUp, domains: config.mail.domainWarmUp },
       publicUrl: config.api.publicUrl,
+      waitSpeed: config.automations.waitSpeed,
       onMail: (status) => automationMails.inc({ status }),
+      onStep({ left, ended }) {
+        if (left !== undefined) automationSteps.inc({ kind: left });
+        if (ended !== undefined) automationRunsEnded.inc({ status: ended });
+      },
       failpoint,
     },
     notices: { db, vault, onOutcome: (outcome) => notices.inc({ outcome }), failpoint },
@@ -135,6 +151,13 @@ export async function startWorker(
       storage,
       onFault: (error) => log.warn({ error: describeError(error) }, 'a source was not indexed; it is tried again'),
       onOutcome: (outcome) => sources.inc({ outcome }),
+      failpoint,
+    },
+    media: {
+      db,
+      storage,
+      onFault: (error) => log.warn({ error: describeError(error) }, 'a file was not processed; it is tried again'),
+      onOutcome: (outcome) => mediaFiles.inc({ outcome }),
       failpoint,
     },
     onRescued: (count) => rescued.inc(count),
@@ -167,6 +190,7 @@ export async function startWorker(
     workflows: createWorkflowClient(connection, config.temporal.namespace),
     localAttempts: served.includes('webhooks') ? attemptPlaces : noLocalAttempts,
     bulkStartsPerSecond: config.worker.bulkStartsPerSecond,
+    waitSpeed: config.automations.waitSpeed,
     log,
     failpoint,
   });

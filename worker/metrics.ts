@@ -1,7 +1,7 @@
 /** Metrics of the worker process; docs/how-to/operate.md says which to watch. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, Gauge, Histogram, register } from 'prom-client';
-import { countOfDueRows } from '../platform/engine/due-rows.ts';
+import { ageOfDueRows, countOfDueRows, maxCounted } from '../platform/engine/due-rows.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
 import { createGaugeRead, scrapeMs } from '../platform/infra/postgres/gauge-reads.ts';
 import { sql, type Sql } from '../platform/infra/postgres/sql.ts';
@@ -29,6 +29,18 @@ export const campaignMails = new Counter({
 export const automationMails = new Counter({
   name: 'automation_mails_total',
   help: 'Mails of automations that were handed over, by what they became: sent, failed, pending (to be tried again).',
+  labelNames: ['status'],
+});
+
+export const automationSteps = new Counter({
+  name: 'automation_steps_total',
+  help: 'Steps of automations that runs have left, by kind.',
+  labelNames: ['kind'],
+});
+
+export const automationRunsEnded = new Counter({
+  name: 'automation_runs_ended_total',
+  help: 'Runs of automations that ended at a look, by status: completed, exited, failed. A failed one waits for somebody who resumes it.',
   labelNames: ['status'],
 });
 
@@ -65,6 +77,12 @@ export const firstWords = new Histogram({
 export const sources = new Counter({
   name: 'agent_sources_total',
   help: 'Lessons and files that came to an end of their indexing, by outcome.',
+  labelNames: ['outcome'],
+});
+
+export const mediaFiles = new Counter({
+  name: 'media_files_total',
+  help: 'Files that came to an end of their processing, by outcome: ready, failed, removed.',
   labelNames: ['outcome'],
 });
 
@@ -148,6 +166,34 @@ export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ag
       select: sql`SELECT (SELECT count(*) FROM webhook_deliveries WHERE parked_at IS NOT NULL AND requested = 'recovery')::int
                  + (SELECT count(*) FROM webhook_deliveries WHERE parked_at IS NOT NULL AND requested IS DISTINCT FROM 'recovery')::int
                    AS value`,
+    },
+    {
+      name: 'automation_runs_active',
+      help: 'Students who are inside an automation, between steps, waiting or held.',
+      // From tallies: the cost grows with automations, not with runs.
+      select: sql`SELECT coalesce(sum(counted.records), 0)::float AS value FROM automations automation CROSS JOIN LATERAL (
+               SELECT records FROM list_tallies WHERE club_id = automation.club_id AND list = 'automation_runs_active' AND subject_id = automation.id
+               UNION ALL SELECT records FROM list_tally_changes
+                WHERE club_id = automation.club_id AND list = 'automation_runs_active' AND subject_id = automation.id) counted`,
+    },
+    {
+      name: 'automation_runs_held',
+      help: 'Runs that the pause of their automation holds, or that its gate has not let go yet; counted up to 10,000.',
+      select: sql`SELECT count(*)::int AS value FROM (
+               SELECT FROM automations automation JOIN automation_runs run ON run.automation_id = automation.id
+                WHERE (automation.status = 'paused' OR automation.gate_looks_at IS NOT NULL) AND run.status = 'active' AND run.looks_at IS NULL
+                LIMIT ${maxCounted}) held`,
+    },
+    {
+      name: 'automation_gates_open',
+      help: 'Automations whose gate lets runs go on, page by page, after a pause or an archiving.',
+      select: sql`SELECT count(*)::int AS value FROM automations WHERE gate_looks_at IS NOT NULL`,
+    },
+    {
+      name: 'workflow_rows_due_age_seconds',
+      help: 'For how long the row waits that is due the longest, as `workflow_rows_due` counts them, by workflow type.',
+      labelNames: ['workflow'],
+      select: () => ageOfDueRows(db.source),
     },
     {
       name: 'workflow_rows_due',

@@ -49,6 +49,8 @@ export interface RelayDeps {
    * overtakes it, and does not fill the engine.
    */
   bulkStartsPerSecond: number;
+  /** How many times faster waits of automations pass; 1 if absent. */
+  waitSpeed?: number;
   log: Logger;
   /** A place where tests stop the process; does nothing otherwise. */
   failpoint: (name: 'fanned_out' | 'wake_sent') => Promise<void>;
@@ -253,13 +255,13 @@ async function carryTogether(deps: RelayDeps, facts: readonly ClaimedFact[]): Pr
  * @param facts of one priority
  */
 async function carryFacts(
-  { db, workflows, localAttempts, failpoint }: RelayDeps,
+  { db, workflows, localAttempts, waitSpeed, failpoint }: RelayDeps,
   facts: readonly ClaimedFact[],
 ): Promise<void> {
   const priority = facts[0]?.priority;
   const caused: CausedWorkflow[] = [];
   for (const consume of contextsInLockOrder.flatMap(({ factConsumers }) => factConsumers))
-    caused.push(...(await consume(db, facts, new Date())));
+    caused.push(...(await consume(db, facts, new Date(), waitSpeed)));
   await failpoint('fanned_out');
   await Promise.all(
     caused.map(({ localAttemptAt, ...run }) =>

@@ -1,4 +1,6 @@
 /** How much each queue's worker takes on at a time, in one process. */
+import { availableParallelism } from 'node:os';
+import { mediaPlaces } from '../domain/media/media.policy.ts';
 import type { TaskQueue } from '../platform/engine/workflow-types.ts';
 import { smtpConnections } from '../platform/infra/smtp.ts';
 
@@ -14,6 +16,7 @@ export const slots: Record<TaskQueue, { workflowTasks: number; activities: numbe
   domains: { workflowTasks: 4, activities: 8 }, // a check mostly waits for name servers; those that hang hold nothing else
   agents: { workflowTasks: 16, activities: 200 }, // an answer mostly waits for the model's words: so many are written at a time
   indexing: { workflowTasks: 4, activities: 2 }, // a file keeps a core busy: more at a time would only make answers wait
+  media: { workflowTasks: 10, activities: mediaPlaces(availableParallelism()) }, // files keep cores busy: more at a time would only make answers wait
   upkeep: { workflowTasks: 4, activities: 2 },
 };
 

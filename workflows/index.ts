@@ -96,6 +96,13 @@ export const automationGate = stepWorkflow<Activities['automationGate'], 'tendAu
   { waitingFor: ({ released }) => `the next page of runs; ${released} were let go` },
 );
 
+/** The end of a video that the club's plan does not keep: a warning, then its removal. Outcome `kept`: the plan keeps it now. */
+export const mediaExpiry = stepWorkflow<Activities['mediaExpiry'], 'lookAtMediaExpiry'>(
+  'lookAtMediaExpiry',
+  { startToCloseTimeout: '1m' }, // some short statements, and a file that the bucket erases within 40 s
+  { waitingFor: ({ at, waitingFor }) => `its ${waitingFor} ${inAbout(at - Date.now())}` },
+);
+
 /** One notice of a sales platform, from its arrival until it is processed, ignored or failed. */
 export const salesNotice = stepWorkflow<Activities['salesNotice'], 'processNotice'>(
   'processNotice',
@@ -140,6 +147,20 @@ export const sourceIndex = stepWorkflow<Activities['sourceIndex'], 'indexSource'
       if (passages === undefined) return outcome;
       return `${outcome}: ${pages === undefined ? '' : `${pages} pages, `}${passages} passages`;
     },
+  },
+);
+
+/** A file that has arrived, until it can be delivered, has failed, or is removed. */
+export const mediaProcessing = stepWorkflow<Activities['mediaProcessing'], 'processFile'>(
+  'processFile',
+  {
+    startToCloseTimeout: '6h', // the longest video is made smaller in that time; a dead worker is noticed by its heartbeats
+    heartbeatTimeout: '10s', // the step sends one every 2.5 s; a dead worker's lease lasts as long
+  },
+  {
+    during: 'Processing: the pending activity says how far it is',
+    waitingFor: ({ at, faults }) => `another try ${inAbout(at - Date.now())}, after ${faults} fault(s) of ours`,
+    ended: ({ outcome, error }) => (error === undefined ? outcome : `${outcome}: ${error}`),
   },
 );
 

@@ -10,18 +10,18 @@ export function asPage(page: AnyHtmlPage): Middleware {
     context.querystring = ''; // mail programs and networks add parameters of their own to links that people follow
     try {
       await next();
-      show(context, page, page.answer(context.body as never));
+      show(context, page, page.answer(context.body as never), context.body);
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
       context.status = error.status;
-      show(context, page, page.refusal(error));
+      show(context, page, page.refusal(error), undefined);
     }
     return undefined;
   };
 }
 
-function show(context: Context, { contentSecurityPolicy }: AnyHtmlPage, html: string): void {
-  context.set('Content-Security-Policy', contentSecurityPolicy);
+function show(context: Context, { contentSecurityPolicy: policy }: AnyHtmlPage, html: string, body: unknown): void {
+  context.set('Content-Security-Policy', typeof policy === 'string' ? policy : policy(body as never));
   context.type = 'html';
   context.body = html;
 }

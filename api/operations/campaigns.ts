@@ -31,8 +31,8 @@ export const duplicateCampaign: Operation<'duplicateCampaign'> = async ({ params
 export const getCampaignAudience: Operation<'getCampaignAudience'> = async ({ params, deps, now }) =>
   data(await checks.countAudience(deps, params.clubId, params.campaignId, now));
 
-export const getCampaignProblems: Operation<'getCampaignProblems'> = async ({ params, db }) =>
-  data(await checks.listProblems(db, params.clubId, params.campaignId));
+export const getCampaignProblems: Operation<'getCampaignProblems'> = async ({ params, db, now }) =>
+  data(await checks.listProblems(db, params.clubId, params.campaignId, now));
 
 export const checkCampaign: Operation<'checkCampaign'> = async ({ params, deps, now }) =>
   data(await advice.checkCampaign(deps, params.clubId, params.campaignId, now));
@@ -45,8 +45,14 @@ export const sendTestMail: Operation<'sendTestMail'> = async ({ params, body, ad
 export const listTestMails: Operation<'listTestMails'> = async ({ params, query, db }) =>
   page(await testMails.listTestMails(db, params.clubId, params.campaignId, query));
 
-export const previewCampaign: Operation<'previewCampaign'> = async ({ params, query, deps }) =>
-  data(await preview.previewCampaign(deps, params.clubId, params.campaignId, query.student_id));
+export const previewCampaign: Operation<'previewCampaign'> = async ({ params, query, deps, now }) =>
+  data(await preview.previewCampaign(deps, params.clubId, params.campaignId, query.student_id, now));
+
+export const previewContrastingCopies: Operation<'previewContrastingCopies'> = async ({ params, deps, now }) =>
+  data(await preview.listPreviews(deps, params.clubId, params.campaignId, now));
+
+export const showCampaignPreview: Operation<'showCampaignPreview'> = async ({ params, deps, now }) =>
+  data(await preview.showPreview(deps, params.token, now));
 
 export const scheduleCampaign: Operation<'scheduleCampaign'> = async ({ params, body, deps, now }) =>
   data(await states.scheduleCampaign(deps, params.clubId, params.campaignId, body.at, now));

@@ -1,4 +1,5 @@
 /** Courses and lessons as students take them. */
+import * as assignments from '../../domain/assignments/completion.ts';
 import * as classroom from '../../domain/learning/courses/classroom.ts';
 import * as completion from '../../domain/learning/courses/completion.ts';
 import type { Operation } from '../operation.ts';
@@ -14,7 +15,7 @@ export const getClassroomLesson: Operation<'getClassroomLesson'> = async ({ para
   data(await classroom.openLesson(db, student, params.publicId, now));
 
 export const completeLesson: Operation<'completeLesson'> = async ({ params, student, deps, now }) =>
-  data(await completion.completeLesson(deps, student, params.publicId, now));
+  data(await assignments.completeLesson(deps, student, params.publicId, now));
 
 export const undoLessonCompletion: Operation<'undoLessonCompletion'> = async ({ params, student, deps, now }) =>
   noContent(await completion.undoCompletion(deps, student, params.publicId, now));

@@ -2,6 +2,7 @@
 import type { Operations } from '../operation.ts';
 import * as agentConversationReviews from './agent-conversation-reviews.ts';
 import * as aiBudget from './ai-budget.ts';
+import * as assignments from './assignments.ts';
 import * as automations from './automations.ts';
 import * as billing from './billing.ts';
 import * as agentSettings from './agent-settings.ts';
@@ -34,6 +35,7 @@ export const operations: Operations = {
   ...administratorSessions,
   ...agentConversationReviews,
   ...aiBudget,
+  ...assignments,
   ...classroom,
   ...agentSettings,
   ...clubs,

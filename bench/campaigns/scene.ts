@@ -1,8 +1,6 @@
 /** What the measurements of campaigns act on: a worker, a mail server that takes everything, and a club that may send without a rate. */
-import type { AddressInfo } from 'node:net';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
-import { mailboxSmtp } from '../../dev/mailbox/smtp.ts';
 import { freePorts, host } from '../../dev/ports.ts';
 import { createCampaign } from '../../domain/campaigns/drafts.ts';
 import { readCampaign } from '../../domain/campaigns/records.ts';
@@ -15,6 +13,7 @@ import { Database } from '../../platform/infra/postgres/database.ts';
 import { createNotifier } from '../../platform/infra/postgres/notifications.ts';
 import { createVault, type Vault } from '../../platform/infra/vault.ts';
 import { addClub } from '../agents/scene.ts';
+import { onMailbox } from '../codes.ts';
 import { onFreshStack, waitUntil } from '../support.ts';
 import type { SinkState } from './sink.ts';
 
@@ -37,14 +36,8 @@ export interface Scene {
 }
 
 export async function onCampaignScene(measure: (scene: Scene) => Promise<void>): Promise<void> {
-  const codes = new Map<string, number>();
-  const transactional = mailboxSmtp(async ({ to }) => {
-    for (const address of to) codes.set(address, performance.now());
-  });
-  await new Promise<void>((resolve) => transactional.server.listen(0, host, () => resolve()));
-  const codesUrl = `smtp://${host}:${(transactional.server.server.address() as AddressInfo).port}`;
-  try {
-    await onFreshStack(['temporal', 'postgres'], async ({ env, launch }) => {
+  await onMailbox(({ smtpUrl: codesUrl, arrivals: codes }) =>
+    onFreshStack(['temporal', 'postgres'], async ({ env, launch }) => {
       const config = readConfig(env);
       const source = await createDataSource(config.database, 'club-bench').initialize();
       await migrate(source);
@@ -69,10 +62,8 @@ export async function onCampaignScene(measure: (scene: Scene) => Promise<void>):
         codes,
       });
       await source.destroy();
-    });
-  } finally {
-    await transactional.stop();
-  }
+    }),
+  );
 }
 
 /** Its rate is beyond what anybody measures here. */

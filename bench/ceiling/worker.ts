@@ -25,18 +25,27 @@ void worker.run();
 createServer((request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
   if (pathname === '/readyz') response.end('ready');
-  else void runAll(Number(searchParams.get('count'))).then((perSecond) => response.end(JSON.stringify({ perSecond })));
+  else {
+    const [count, steps] = ['count', 'steps'].map((name) => Number(searchParams.get(name)));
+    void runAll(count ?? 0, steps ?? 0).then((perSecond) => response.end(JSON.stringify({ perSecond })));
+  }
 }).listen(Number(port), '127.0.0.1');
 
-/** Starts so many workflows, a bounded number at a time, and waits for the last result. @returns workflows a second */
-async function runAll(count: number): Promise<number> {
+/**
+ * Starts so many workflows, a bounded number at a time, and waits for the last result.
+ * @param steps ordinary activities of each; 0 for one local activity
+ * @returns workflows a second
+ */
+async function runAll(count: number, steps: number): Promise<number> {
   const started = performance.now();
   let left = count;
   const runOneAfterAnother = async () => {
     while (left > 0) {
       left--;
       const options = { workflowId: `ceiling/${crypto.randomUUID()}`, taskQueue: 'ceiling', requestEagerStart: true };
-      await workflow.execute('bareDelivery', options);
+      await (steps > 0
+        ? workflow.execute('bareSteps', { ...options, args: [steps] })
+        : workflow.execute('bareDelivery', options));
     }
   };
   await Promise.all(Array.from({ length: maxInFlight }, runOneAfterAnother));

@@ -1110,13 +1110,14 @@ export interface paths {
         get?: never;
         /**
          * Complete a lesson
-         * @description Fires `lesson.completed` at the first completion of the lesson by the student, which also awards its points: undoing and redoing it does not repeat them. Once every published lesson of the course is completed, it fires `course.completed`, once per student and course; each completion that is sent is judged, that of a lesson that is completed already too. A lesson published later does not take the completion of the course back. Without access, unpublished and unknown answer `404 not_found`, byte for byte alike.
+         * @description Fires `lesson.completed` at the first completion of the lesson by the student, which also awards its points: undoing and redoing it does not repeat them. Once every published lesson of the course is completed, it fires `course.completed`, once per student and course; each completion that is sent is judged, that of a lesson that is completed already too. A lesson published later does not take the completion of the course back. While a required assignment of the lesson is not approved: `409 assignment_open`, unless the lesson is completed already. Without access, unpublished and unknown answer `404 not_found`, byte for byte alike.
          *
          *     Codes of its own:
          *
          *     | code | status | meaning |
          *     |---|---|---|
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `assignment_open` | 409 | The lesson has a required assignment whose work by the student is not approved. |
          */
         put: operations["completeLesson"];
         post?: never;
@@ -2621,7 +2622,7 @@ export interface paths {
         get: operations["getAgentMaterial"];
         /**
          * Say what an agent answers from
-         * @description Replaces the material as a whole. A course stands for its published lessons, now and later. What is not published, not ready or archived can be named: it counts once students see it. A course, lesson or file that is none of the club's answers `404`, naming the field, and nothing is changed. What is new is indexed, what no agent answers from any more leaves the index.
+         * @description Replaces the material as a whole. A course stands for its published lessons, now and later. What is not published or not ready can be named: it counts once students see it. A course, lesson or file that is none of the club's answers `404`, naming the field, and nothing is changed. A file that is archived and was not named before answers `409 media_archived`. What is new is indexed, what no agent answers from any more leaves the index.
          *
          *     Roles: `owner`, `admin`, `editor`.
          *
@@ -2630,6 +2631,7 @@ export interface paths {
          *     | code | status | meaning |
          *     |---|---|---|
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `media_archived` | 409 | The file is archived: it stays where it is used, and cannot be used in another place. |
          */
         put: operations["setAgentMaterial"];
         post?: never;
@@ -2857,17 +2859,330 @@ export interface paths {
         put?: never;
         /**
          * Reserve an assignment file upload
-         * @description Returns the media record and a signed upload descriptor. The file joins the submission only when the submission is sent.
+         * @description Returns the media record and a signed upload descriptor. Send the file within 15 minutes, then call the complete operation of the media. The address takes one file, once, of the announced type; a file of more than 100 MB fails as `too_large` when it is completed. The file joins the submission only when the submission is sent. A student has at most 20 files that are not sent: `409 too_many_files`. One that is not sent within seven days of its completion is erased.
          *
          *     Codes of its own:
          *
          *     | code | status | meaning |
          *     |---|---|---|
          *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `too_many_files` | 409 | The student has as many files for assignments that are not sent as a student may have. |
          *     | `not_configured` | 501 | This environment lacks the configuration that the operation needs. |
          */
         post: operations["reserveAssignmentFile"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/lessons/{publicId}/assignments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the assignments of a lesson as a student
+         * @description In their order, with the dates that are in force for the student. Without access, unpublished and unknown answer `404 not_found`, byte for byte alike.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["listLessonAssignments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/assignments/{assignmentId}/submissions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Hand in work
+         * @description Sends a text, files, or both, as the assignment takes them. Files are own ones that are `ready` and not sent yet: `422 invalid_file` otherwise. From `closes_at` on: `409 assignment_closed`. While the work waits for its review, and once it is approved: `409 submission_state`. Without access, unpublished and unknown answer `404 not_found`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `assignment_closed` | 409 | The assignment takes nothing any more: its closing date has passed. |
+         *     | `submission_state` | 409 | The status of the submission does not allow this. |
+         *     | `invalid_file` | 422 | A file does not belong to this person, is not ready, or was sent already. |
+         */
+        post: operations["submitAssignment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/assignment-submissions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List own submissions
+         * @description The student's own, last sent first, also after access to their lessons has ended.
+         */
+        get: operations["listOwnSubmissions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/assignment-submissions/{submissionId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an own submission
+         * @description With every attempt, its files and its review, also after access to the lesson has ended. The addresses of files are good for 15 minutes.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getOwnSubmission"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/assignment-submissions/{submissionId}/withdraw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Withdraw an attempt
+         * @description Takes the last attempt back while it waits for its review. An earlier review that asked for changes is then in force again; without one the submission is gone. The files are not sent any more: they can be sent again within seven days. Where the attempt is not the last one, or has been reviewed: `409 submission_changed`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `submission_changed` | 409 | The attempt is not the last one any more, or was reviewed or withdrawn meanwhile; read the submission again. |
+         */
+        post: operations["withdrawSubmission"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/lessons/{lessonId}/assignments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the assignments of a lesson
+         * @description In their order, at most 20.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["listAssignments"];
+        put?: never;
+        /**
+         * Add an assignment to a lesson
+         * @description It becomes the last of its lesson. At most 20 assignments a lesson: `409 assignment_limit_reached`. The dates are taken as they are, also past ones.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `assignment_limit_reached` | 409 | The lesson has as many assignments as a lesson may have. |
+         */
+        post: operations["createAssignment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/lessons/{lessonId}/assignments/order": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put the assignments of a lesson in order
+         * @description Every assignment of the lesson must be named exactly once: `422 invalid_request` otherwise, and nothing is moved.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        put: operations["orderAssignments"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/assignments/{assignmentId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an assignment
+         * @description One assignment of a lesson, published or not.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getAssignment"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete an assignment
+         * @description Takes it out of its lesson. What was handed in stays: in the review queue, and readable for its students.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        delete: operations["deleteAssignment"];
+        options?: never;
+        head?: never;
+        /**
+         * Change an assignment
+         * @description Changes what is given; what is absent stays, and an empty text removes a label or a date. A later deadline corrects `late` of what is not approved; an earlier one makes nothing late that was sent in time.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        patch: operations["updateAssignment"];
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/assignments/{assignmentId}/extensions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the extensions of an assignment
+         * @description Those who have later dates, newest first.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["listAssignmentExtensions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/assignments/{assignmentId}/extensions/{studentId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Give a student later dates
+         * @description Replaces an extension that the student has. A later deadline moves the closing, too, where that were earlier. Until the approval it corrects `late` of what the student has sent. Each date must be later than the one of the assignment, which must have one: `422 invalid_request` otherwise.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        put: operations["setAssignmentExtension"];
+        post?: never;
+        /**
+         * Take an extension back
+         * @description The dates of the assignment are in force again. What was sent in time meanwhile is not late.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        delete: operations["deleteAssignmentExtension"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2887,6 +3202,61 @@ export interface paths {
         get: operations["listAssignmentSubmissions"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/assignment-submissions/{submissionId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a submission
+         * @description With every attempt, its files and its review. The addresses of files are good for 15 minutes.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getAssignmentSubmission"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/assignment-submissions/{submissionId}/reviews": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Review a submission
+         * @description Approves the last attempt, for good, or asks for changes, with a comment. It names the attempt that the reviewer has seen: where the student has withdrawn it, has sent another one, or somebody else has reviewed it, the answer is `409 submission_changed`. The student gets an e-mail.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `submission_changed` | 409 | The attempt is not the last one any more, or was reviewed or withdrawn meanwhile; read the submission again. |
+         */
+        post: operations["reviewAssignmentSubmission"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3136,7 +3506,7 @@ export interface paths {
         };
         /**
          * Preview the e-mail
-         * @description The e-mail as one student of the club would get it, or as somebody would of whom nothing is known. Links lead where they lead, nothing is counted, and the way out is not a real one. A draft with problems in its e-mail has no preview: `409 campaign_has_problems`.
+         * @description The e-mail as one student of the club would get it, or as somebody would of whom nothing is known. Links lead where they lead, nothing is counted, and the way out is not a real one. `page_url` shows it in a browser, for 15 minutes. An e-mail with problems has no preview: `409 campaign_has_problems`.
          *
          *     Codes of its own:
          *
@@ -3146,6 +3516,60 @@ export interface paths {
          *     | `campaign_has_problems` | 409 | The e-mail of the campaign has problems; they are listed under `problems`. |
          */
         get: operations["previewCampaign"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/campaigns/{campaignId}/previews": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Preview contrasting copies
+         * @description Copies of up to ten students of the audience, who differ much from one another: in the length of their names, in script, in characters, or because nobody confirmed the account. They are chosen out of the newest 5,000 whom the campaign would reach. Each has a page that shows it in a browser, for 15 minutes.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `campaign_has_problems` | 409 | The e-mail of the campaign has problems; they are listed under `problems`. |
+         */
+        get: operations["previewContrastingCopies"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/mail/previews/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a preview
+         * @description The page behind the address of a preview: a page for people where `Accept` prefers `text/html`, JSON for programs. The address works without a session, for 15 minutes, and for this copy alone; whoever has it sees the student's name. Nothing in it acts. It shows the e-mail as it is now.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `campaign_has_problems` | 409 | The e-mail of the campaign has problems; they are listed under `problems`. |
+         */
+        get: operations["showCampaignPreview"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3476,9 +3900,15 @@ export interface paths {
         put?: never;
         /**
          * Suppress an address
-         * @description Campaigns and automations do not go there any more. Transactional mail, such as a sign-in code, still does. Repeating it changes nothing.
+         * @description Campaigns and automations do not go there any more. Transactional mail, such as a sign-in code, still does. Repeating it changes nothing. A club has at most 500,000 suppressions.
          *
          *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `suppression_limit_reached` | 409 | The club has as many suppressions as a club may have. |
          */
         post: operations["addSuppression"];
         delete?: never;
@@ -4669,6 +5099,7 @@ export interface paths {
          *
          *     | code | status | meaning |
          *     |---|---|---|
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
          *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
          */
         post: operations["reserveMedia"];
@@ -4720,7 +5151,7 @@ export interface paths {
         post?: never;
         /**
          * Remove a file from the library
-         * @description Takes the file out of the library and erases it, whatever its status. Agents that it was material of know it no more; the text that old answers cite of it stays.
+         * @description Takes the file out of the library and erases it, whatever its status. A file that is used somewhere is refused with `409 in_use`, which names places; `force=true` ends these uses, but those of automations that are published or under way. Agents that it was material of know it no more; the text that old answers cite of it stays.
          *
          *     Roles: `owner`, `admin`, `editor`.
          *
@@ -4729,6 +5160,7 @@ export interface paths {
          *     | code | status | meaning |
          *     |---|---|---|
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `in_use` | 409 | Something else still needs the resource; the message says what. |
          */
         delete: operations["removeMedia"];
         options?: never;
@@ -4745,7 +5177,7 @@ export interface paths {
         };
         /**
          * List where a file of the library is used
-         * @description The places that name the file, by name: what would lose it if it were removed.
+         * @description The places that name the file, by title: what would lose it if it were removed.
          *
          *     Codes of its own:
          *
@@ -4773,7 +5205,7 @@ export interface paths {
         put?: never;
         /**
          * Say that a file has arrived
-         * @description Looks at the file and answers with what it is by its content: `ready`, with the type, size and measures that it has, or `failed` with the reason as `error`, and then the file is erased: reserve another upload. Completing once more changes nothing. While another call inspects the file, and when very many files are inspected, the answer is `processing`: read it, or complete it, again after some seconds. Before the file has arrived: `409 upload_missing`. An upload that nobody completes fails as `upload_expired` an hour after the end of its address. Administrators complete files of the library, students their own images.
+         * @description Starts the processing of the file, which decides by its content what it is, and watches it for up to two seconds. Small files are mostly answered `ready`, with the type, size and measures that they have, or `failed` with the reason as `error`, and then the file is erased: reserve another upload. Otherwise the answer is `processing`, or `uploading` while another call says the same: read the file again after some seconds. Completing once more changes nothing. Before the file has arrived: `409 upload_missing`. An upload that nobody completes fails as `upload_expired` an hour after the end of its address. Administrators complete files of the library, students their own images and files for assignments.
          *
          *     Roles: `owner`, `admin`, `editor`.
          *
@@ -5681,6 +6113,7 @@ export interface components {
          *     | `certificate_withdrawn` | 409 | The student was removed, and the certificate is withdrawn for good. |
          *     | `import_ended` | 409 | The import has ended: nothing of it is left to cancel. |
          *     | `in_use` | 409 | Something else still needs the resource; the message says what. |
+         *     | `media_archived` | 409 | The file is archived: it stays where it is used, and cannot be used in another place. |
          *     | `name_taken` | 409 | Another of these resources has this name in the club. |
          *     | `public_id_taken` | 409 | Another of these resources has this `public_id` in the club. |
          *     | `campaign_not_draft` | 409 | The campaign is scheduled, under way or over; only a draft can be changed. |
@@ -5700,6 +6133,12 @@ export interface components {
          *     | `add_on_exists` | 409 | The `id` of the add-on was used already, for another purchase. |
          *     | `upload_missing` | 409 | No file has arrived at the address of the upload yet. |
          *     | `too_many_images` | 409 | The student has as many images that no question shows as a student may have. |
+         *     | `too_many_files` | 409 | The student has as many files for assignments that are not sent as a student may have. |
+         *     | `assignment_limit_reached` | 409 | The lesson has as many assignments as a lesson may have. |
+         *     | `assignment_closed` | 409 | The assignment takes nothing any more: its closing date has passed. |
+         *     | `assignment_open` | 409 | The lesson has a required assignment whose work by the student is not approved. |
+         *     | `submission_state` | 409 | The status of the submission does not allow this. |
+         *     | `submission_changed` | 409 | The attempt is not the last one any more, or was reviewed or withdrawn meanwhile; read the submission again. |
          *     | `message_exists` | 409 | The `id` of the question was used already. |
          *     | `generation_in_progress` | 409 | The conversation is answering another question. |
          *     | `token_gone` | 410 | The token or code was used, has expired, or never existed; these cannot be told apart. |
@@ -5708,6 +6147,7 @@ export interface components {
          *     | `invalid_request` | 422 | The request can be read, but a value breaks a rule: format, enumeration, bounds, pattern, meaning. The message names the field. |
          *     | `invalid_definition` | 422 | The draft of the automation has problems; the message names the first, and `problems` lists all. |
          *     | `invalid_image` | 422 | An image does not belong to this person, or is not ready. |
+         *     | `invalid_file` | 422 | A file does not belong to this person, is not ready, or was sent already. |
          *     | `url_not_allowed` | 422 | The address is not `https`, or does not resolve to the public internet. |
          *     | `rate_limited` | 429 | A rate limit is reached; the header `Retry-After` says how many seconds to wait. |
          *     | `daily_limit_reached` | 429 | The student has asked the agent as often as it allows in 24 hours. |
@@ -5719,7 +6159,7 @@ export interface components {
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          *     | `busy` | 503 | Other requests, most likely of the same club, hold what this one needs; nothing was changed. The header `Retry-After` says how many seconds to wait. | A later version may add values: accept those that you do not know.
          */
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "too_many_images" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable" | "busy" | string;
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "too_many_images" | "too_many_files" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "invalid_image" | "invalid_file" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable" | "busy" | string;
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -8220,7 +8660,7 @@ export interface components {
         /** @description `hostedvideo_stream`: self-hosted video. `objstore`: self-hosted file. `videosite1`, `videosite2`, `external`: references to outside content. `protectedvideo`: video in a third-party protected-video player that applies its own watermark. A later version may add values: accept those that you do not know. */
         MediaProvider: "hostedvideo_stream" | "objstore" | "videosite1" | "videosite2" | "external" | "protectedvideo" | string;
         /**
-         * @description `uploading` while the file has not arrived; `processing` while the provider transcodes; `ready` when it can be delivered; `failed` when the provider gave up.
+         * @description `uploading` while the file has not arrived; `processing` while the service finds out what it is; `ready` when it can be delivered; `failed` when it cannot: `error` says why.
          * @enum {string}
          */
         MediaStatus: "uploading" | "processing" | "ready" | "failed";
@@ -8278,7 +8718,7 @@ export interface components {
             size_bytes?: number;
             /** @description Id at an external provider or pasted URL; not returned for self-hosted media. */
             external_id?: string;
-            /** @description Reason when the status is `failed`. Of uploads: `upload_expired` (nobody completed it in time), `content_not_allowed` (by its content it is nothing that may be uploaded there), `not_utf8` (a text in another encoding), `too_large`, `storage_full` (it is larger than announced, and the club's storage has no room for it), `image_broken` (it ends too early or is damaged), `image_animated`, `image_dimensions`, `inspection_failed` (it could not be inspected, as often as it was tried). */
+            /** @description Reason when the status is `failed`. Of uploads: `upload_expired` (nobody completed it in time), `content_not_allowed` (by its content it is nothing that may be uploaded there), `not_utf8` (a text in another encoding), `too_large`, `storage_full` (it is larger than announced, and the club's storage has no room for it), `image_broken` (it ends too early or is damaged), `image_animated`, `image_dimensions`, `inspection_failed` (a fault of the service, as often as it was tried: upload it again). */
             error?: string;
             /** @description Length in whole seconds; only of video and audio, once it is known. */
             duration_seconds?: number;
@@ -8300,7 +8740,7 @@ export interface components {
             download_url?: string;
             /**
              * Format: date-time
-             * @description A live or meeting recording without the video-hosting plan is removed on this date; absent means that the media does not expire.
+             * @description A video that the club's plan does not keep is removed on this date: a live or meeting recording, or any hosted video after the plan has lost `video_hosting`. Absent means that the media does not expire.
              */
             expires_at?: string;
             /** @description Whether the requester favorited it; present in list, single read and library edits. */
@@ -9128,6 +9568,467 @@ export interface components {
          */
         AssignmentSubmissionStatus: "submitted" | "approved" | "changes_requested";
         /**
+         * @description An assignment as the student sees it. Every field but `block_label`, `due_at`, `closes_at` and `submission` is always present.
+         * @example {
+         *       "id": "2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60",
+         *       "block_label": "Your bowline",
+         *       "prompt": "Tie a *bowline*, and send a picture of it.",
+         *       "position": 1,
+         *       "due_at": "2026-03-08T22:00:00.000Z",
+         *       "takes_text": true,
+         *       "max_files": 3,
+         *       "required": true,
+         *       "open": true
+         *     }
+         */
+        ClassroomAssignment: {
+            /**
+             * Format: uuid
+             * @description Stays the same for as long as the assignment exists.
+             */
+            id: string;
+            /** @description Tells it apart from the others of its lesson; absent where it has none. */
+            block_label?: string;
+            /** @description What is asked, in Markdown. */
+            prompt: string;
+            /** @description Its place among the assignments of its lesson, from 1. */
+            position: number;
+            /**
+             * Format: date-time
+             * @description The deadline in force for the student (UTC); absent where there is none.
+             */
+            due_at?: string;
+            /**
+             * Format: date-time
+             * @description From then on nothing is taken from the student (UTC); absent where it stays open.
+             */
+            closes_at?: string;
+            /** @description Whether a text may be sent. */
+            takes_text: boolean;
+            /** @description Files that may be sent, 0 to 10. */
+            max_files: number;
+            /** @description Whether the lesson is completed only once the work is approved. */
+            required: boolean;
+            /** @description Whether work can be sent now: it is not closed, not under review and not approved. */
+            open: boolean;
+            /** @description What the student has handed in; absent while there is nothing. */
+            submission?: {
+                /**
+                 * Format: uuid
+                 * @description Id of the submission.
+                 */
+                id: string;
+                status: components["schemas"]["AssignmentSubmissionStatus"];
+                /**
+                 * Format: date-time
+                 * @description When the last attempt was sent (UTC).
+                 */
+                submitted_at: string;
+                /** @description Whether it was first sent after the deadline in force. */
+                late: boolean;
+            };
+        };
+        /**
+         * @description Work that is handed in: a text, files, or both, as the assignment takes them.
+         * @example {
+         *       "text": "Here is my bowline."
+         *     }
+         */
+        AssignmentSubmissionCreation: {
+            /** @description 1 to 20,000 characters, not only blanks. */
+            text?: string;
+            /** @description In their order, none twice; 1 to 10, and at most `max_files` of the assignment. */
+            file_ids?: string[];
+        };
+        /**
+         * @description What was sent at once. Every field but `text` is always present.
+         * @example {
+         *       "number": 1,
+         *       "text": "Here is my bowline.",
+         *       "files": [],
+         *       "submitted_at": "2026-03-02T09:15:00.000Z"
+         *     }
+         */
+        AssignmentAttempt: {
+            /** @description From 1; a withdrawn attempt leaves a gap, its number is not given again. */
+            number: number;
+            /** @description As the student wrote it; absent where there is none. */
+            text?: string;
+            /** @description In the order in which they were sent. */
+            files: components["schemas"]["Media"][];
+            /**
+             * Format: date-time
+             * @description When it was sent (UTC).
+             */
+            submitted_at: string;
+        };
+        /**
+         * @description `approved` is final; `changes_requested` sends the work back to the student.
+         * @enum {string}
+         */
+        ReviewOutcome: "approved" | "changes_requested";
+        /**
+         * @description What was said of an attempt. Every field but `comment` is always present.
+         * @example {
+         *       "id": "6d2f4b8a-0c1e-4f3a-8b5c-7d9e0f1a2b3c",
+         *       "attempt": 1,
+         *       "outcome": "changes_requested",
+         *       "comment": "The loop slips. Tie it once more.",
+         *       "created_at": "2026-03-03T10:00:00.000Z"
+         *     }
+         */
+        AssignmentReview: {
+            /**
+             * Format: uuid
+             * @description Stays the same for as long as the review exists.
+             */
+            id: string;
+            /** @description The number of the attempt. */
+            attempt: number;
+            outcome: components["schemas"]["ReviewOutcome"];
+            /** @description For the student; absent where nothing was said, which only an approval allows. */
+            comment?: string;
+            /**
+             * Format: date-time
+             * @description When it was given (UTC).
+             */
+            created_at: string;
+        };
+        /**
+         * @description What the student has handed in for an assignment, whole. Every field but `reviewed_at`, `block_label`, `due_at` and `closes_at` is always present.
+         * @example {
+         *       "id": "16fd2706-8baf-433b-82eb-8c7fada847da",
+         *       "assignment_id": "2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60",
+         *       "status": "submitted",
+         *       "submitted_at": "2026-03-02T09:15:00.000Z",
+         *       "late": false,
+         *       "lesson_public_id": "bends-1",
+         *       "lesson_title": "Bends",
+         *       "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+         *       "course_title": "Knots for Beginners",
+         *       "prompt": "Tie a *bowline*, and send a picture of it.",
+         *       "file_count": 0,
+         *       "attempts": [
+         *         {
+         *           "number": 1,
+         *           "text": "Here is my bowline.",
+         *           "files": [],
+         *           "submitted_at": "2026-03-02T09:15:00.000Z"
+         *         }
+         *       ],
+         *       "reviews": []
+         *     }
+         */
+        ClassroomSubmission: {
+            /**
+             * Format: uuid
+             * @description Id of the submission.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The assignment, which may be deleted by now.
+             */
+            assignment_id: string;
+            status: components["schemas"]["AssignmentSubmissionStatus"];
+            /**
+             * Format: date-time
+             * @description When the last attempt was sent (UTC).
+             */
+            submitted_at: string;
+            /** @description Whether it was first sent after the deadline in force. */
+            late: boolean;
+            /** @description The lesson's name in the addresses of the classroom, 1 to 32 characters. */
+            lesson_public_id: string;
+            /** @description 1 to 200 characters. */
+            lesson_title: string;
+            /**
+             * Format: uuid
+             * @description The course of the lesson.
+             */
+            course_id: string;
+            /** @description 1 to 200 characters. */
+            course_title: string;
+            /** @description Label of the assignment; absent where it has none. */
+            block_label?: string;
+            /** @description What was asked, in Markdown, as it stands now. */
+            prompt: string;
+            /**
+             * Format: date-time
+             * @description The deadline in force for the student (UTC); absent where there is none.
+             */
+            due_at?: string;
+            /**
+             * Format: date-time
+             * @description Until when the student may send (UTC); absent where it stays open.
+             */
+            closes_at?: string;
+            /** @description Files of the last attempt. */
+            file_count: number;
+            /**
+             * Format: date-time
+             * @description When the last attempt was reviewed (UTC); absent while it is `submitted`.
+             */
+            reviewed_at?: string;
+            /** @description The oldest first. */
+            attempts: components["schemas"]["AssignmentAttempt"][];
+            /** @description The oldest first; one for each attempt that was reviewed. */
+            reviews: components["schemas"]["AssignmentReview"][];
+        };
+        /**
+         * @description What the student has handed in for an assignment. Every field but `reviewed_at` and `block_label` is always present.
+         * @example {
+         *       "id": "16fd2706-8baf-433b-82eb-8c7fada847da",
+         *       "assignment_id": "2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60",
+         *       "status": "submitted",
+         *       "submitted_at": "2026-03-02T09:15:00.000Z",
+         *       "late": false,
+         *       "lesson_public_id": "bends-1",
+         *       "lesson_title": "Bends",
+         *       "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+         *       "course_title": "Knots for Beginners",
+         *       "file_count": 0
+         *     }
+         */
+        ClassroomSubmissionSummary: {
+            /**
+             * Format: uuid
+             * @description Id of the submission.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The assignment, which may be deleted by now.
+             */
+            assignment_id: string;
+            status: components["schemas"]["AssignmentSubmissionStatus"];
+            /**
+             * Format: date-time
+             * @description When the last attempt was sent (UTC).
+             */
+            submitted_at: string;
+            /** @description Whether it was first sent after the deadline in force. */
+            late: boolean;
+            /** @description The lesson's name in the addresses of the classroom, 1 to 32 characters. */
+            lesson_public_id: string;
+            /** @description 1 to 200 characters. */
+            lesson_title: string;
+            /**
+             * Format: uuid
+             * @description The course of the lesson.
+             */
+            course_id: string;
+            /** @description 1 to 200 characters. */
+            course_title: string;
+            /** @description Label of the assignment; absent where it has none. */
+            block_label?: string;
+            /** @description Files of the last attempt. */
+            file_count: number;
+            /**
+             * Format: date-time
+             * @description When the last attempt was reviewed (UTC); absent while it is `submitted`.
+             */
+            reviewed_at?: string;
+        };
+        /**
+         * @description The attempt that is taken back.
+         * @example {
+         *       "attempt": 1
+         *     }
+         */
+        SubmissionWithdrawal: {
+            /**
+             * Format: int32
+             * @description Its number, which must be that of the last attempt.
+             */
+            attempt: number;
+        };
+        /**
+         * @description What is left after a withdrawal.
+         * @example {}
+         */
+        WithdrawnSubmission: {
+            submission?: components["schemas"]["ClassroomSubmissionSummary"];
+        };
+        /**
+         * @description A block of a lesson in which students hand in work. Every field but `block_label`, `due_at` and `closes_at` is always present.
+         * @example {
+         *       "id": "2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60",
+         *       "lesson_id": "4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a",
+         *       "block_label": "Your bowline",
+         *       "prompt": "Tie a *bowline*, and send a picture of it.",
+         *       "position": 1,
+         *       "due_at": "2026-03-08T22:00:00.000Z",
+         *       "closes_at": "2026-03-15T22:00:00.000Z",
+         *       "takes_text": true,
+         *       "max_files": 3,
+         *       "required": true,
+         *       "created_at": "2026-02-01T10:06:00.000Z",
+         *       "updated_at": "2026-02-01T10:06:00.000Z"
+         *     }
+         */
+        Assignment: {
+            /**
+             * Format: uuid
+             * @description Stays the same for as long as the assignment exists.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The lesson that it belongs to.
+             */
+            lesson_id: string;
+            /** @description Tells it apart from the others of its lesson; absent where it has none. */
+            block_label?: string;
+            /** @description What is asked, in Markdown. */
+            prompt: string;
+            /** @description Its place among the assignments of its lesson, from 1. */
+            position: number;
+            /**
+             * Format: date-time
+             * @description The deadline: work first sent after it is late; absent where there is none.
+             */
+            due_at?: string;
+            /**
+             * Format: date-time
+             * @description From then on nothing is taken; absent where it stays open.
+             */
+            closes_at?: string;
+            /** @description Whether students may send a text. */
+            takes_text: boolean;
+            /** @description Files that work may have, 0 to 10. */
+            max_files: number;
+            /** @description Whether a student completes the lesson only once the work is approved. */
+            required: boolean;
+            /**
+             * Format: date-time
+             * @description When it was created (UTC).
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed (UTC).
+             */
+            updated_at: string;
+        };
+        /** @description 1 to 120 characters, not only blanks. */
+        BlockLabel: string;
+        /** @description Markdown, 1 to 20,000 characters. */
+        Prompt: string;
+        /**
+         * Format: int32
+         * @description Files that work may have, 0 to 10.
+         */
+        MaxFiles: number;
+        /**
+         * @description A new assignment. It must take a text, files, or both.
+         * @example {
+         *       "prompt": "Tie a *bowline*, and send a picture of it.",
+         *       "block_label": "Your bowline",
+         *       "due_at": "2026-03-08T22:00:00.000Z",
+         *       "max_files": 3,
+         *       "required": true
+         *     }
+         */
+        AssignmentCreation: {
+            block_label?: components["schemas"]["BlockLabel"];
+            prompt: components["schemas"]["Prompt"];
+            due_at?: components["schemas"]["DateTimeInput"];
+            closes_at?: components["schemas"]["DateTimeInput"];
+            /** @description Absent means true. */
+            takes_text?: boolean;
+            max_files?: components["schemas"]["MaxFiles"];
+            /** @description Absent means false. */
+            required?: boolean;
+        };
+        /**
+         * @description Every assignment of the lesson, once.
+         * @example {
+         *       "assignment_ids": [
+         *         "2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60"
+         *       ]
+         *     }
+         */
+        AssignmentOrder: {
+            /** @description In their new order. */
+            assignment_ids: string[];
+        };
+        /**
+         * @description At least one of the fields; an empty text removes a label or a date.
+         * @example {
+         *       "due_at": "2026-03-10T22:00:00.000Z"
+         *     }
+         */
+        AssignmentChange: {
+            /** @description At most 120 characters; the empty text removes it. */
+            block_label?: string;
+            prompt?: components["schemas"]["Prompt"];
+            due_at?: components["schemas"]["DateTimeOrNone"];
+            closes_at?: components["schemas"]["DateTimeOrNone"];
+            /** @description Whether students may send a text. */
+            takes_text?: boolean;
+            max_files?: components["schemas"]["MaxFiles"];
+            /** @description Whether a student completes the lesson only once the work is approved. */
+            required?: boolean;
+        };
+        /**
+         * @description Later dates of an assignment for one student. A date of the assignment that is later still is in force. Every field but `due_at` and `closes_at` is always present.
+         * @example {
+         *       "student": {
+         *         "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+         *         "name": "Ada Example",
+         *         "email": "ada@example.com"
+         *       },
+         *       "due_at": "2026-03-12T22:00:00.000Z",
+         *       "created_at": "2026-03-07T09:00:00.000Z",
+         *       "updated_at": "2026-03-07T09:00:00.000Z"
+         *     }
+         */
+        AssignmentExtension: {
+            /** @description Who has it. */
+            student: {
+                /**
+                 * Format: uuid
+                 * @description The student's id.
+                 */
+                id: string;
+                /** @description 1 to 120 characters. */
+                name: string;
+                /** @description The student's address as it is now. */
+                email: string;
+            };
+            /**
+             * Format: date-time
+             * @description The student's deadline (UTC); absent where it is not moved.
+             */
+            due_at?: string;
+            /**
+             * Format: date-time
+             * @description Until when the student may send (UTC); absent where it is not moved.
+             */
+            closes_at?: string;
+            /**
+             * Format: date-time
+             * @description When it was first given (UTC).
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed (UTC).
+             */
+            updated_at: string;
+        };
+        /**
+         * @description At least one of the dates; what is absent is not moved any more.
+         * @example {
+         *       "due_at": "2999-03-12T22:00:00.000Z"
+         *     }
+         */
+        AssignmentExtensionChange: {
+            due_at?: components["schemas"]["DateTimeInput"];
+            closes_at?: components["schemas"]["DateTimeInput"];
+        };
+        /**
          * @description A row of the review queue. Every field but `reviewed_at` and `block_label` is always present.
          * @example {
          *       "id": "16fd2706-8baf-433b-82eb-8c7fada847da",
@@ -9155,10 +10056,10 @@ export interface components {
             status: components["schemas"]["AssignmentSubmissionStatus"];
             /**
              * Format: date-time
-             * @description When the student last handed it in (UTC).
+             * @description When the last attempt was sent (UTC).
              */
             submitted_at: string;
-            /** @description Whether that was after the assignment's deadline. */
+            /** @description Whether it was first sent after the deadline in force. */
             late: boolean;
             /** @description Who handed it in. */
             student: {
@@ -9183,14 +10084,14 @@ export interface components {
             course_id: string;
             /** @description 1 to 200 characters. */
             course_title: string;
-            /** @description Files that the submission contains. */
+            /** @description Files of the last attempt. */
             file_count: number;
             /**
              * Format: date-time
-             * @description When it was last reviewed (UTC); absent before the first review.
+             * @description When the last attempt was reviewed (UTC); absent while it is `submitted`.
              */
             reviewed_at?: string;
-            /** @description Label of the assignment inside its lesson; absent where the lesson has one assignment. */
+            /** @description Label of the assignment inside its lesson; absent where it has none. */
             block_label?: string;
         };
         /**
@@ -9208,6 +10109,122 @@ export interface components {
             approved: number;
             /** @description Sent back to their students. */
             changes_requested: number;
+        };
+        /**
+         * @description What a student has handed in for an assignment. Every field but `reviewed_at`, `block_label`, `due_at` and `closes_at` is always present.
+         * @example {
+         *       "id": "16fd2706-8baf-433b-82eb-8c7fada847da",
+         *       "assignment_id": "2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60",
+         *       "status": "submitted",
+         *       "submitted_at": "2026-03-02T09:15:00.000Z",
+         *       "late": false,
+         *       "student": {
+         *         "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+         *         "name": "Ada Example",
+         *         "email": "ada@example.com"
+         *       },
+         *       "lesson_public_id": "bends-1",
+         *       "lesson_title": "Bends",
+         *       "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+         *       "course_title": "Knots for Beginners",
+         *       "prompt": "Tie a *bowline*, and send a picture of it.",
+         *       "file_count": 0,
+         *       "attempts": [
+         *         {
+         *           "number": 1,
+         *           "text": "Here is my bowline.",
+         *           "files": [],
+         *           "submitted_at": "2026-03-02T09:15:00.000Z"
+         *         }
+         *       ],
+         *       "reviews": []
+         *     }
+         */
+        AssignmentSubmissionDetail: {
+            /**
+             * Format: uuid
+             * @description Id of the submission.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The assignment, which may be deleted by now.
+             */
+            assignment_id: string;
+            status: components["schemas"]["AssignmentSubmissionStatus"];
+            /**
+             * Format: date-time
+             * @description When the last attempt was sent (UTC).
+             */
+            submitted_at: string;
+            /** @description Whether it was first sent after the deadline in force. */
+            late: boolean;
+            /** @description Who handed it in. */
+            student: {
+                /**
+                 * Format: uuid
+                 * @description The student's id.
+                 */
+                id: string;
+                /** @description 1 to 120 characters. */
+                name: string;
+                /** @description The student's address as it is now. */
+                email: string;
+            };
+            /** @description The lesson's name in the addresses of the classroom, 1 to 32 characters. */
+            lesson_public_id: string;
+            /** @description 1 to 200 characters. */
+            lesson_title: string;
+            /**
+             * Format: uuid
+             * @description The course of the lesson.
+             */
+            course_id: string;
+            /** @description 1 to 200 characters. */
+            course_title: string;
+            /** @description Label of the assignment; absent where it has none. */
+            block_label?: string;
+            /** @description What was asked, in Markdown, as it stands now. */
+            prompt: string;
+            /**
+             * Format: date-time
+             * @description The deadline in force for the student (UTC); absent where there is none.
+             */
+            due_at?: string;
+            /**
+             * Format: date-time
+             * @description Until when the student may send (UTC); absent where it stays open.
+             */
+            closes_at?: string;
+            /** @description Files of the last attempt. */
+            file_count: number;
+            /**
+             * Format: date-time
+             * @description When the last attempt was reviewed (UTC); absent while it is `submitted`.
+             */
+            reviewed_at?: string;
+            /** @description The oldest first. */
+            attempts: components["schemas"]["AssignmentAttempt"][];
+            /** @description The oldest first; one for each attempt that was reviewed. */
+            reviews: components["schemas"]["AssignmentReview"][];
+        };
+        /**
+         * @description A review of the last attempt.
+         * @example {
+         *       "attempt": 1,
+         *       "outcome": "changes_requested",
+         *       "comment": "The loop slips. Tie it once more."
+         *     }
+         */
+        AssignmentReviewCreation: {
+            /**
+             * Format: int32
+             * @description The number of the attempt that the reviewer has seen.
+             */
+            attempt: number;
+            outcome: components["schemas"]["ReviewOutcome"];
+            /** @description For the student, 1 to 5,000 characters; required where changes are requested. */
+            comment?: string;
         };
         /** @description `draft` becomes `scheduled`, then `sending` with its recipients frozen, then `sent`. A `paused` one goes on where it stopped; a `canceled` one never does. A later version may add values: accept those that you do not know. */
         CampaignStatus: "draft" | "scheduled" | "sending" | "paused" | "sent" | "canceled" | string;
@@ -9662,24 +10679,102 @@ export interface components {
              */
             administrator_id?: string;
         };
+        /** @description Size of the HTML part. Some mailboxes cut what is beyond 102,000 bytes. */
+        CampaignHtmlBytes: number;
+        /**
+         * Format: uri
+         * @description Shows the copy in a browser, without a session. Whoever has the address sees the copy.
+         */
+        CampaignPreviewUrl: string;
+        /**
+         * Format: date-time
+         * @description From when on the page is gone: 15 minutes after the request.
+         */
+        CampaignPreviewEnd: string;
         /**
          * @description A copy of the e-mail, as it would arrive.
          * @example {
          *       "subject": "A new knot",
          *       "html": "<!doctype html><html><body>Ahoy</body></html>",
          *       "text": "Ahoy",
-         *       "html_bytes": 46
+         *       "html_bytes": 46,
+         *       "page_url": "https://api.example.com/mail/previews/5OqvLdFC5OG2-RwdPk9aa1-PJ-eIRPnT1qWywdDp8AAAAGk4cQDx0bU3v2wq9J8nKcX5eZ1h",
+         *       "page_expires_at": "2026-03-01T12:15:00.000Z"
          *     }
          */
         CampaignPreview: {
             /** @description The subject line. */
             subject: string;
+            /** @description What mailboxes show behind the subject; absent where the e-mail has none. */
+            preheader?: string;
             /** @description The HTML part, a whole document. */
             html: string;
             /** @description The plain text part. */
             text: string;
-            /** @description Size of the HTML part. Some mailboxes cut what is beyond 102,000 bytes. */
-            html_bytes: number;
+            html_bytes: components["schemas"]["CampaignHtmlBytes"];
+            page_url: components["schemas"]["CampaignPreviewUrl"];
+            page_expires_at: components["schemas"]["CampaignPreviewEnd"];
+        };
+        /**
+         * @description Copies of students who differ much from one another.
+         * @example {
+         *       "previews": [
+         *         {
+         *           "student_id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+         *           "student_name": "Ada Example",
+         *           "because": "longest_name",
+         *           "subject": "A new knot for Ada",
+         *           "html_bytes": 4600,
+         *           "page_url": "https://api.example.com/mail/previews/5OqvLdFC5OG2-RwdPk9aa1-PJ-eIRPnT1qWywdDp8AAAAGk4cQDx0bU3v2wq9J8nKcX5eZ1h",
+         *           "page_expires_at": "2026-03-01T12:15:00.000Z"
+         *         }
+         *       ]
+         *     }
+         */
+        CampaignPreviews: {
+            /** @description One for each contrast that somebody shows, then the newest others; none where the campaign would reach nobody. */
+            previews: {
+                /**
+                 * Format: uuid
+                 * @description Whose copy it is.
+                 */
+                student_id: string;
+                /** @description The name of the account, whether the copy shows it or not. */
+                student_name: string;
+                /** @description What the copy shows. `unconfirmed`: its variables have their fallbacks. `newest`: nothing in particular. A later version may add values: accept those that you do not know. */
+                because: "unconfirmed" | "longest_name" | "shortest_name" | "one_word_name" | "right_to_left" | "other_script" | "emoji" | "special_characters" | "longest_email" | "newest" | string;
+                /** @description The subject line. */
+                subject: string;
+                html_bytes: components["schemas"]["CampaignHtmlBytes"];
+                page_url: components["schemas"]["CampaignPreviewUrl"];
+                page_expires_at: components["schemas"]["CampaignPreviewEnd"];
+            }[];
+        };
+        /**
+         * @description What the page of a preview shows.
+         * @example {
+         *       "campaign_name": "Spring",
+         *       "student_name": "Ada Example",
+         *       "subject": "A new knot",
+         *       "html": "<!doctype html><html><body>Ahoy</body></html>",
+         *       "text": "Ahoy",
+         *       "expires_at": "2026-03-01T12:15:00.000Z"
+         *     }
+         */
+        CampaignPreviewPage: {
+            /** @description How administrators call the campaign. */
+            campaign_name: string;
+            /** @description Whose copy it is; absent for somebody of whom nothing is known. */
+            student_name?: string;
+            /** @description The subject line. */
+            subject: string;
+            /** @description What mailboxes show behind the subject; absent where the e-mail has none. */
+            preheader?: string;
+            /** @description The HTML part, a whole document. */
+            html: string;
+            /** @description The plain text part. */
+            text: string;
+            expires_at: components["schemas"]["CampaignPreviewEnd"];
         };
         /**
          * @description When the campaign is to begin.
@@ -11739,6 +12834,8 @@ export interface components {
             size_bytes: number;
             /** @description Absent: the name of the file. */
             title?: string;
+            /** @description Whether it is a video of a live session or a meeting. A club without the feature `video_hosting` may upload only such videos, and each of them expires 30 days later (`expires_at`). Absent: no. Of other files: `422`. */
+            recording?: boolean;
         };
         /**
          * @description A file that is announced, and where to upload it.
@@ -11820,19 +12917,19 @@ export interface components {
          * @example {
          *       "kind": "agent",
          *       "id": "2f1e4fd9-40b5-4a6e-a1f3-0d1f5f6a7b8c",
-         *       "name": "Bosun"
+         *       "title": "Bosun"
          *     }
          */
         MediaUse: {
-            /** @description What uses it; `agent`: an AI agent that answers from it. A later version may add values: accept those that you do not know. */
-            kind: "agent" | string;
+            /** @description What uses it. `lesson`: its content names the file. `course`: its cover. `agent`: an AI agent that answers from it. `campaign`, `automation`: an e-mail of a draft. `automation_version`: an e-mail of a version that is published, or that runs are in. A later version may add values: accept those that you do not know. */
+            kind: "lesson" | "course" | "agent" | "campaign" | "automation" | "automation_version" | string;
             /**
              * Format: uuid
-             * @description Id of the agent.
+             * @description Id of the lesson, course, agent, campaign, automation or version.
              */
             id: string;
-            /** @description The agent's name as it is now. */
-            name: string;
+            /** @description What the place is called now; of a version: the automation and its number. */
+            title: string;
         };
         /**
          * @description A picture for a question that is going to be uploaded.
@@ -12247,7 +13344,7 @@ export interface components {
         /** @description The plans, the smallest first. A new club has `trial` until it subscribes, unless the operator decides otherwise. A later version may add values: accept those that you do not know. */
         PlanName: "trial" | "starter" | "professional" | "business" | string;
         /** @description What a plan can include. An operation of a feature that is not included answers `402 feature_not_in_plan`. A later version may add values: accept those that you do not know. */
-        Feature: "webhooks" | "certificates" | "registration_links" | "sales_notices" | "community" | "imports" | "repositories" | "campaigns" | "automations" | "agents" | string;
+        Feature: "webhooks" | "certificates" | "registration_links" | "sales_notices" | "community" | "imports" | "repositories" | "campaigns" | "automations" | "agents" | "video_hosting" | string;
         /**
          * @description How much of a resource a club may use, in the resource's unit.
          * @example {
@@ -13876,6 +14973,16 @@ export interface components {
          * @example 8f14e45f-ceea-467f-9575-3c4d5e6f7a8b
          */
         AgentSourceId: string;
+        /**
+         * @description Id of an assignment of a lesson of this club.
+         * @example 2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60
+         */
+        AssignmentId: string;
+        /**
+         * @description Id of a submission of this club.
+         * @example 16fd2706-8baf-433b-82eb-8c7fada847da
+         */
+        SubmissionId: string;
         /**
          * @description Id of a campaign of this club.
          * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
@@ -17308,6 +18415,15 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description There is no such resource in this club. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -22430,6 +23546,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidRequest"];
@@ -23227,6 +24352,24 @@ export interface operations {
                 };
             };
             403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidRequest"];
@@ -23240,6 +24383,1009 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listLessonAssignments: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a lesson.
+                 * @example bends-1
+                 */
+                publicId: components["parameters"]["LessonPublicId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of assignments. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60",
+                     *           "block_label": "Your bowline",
+                     *           "prompt": "Tie a *bowline*, and send a picture of it.",
+                     *           "position": 1,
+                     *           "due_at": "2026-03-08T22:00:00.000Z",
+                     *           "takes_text": true,
+                     *           "max_files": 3,
+                     *           "required": true,
+                     *           "open": true
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description The records of this page. */
+                        data: components["schemas"]["ClassroomAssignment"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    submitAssignment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an assignment of a lesson of this club.
+                 * @example 2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60
+                 */
+                assignmentId: components["parameters"]["AssignmentId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AssignmentSubmissionCreation"];
+            };
+        };
+        responses: {
+            /** @description The submission. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "16fd2706-8baf-433b-82eb-8c7fada847da",
+                     *         "assignment_id": "2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60",
+                     *         "status": "submitted",
+                     *         "submitted_at": "2026-03-02T09:15:00.000Z",
+                     *         "late": false,
+                     *         "lesson_public_id": "bends-1",
+                     *         "lesson_title": "Bends",
+                     *         "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+                     *         "course_title": "Knots for Beginners",
+                     *         "prompt": "Tie a *bowline*, and send a picture of it.",
+                     *         "file_count": 0,
+                     *         "attempts": [
+                     *           {
+                     *             "number": 1,
+                     *             "text": "Here is my bowline.",
+                     *             "files": [],
+                     *             "submitted_at": "2026-03-02T09:15:00.000Z"
+                     *           }
+                     *         ],
+                     *         "reviews": []
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["ClassroomSubmission"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description A value breaks a rule; the message names its field. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listOwnSubmissions: {
+        parameters: {
+            query?: {
+                /** @description Only submissions in this status. */
+                status?: components["schemas"]["AssignmentSubmissionStatus"];
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of submissions. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "16fd2706-8baf-433b-82eb-8c7fada847da",
+                     *           "assignment_id": "2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60",
+                     *           "status": "submitted",
+                     *           "submitted_at": "2026-03-02T09:15:00.000Z",
+                     *           "late": false,
+                     *           "lesson_public_id": "bends-1",
+                     *           "lesson_title": "Bends",
+                     *           "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+                     *           "course_title": "Knots for Beginners",
+                     *           "file_count": 0
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description The records of this page. */
+                        data: components["schemas"]["ClassroomSubmissionSummary"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getOwnSubmission: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a submission of this club.
+                 * @example 16fd2706-8baf-433b-82eb-8c7fada847da
+                 */
+                submissionId: components["parameters"]["SubmissionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The submission. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "16fd2706-8baf-433b-82eb-8c7fada847da",
+                     *         "assignment_id": "2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60",
+                     *         "status": "submitted",
+                     *         "submitted_at": "2026-03-02T09:15:00.000Z",
+                     *         "late": false,
+                     *         "lesson_public_id": "bends-1",
+                     *         "lesson_title": "Bends",
+                     *         "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+                     *         "course_title": "Knots for Beginners",
+                     *         "prompt": "Tie a *bowline*, and send a picture of it.",
+                     *         "file_count": 0,
+                     *         "attempts": [
+                     *           {
+                     *             "number": 1,
+                     *             "text": "Here is my bowline.",
+                     *             "files": [],
+                     *             "submitted_at": "2026-03-02T09:15:00.000Z"
+                     *           }
+                     *         ],
+                     *         "reviews": []
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["ClassroomSubmission"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    withdrawSubmission: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a submission of this club.
+                 * @example 16fd2706-8baf-433b-82eb-8c7fada847da
+                 */
+                submissionId: components["parameters"]["SubmissionId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SubmissionWithdrawal"];
+            };
+        };
+        responses: {
+            /** @description What is left. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {}
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["WithdrawnSubmission"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listAssignments: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a lesson of this club.
+                 * @example 4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a
+                 */
+                lessonId: components["parameters"]["LessonId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of assignments. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60",
+                     *           "lesson_id": "4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a",
+                     *           "block_label": "Your bowline",
+                     *           "prompt": "Tie a *bowline*, and send a picture of it.",
+                     *           "position": 1,
+                     *           "due_at": "2026-03-08T22:00:00.000Z",
+                     *           "closes_at": "2026-03-15T22:00:00.000Z",
+                     *           "takes_text": true,
+                     *           "max_files": 3,
+                     *           "required": true,
+                     *           "created_at": "2026-02-01T10:06:00.000Z",
+                     *           "updated_at": "2026-02-01T10:06:00.000Z"
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description The records of this page. */
+                        data: components["schemas"]["Assignment"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    createAssignment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a lesson of this club.
+                 * @example 4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a
+                 */
+                lessonId: components["parameters"]["LessonId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AssignmentCreation"];
+            };
+        };
+        responses: {
+            /** @description The assignment. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60",
+                     *         "lesson_id": "4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a",
+                     *         "block_label": "Your bowline",
+                     *         "prompt": "Tie a *bowline*, and send a picture of it.",
+                     *         "position": 1,
+                     *         "due_at": "2026-03-08T22:00:00.000Z",
+                     *         "closes_at": "2026-03-15T22:00:00.000Z",
+                     *         "takes_text": true,
+                     *         "max_files": 3,
+                     *         "required": true,
+                     *         "created_at": "2026-02-01T10:06:00.000Z",
+                     *         "updated_at": "2026-02-01T10:06:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Assignment"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    orderAssignments: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a lesson of this club.
+                 * @example 4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a
+                 */
+                lessonId: components["parameters"]["LessonId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AssignmentOrder"];
+            };
+        };
+        responses: {
+            /** @description They are in this order. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getAssignment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an assignment of a lesson of this club.
+                 * @example 2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60
+                 */
+                assignmentId: components["parameters"]["AssignmentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The assignment. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60",
+                     *         "lesson_id": "4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a",
+                     *         "block_label": "Your bowline",
+                     *         "prompt": "Tie a *bowline*, and send a picture of it.",
+                     *         "position": 1,
+                     *         "due_at": "2026-03-08T22:00:00.000Z",
+                     *         "closes_at": "2026-03-15T22:00:00.000Z",
+                     *         "takes_text": true,
+                     *         "max_files": 3,
+                     *         "required": true,
+                     *         "created_at": "2026-02-01T10:06:00.000Z",
+                     *         "updated_at": "2026-02-01T10:06:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Assignment"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    deleteAssignment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an assignment of a lesson of this club.
+                 * @example 2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60
+                 */
+                assignmentId: components["parameters"]["AssignmentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    updateAssignment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an assignment of a lesson of this club.
+                 * @example 2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60
+                 */
+                assignmentId: components["parameters"]["AssignmentId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AssignmentChange"];
+            };
+        };
+        responses: {
+            /** @description The assignment. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60",
+                     *         "lesson_id": "4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a",
+                     *         "block_label": "Your bowline",
+                     *         "prompt": "Tie a *bowline*, and send a picture of it.",
+                     *         "position": 1,
+                     *         "due_at": "2026-03-08T22:00:00.000Z",
+                     *         "closes_at": "2026-03-15T22:00:00.000Z",
+                     *         "takes_text": true,
+                     *         "max_files": 3,
+                     *         "required": true,
+                     *         "created_at": "2026-02-01T10:06:00.000Z",
+                     *         "updated_at": "2026-02-01T10:06:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Assignment"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listAssignmentExtensions: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an assignment of a lesson of this club.
+                 * @example 2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60
+                 */
+                assignmentId: components["parameters"]["AssignmentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of extensions. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "student": {
+                     *             "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+                     *             "name": "Ada Example",
+                     *             "email": "ada@example.com"
+                     *           },
+                     *           "due_at": "2026-03-12T22:00:00.000Z",
+                     *           "created_at": "2026-03-07T09:00:00.000Z",
+                     *           "updated_at": "2026-03-07T09:00:00.000Z"
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description The records of this page. */
+                        data: components["schemas"]["AssignmentExtension"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    setAssignmentExtension: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an assignment of a lesson of this club.
+                 * @example 2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60
+                 */
+                assignmentId: components["parameters"]["AssignmentId"];
+                /**
+                 * @description Id of a student of this club.
+                 * @example 0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f
+                 */
+                studentId: components["parameters"]["StudentId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AssignmentExtensionChange"];
+            };
+        };
+        responses: {
+            /** @description The extension. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "student": {
+                     *           "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+                     *           "name": "Ada Example",
+                     *           "email": "ada@example.com"
+                     *         },
+                     *         "due_at": "2026-03-12T22:00:00.000Z",
+                     *         "created_at": "2026-03-07T09:00:00.000Z",
+                     *         "updated_at": "2026-03-07T09:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["AssignmentExtension"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    deleteAssignmentExtension: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an assignment of a lesson of this club.
+                 * @example 2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60
+                 */
+                assignmentId: components["parameters"]["AssignmentId"];
+                /**
+                 * @description Id of a student of this club.
+                 * @example 0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f
+                 */
+                studentId: components["parameters"]["StudentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Taken back. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
             default: components["responses"]["Otherwise"];
         };
     };
@@ -23314,6 +25460,186 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getAssignmentSubmission: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a submission of this club.
+                 * @example 16fd2706-8baf-433b-82eb-8c7fada847da
+                 */
+                submissionId: components["parameters"]["SubmissionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The submission. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "16fd2706-8baf-433b-82eb-8c7fada847da",
+                     *         "assignment_id": "2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60",
+                     *         "status": "submitted",
+                     *         "submitted_at": "2026-03-02T09:15:00.000Z",
+                     *         "late": false,
+                     *         "student": {
+                     *           "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+                     *           "name": "Ada Example",
+                     *           "email": "ada@example.com"
+                     *         },
+                     *         "lesson_public_id": "bends-1",
+                     *         "lesson_title": "Bends",
+                     *         "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+                     *         "course_title": "Knots for Beginners",
+                     *         "prompt": "Tie a *bowline*, and send a picture of it.",
+                     *         "file_count": 0,
+                     *         "attempts": [
+                     *           {
+                     *             "number": 1,
+                     *             "text": "Here is my bowline.",
+                     *             "files": [],
+                     *             "submitted_at": "2026-03-02T09:15:00.000Z"
+                     *           }
+                     *         ],
+                     *         "reviews": []
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["AssignmentSubmissionDetail"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    reviewAssignmentSubmission: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a submission of this club.
+                 * @example 16fd2706-8baf-433b-82eb-8c7fada847da
+                 */
+                submissionId: components["parameters"]["SubmissionId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AssignmentReviewCreation"];
+            };
+        };
+        responses: {
+            /** @description The submission. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "16fd2706-8baf-433b-82eb-8c7fada847da",
+                     *         "assignment_id": "2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60",
+                     *         "status": "submitted",
+                     *         "submitted_at": "2026-03-02T09:15:00.000Z",
+                     *         "late": false,
+                     *         "student": {
+                     *           "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+                     *           "name": "Ada Example",
+                     *           "email": "ada@example.com"
+                     *         },
+                     *         "lesson_public_id": "bends-1",
+                     *         "lesson_title": "Bends",
+                     *         "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+                     *         "course_title": "Knots for Beginners",
+                     *         "prompt": "Tie a *bowline*, and send a picture of it.",
+                     *         "file_count": 0,
+                     *         "attempts": [
+                     *           {
+                     *             "number": 1,
+                     *             "text": "Here is my bowline.",
+                     *             "files": [],
+                     *             "submitted_at": "2026-03-02T09:15:00.000Z"
+                     *           }
+                     *         ],
+                     *         "reviews": []
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["AssignmentSubmissionDetail"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
             default: components["responses"]["Otherwise"];
         };
     };
@@ -24264,7 +26590,9 @@ export interface operations {
                      *         "subject": "A new knot",
                      *         "html": "<!doctype html><html><body>Ahoy</body></html>",
                      *         "text": "Ahoy",
-                     *         "html_bytes": 46
+                     *         "html_bytes": 46,
+                     *         "page_url": "https://api.example.com/mail/previews/5OqvLdFC5OG2-RwdPk9aa1-PJ-eIRPnT1qWywdDp8AAAAGk4cQDx0bU3v2wq9J8nKcX5eZ1h",
+                     *         "page_expires_at": "2026-03-01T12:15:00.000Z"
                      *       }
                      *     }
                      */
@@ -24295,6 +26623,161 @@ export interface operations {
                 };
             };
             422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    previewContrastingCopies: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a campaign of this club.
+                 * @example e4eaaaf2-d142-4e1a-b6f9-1c2d3e4f5a6b
+                 */
+                campaignId: components["parameters"]["campaignId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The previews. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "previews": [
+                     *           {
+                     *             "student_id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+                     *             "student_name": "Ada Example",
+                     *             "because": "longest_name",
+                     *             "subject": "A new knot for Ada",
+                     *             "html_bytes": 4600,
+                     *             "page_url": "https://api.example.com/mail/previews/5OqvLdFC5OG2-RwdPk9aa1-PJ-eIRPnT1qWywdDp8AAAAGk4cQDx0bU3v2wq9J8nKcX5eZ1h",
+                     *             "page_expires_at": "2026-03-01T12:15:00.000Z"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CampaignPreviews"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    showCampaignPreview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The token of a preview; it stands in the address that the preview gives.
+                 * @example 5OqvLdFC5OG2-RwdPk9aa1-PJ-eIRPnT1qWywdDp8AAAAGk4cQDx0bU3v2wq9J8nKcX5eZ1h
+                 */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The copy. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "campaign_name": "Spring",
+                     *         "student_name": "Ada Example",
+                     *         "subject": "A new knot",
+                     *         "html": "<!doctype html><html><body>Ahoy</body></html>",
+                     *         "text": "Ahoy",
+                     *         "expires_at": "2026-03-01T12:15:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CampaignPreviewPage"];
+                    };
+                    "text/html": string;
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            /** @description The token is not one of ours, its time is over, or what it shows is gone. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            /** @description The e-mail has problems by now. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            /** @description The token is longer than any of ours. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
             default: components["responses"]["Otherwise"];
         };
     };
@@ -25507,6 +27990,15 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             /** @description The session does not act in this organization, or what it asks is not permitted to it. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -30920,7 +33412,10 @@ export interface operations {
     };
     removeMedia: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Whether the file goes although something uses it. */
+                force?: boolean;
+            };
             header?: never;
             path: {
                 /**
@@ -30958,6 +33453,15 @@ export interface operations {
             };
             /** @description There is no such resource in this club. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -31007,7 +33511,7 @@ export interface operations {
                      *         {
                      *           "kind": "agent",
                      *           "id": "2f1e4fd9-40b5-4a6e-a1f3-0d1f5f6a7b8c",
-                     *           "name": "Bosun"
+                     *           "title": "Bosun"
                      *         }
                      *       ],
                      *       "total": 1

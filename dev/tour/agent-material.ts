@@ -9,11 +9,11 @@ export async function agentWithMaterial(scene: Scene, club: Club, { studentId }:
   const administrator = scene.client(club.token);
   const params = { path: { clubId: club.clubId } };
 
-  say('\n14. A handbook of four pages for the library, and a lesson');
+  say('\n16. A handbook of four pages for the library, and a lesson');
   const mediaId = await uploadHandbook(scene, club);
   const lessonId = await writeLesson(scene, club);
 
-  say('\n15. An agent that answers from both, and a delivery that opens it to the student');
+  say('\n17. An agent that answers from both, and a delivery that opens it to the student');
   const agent = requireOk(
     await administrator.POST('/v1/clubs/{clubId}/agents', {
       params,

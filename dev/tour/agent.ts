@@ -21,13 +21,13 @@ export async function agentAnswers(
 ): Promise<{ run: string; again: string } | undefined> {
   const { say, environment } = scene;
   if (!environment['ANTHROPIC_API_KEY']) {
-    say('\n14. An agent that answers students is left out: it has no model to ask.');
+    say('\n16. An agent that answers students is left out: it has no model to ask.');
     say('   A fake one on this machine: npm start -- --fake-model. The real one: ANTHROPIC_API_KEY=… npm start');
     return undefined;
   }
   const publicId = await agentWithMaterial(scene, club, asker);
 
-  say(`\n16. The student asks: “${question}”`);
+  say(`\n18. The student asks: “${question}”`);
   const { accepted, text } = await askAndLeave(scene, club, asker, publicId);
   say(`   the connection is closed after ${charactersOf(text)} characters; the answer goes on without it`);
   const answer = await comeBack(scene, club, asker, accepted, text);

@@ -7,7 +7,7 @@ import { requireOk, runPage, until, type Club, type Scene } from './scene.ts';
 export async function campaignIsMailed(
   scene: Scene,
   { clubId, token }: Club,
-): Promise<{ run: string; mail: Message; wayOut: string }> {
+): Promise<{ run: string; mail: Message; preview: string; wayOut: string }> {
   const { say, mailbox } = scene;
   const administrator = scene.client(token);
   const params = { path: { clubId } };
@@ -41,6 +41,14 @@ export async function campaignIsMailed(
     await administrator.GET('/v1/clubs/{clubId}/campaigns/{campaignId}/audience', { params: ofCampaign }),
   ).data;
   say(`   it would reach ${audience.reached} students now`);
+  const { previews } = requireOk(
+    await administrator.GET('/v1/clubs/{clubId}/campaigns/{campaignId}/previews', { params: ofCampaign }),
+  ).data;
+  const [preview] = previews;
+  if (preview === undefined) throw new Problem('The campaign has no preview.');
+  for (const { student_name: name, because, subject } of previews)
+    say(`   ${name} (${because.replaceAll('_', ' ')}) would read “${subject}”`);
+  say(`   a preview, for 15 minutes: ${preview.page_url}`);
   requireOk(
     await administrator.POST('/v1/clubs/{clubId}/campaigns/{campaignId}/schedule', { params: ofCampaign, body: {} }),
   );
@@ -73,5 +81,5 @@ export async function campaignIsMailed(
     `   the next campaign would reach ${after.reached}, and leave out ${after.left_out.unsubscribed} who unsubscribed`,
   );
   if (after.left_out.unsubscribed !== 1) throw new Problem('The student is still on the list.');
-  return { run: runPage(scene, 'campaignRun', campaign.id), mail, wayOut };
+  return { run: runPage(scene, 'campaignRun', campaign.id), mail, preview: preview.page_url, wayOut };
 }

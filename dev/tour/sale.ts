@@ -2,6 +2,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Problem } from '../problem.ts';
 import { isSignedWith } from '../receiver.ts';
+import { workIsReturnedAndApproved } from './assignment.ts';
 import { requireOk, runPage, tokenIn, until, type Club, type Scene } from './scene.ts';
 
 const events = [
@@ -97,7 +98,7 @@ export async function fromSaleToCertificate(
     return data.every(({ status }) => status === 'processed') ? data : undefined;
   });
 
-  say('\n10. The buyer follows the invitation, and completes the course');
+  say('\n10. The buyer follows the invitation, hands in work that is returned and approved, and completes the course');
   const mail = await mailbox.waitFor(email);
   say(`   the invitation has arrived: ${mailbox.linkTo(mail)}`);
   const { token: studentToken, student } = requireOk(
@@ -109,7 +110,12 @@ export async function fromSaleToCertificate(
       params: { path: { clubId, publicId: course.public_id } },
     }),
   ).data;
-  for (const { public_id: publicId } of outline.modules.flatMap(({ lessons }) => lessons)) {
+  const lessons = outline.modules.flatMap((module) => module.lessons);
+  const [first] = lessons;
+  if (first === undefined) throw new Problem('The course has no lesson.');
+  const learner = { token: studentToken, email, lessonId: first.id, publicId: first.public_id };
+  await workIsReturnedAndApproved(scene, { clubId, token }, learner);
+  for (const { public_id: publicId } of lessons) {
     requireOk(
       await classroom.PUT('/v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', {
         params: { path: { clubId, publicId } },
@@ -133,6 +139,6 @@ export async function fromSaleToCertificate(
     if (!isSignedWith(registered.secret, request)) throw new Problem('A signature does not verify.');
     say(`   ${(JSON.parse(request.body.toString('utf8')) as { type: string }).type}  ✓ verified`);
   }
-  const [first] = notices;
-  return { notice: runPage(scene, 'salesNotice', first?.id ?? ''), verifyUrl: certificate.verify_url };
+  const [processed] = notices;
+  return { notice: runPage(scene, 'salesNotice', processed?.id ?? ''), verifyUrl: certificate.verify_url };
 }

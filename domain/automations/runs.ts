@@ -138,7 +138,7 @@ function mailRecord(mail: MailOfStep | undefined) {
   };
 }
 
-/** Ends an active or failed run wherever it is. @throws DomainError not_found, run_state */
+/** Ends an active run wherever it is; a failed one is over. @throws DomainError not_found, run_state */
 export async function exitRun(
   { db }: DatabaseDeps,
   clubId: Id,

@@ -1,10 +1,12 @@
 /** What a club's plan allows: features, and places for students (BILL-2, BILL-3). */
 import type { Transaction, Queries } from '../../platform/infra/postgres/database.ts';
-import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import type { AddOnKind, PlanName, Resource } from '../../entities/billing/values.ts';
-import { plans, type Allowance, type Feature, type Plan } from './plans.policy.ts';
+import type { PlanName } from '../../entities/billing/values.ts';
+import { recordOverage } from './overages.ts';
+import { plans, type Feature, type Plan } from './plans.policy.ts';
+import { limitOf, planOf, termsOf, type Terms } from './terms.ts';
 
 /**
  * The reader of the refusal: an administrator, or somebody else, to whom the message does not mention the plan
@@ -12,26 +14,11 @@ import { plans, type Allowance, type Feature, type Plan } from './plans.policy.t
  */
 export type Addressee = 'administrator' | 'person';
 
-/** The plan of a club: what billing says, and until then the one that it opened with (DEC-20). */
-const planOf = (clubId: Id) =>
-  sql`(SELECT coalesce((SELECT plan FROM club_plans WHERE club_id = ${clubId}), (SELECT opening_plan FROM clubs WHERE id = ${clubId})))`;
-
-/** What a club's plan and add-ons say of a resource, as {@link termsOf} selects it. */
-export interface Terms {
-  plan: PlanName | null;
-  /** What active add-ons add, in the resource's unit, as Postgres gives a sum. */
-  bought: string;
-}
-
-/** The columns of {@link Terms}. @param kind of add-ons that stay: those of the AI budget count for a month only */
-export const termsOf = (clubId: Id, kind: Exclude<AddOnKind, 'ai_budget'>): Sql =>
-  sql`${planOf(clubId)} AS plan,
-    (SELECT coalesce(sum(adds), 0) FROM add_ons WHERE club_id = ${clubId} AND kind = ${kind} AND status = 'active') AS bought`;
-
-/** @returns how much of the resource the terms allow, add-ons included, and what happens beyond it */
-export function limitOf({ plan, bought }: Terms, resource: Resource): { limit: number; overage: Allowance['overage'] } {
-  const { included, overage } = plans[plan ?? 'trial'].allowances[resource];
-  return { limit: included + Number(bought), overage };
+/** @returns whether the plan of the club includes the feature now */
+export async function hasFeature(db: Queries, clubId: Id, feature: Feature): Promise<boolean> {
+  const row = await db.one<{ plan: PlanName | null }>(sql`SELECT ${planOf(clubId)} AS plan`);
+  const plan: Plan = plans[row?.plan ?? 'trial'];
+  return plan.features.includes(feature);
 }
 
 /** @throws DomainError feature_not_in_plan */
@@ -41,9 +28,7 @@ export async function requireFeature(
   feature: Feature,
   addressee: Addressee = 'administrator',
 ): Promise<void> {
-  const row = await db.one<{ plan: PlanName | null }>(sql`SELECT ${planOf(clubId)} AS plan`);
-  const plan: Plan = plans[row?.plan ?? 'trial'];
-  if (plan.features.includes(feature)) return;
+  if (await hasFeature(db, clubId, feature)) return;
   throw new DomainError(
     'feature_not_in_plan',
     addressee === 'person'
@@ -126,25 +111,6 @@ function noPlaceLeft(addressee: Addressee): DomainError {
 /** Records that held places beyond the allowance were taken. */
 export async function takePlaces(tx: Transaction, clubId: Id, { excess }: HeldPlaces, now: Date): Promise<void> {
   await recordOverage(tx, clubId, 'students', excess, now);
-}
-
-/**
- * Records by how much a club is beyond an allowance that bills overage: of a month (in the club's time zone) the highest excess
- * counts (BILL-7).
- * @param excess in the resource's unit; 0 records nothing
- */
-export async function recordOverage(
-  tx: Transaction,
-  clubId: Id,
-  resource: Resource,
-  excess: number,
-  now: Date,
-): Promise<void> {
-  if (excess <= 0) return;
-  await tx.run(sql`INSERT INTO overages AS recorded (club_id, resource, month, excess, reached_at)
-     SELECT id, ${resource}, date_trunc('month', ${now}::timestamptz AT TIME ZONE time_zone), ${excess}, ${now} FROM clubs WHERE id = ${clubId}
-     ON CONFLICT (club_id, resource, month) DO UPDATE SET excess = excluded.excess, reached_at = excluded.reached_at
-      WHERE recorded.excess < excluded.excess`);
 }
 
 /**

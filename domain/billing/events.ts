@@ -1,10 +1,13 @@
 /** The processor's events: each recorded once, and the club's plan made of all that are recorded. */
 import { BillingEvent } from '../../entities/billing/billing-event.ts';
+import { ClubFeatureChange } from '../../entities/billing/club-feature-change.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { followedOutcomes, type EventOutcome, type PlanName } from '../../entities/billing/values.ts';
+import { recordPresentOverages } from './overages.ts';
+import { plans } from './plans.policy.ts';
 import { planStateOf, type PlanEvent, type PlanState, type ReadEvent } from './events.policy.ts';
 
 /**
@@ -48,7 +51,15 @@ async function follow(tx: Transaction, clubId: Id, event: ReadEvent, now: Date):
   await savePlan(tx, clubId, after);
   if (JSON.stringify(before) === JSON.stringify(after)) return 'outdated';
   await tx.manager.update(BillingEvent, { id: event.id }, { outcome: 'applied' });
+  await recordPresentOverages(tx, clubId, now);
+  await noteFeatures(tx, clubId, before.plan, after.plan, now);
   return 'applied';
+}
+
+/** What the club has follows the features that it gains and loses: upkeep sees to that (MED-10). */
+async function noteFeatures(tx: Transaction, clubId: Id, before: PlanName, after: PlanName, now: Date): Promise<void> {
+  if (String(plans[before].features) === String(plans[after].features)) return;
+  await tx.manager.upsert(ClubFeatureChange, { clubId, changedAt: now }, ['clubId']);
 }
 
 async function clubOf(tx: Transaction, event: ReadEvent): Promise<Id | null> {

@@ -12,6 +12,7 @@ export const features = [
   'campaigns',
   'automations',
   'agents',
+  'video_hosting',
 ] as const;
 export type Feature = (typeof features)[number];
 
@@ -29,9 +30,12 @@ export interface Plan {
 
 const gigabyte = 1_000_000_000;
 
+/** Hosting videos costs the operator most: a trial keeps recordings only, and for some days (MED-10). */
+const featuresOfTrial = features.filter((feature) => feature !== 'video_hosting');
+
 export const plans = {
   trial: {
-    features,
+    features: featuresOfTrial,
     allowances: {
       students: { included: 50, overage: 'refused' },
       storage_bytes: { included: gigabyte, overage: 'refused' },

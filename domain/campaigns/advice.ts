@@ -8,7 +8,7 @@ import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { boundOfDay } from '../mail/bulk-days.ts';
 import type { MailDomainSettings } from '../mail/domains/domains.ts';
-import { problemsOf } from './checks.ts';
+import { schedulingProblems } from './checks.ts';
 import { copyOf, type PreviewDeps } from './preview.ts';
 import { findCampaign, type CampaignRow } from './records.ts';
 
@@ -41,7 +41,7 @@ export async function checkCampaign(
   const htmlBytes = await sizeOf(deps, campaign);
   const recent = await recentRates(db, clubId, now);
   return {
-    problems: await problemsOf(db, campaign),
+    problems: await schedulingProblems(db, campaign, now),
     warnings: [
       ...altWarnings(campaign),
       ...(htmlBytes !== undefined && htmlBytes > longestHtml

@@ -1,5 +1,6 @@
 /** What recipients of a campaign would see: copies of its e-mail that are not the real ones (CAMP-4). */
 import type { RecordOf } from '../../contract/contract.ts';
+import { Campaign } from '../../entities/campaigns/campaign.ts';
 import { Club } from '../../entities/clubs/club.ts';
 import { MailSender } from '../../entities/mail/mail-sender.ts';
 import { Media } from '../../entities/media/media.ts';
@@ -8,11 +9,14 @@ import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
+import type { AddressedDeps } from '../deps.ts';
 import { compileEmail } from '../mail/content/compile.ts';
 import type { EmailContent } from '../mail/content/email-content.ts';
-import { renderEmail, type RecipientCopy } from '../mail/content/render.ts';
-import { emailProblems } from './checks.ts';
+import { renderEmail, renderLine, type RecipientCopy } from '../mail/content/render.ts';
+import { emailProblems, reachedStudents } from './checks.ts';
+import { contrasting, type Candidate } from './contrasts.policy.ts';
 import { libraryImage } from './images.ts';
+import { previewToken, readPreviewToken, type PreviewToken } from './preview-tokens.ts';
 import { findCampaign, type CampaignRow } from './records.ts';
 
 export interface PreviewDeps {
@@ -20,23 +24,100 @@ export interface PreviewDeps {
   storage: Pick<ObjectStore, 'signGet'>;
 }
 
-/** Images of a preview can be seen for so long. */
+export type PageDeps = PreviewDeps & Pick<AddressedDeps, 'vault' | 'publicUrl'>;
+
+/** A preview's page and its images can be seen for so long. */
 const previewSeconds = 900;
+/** Of a large audience so many are looked at, the newest: whoever looks at previews waits. */
+const mostCandidates = 5_000;
 
 /**
  * @param studentId whose copy it is; absent for somebody of whom nothing is known
  * @throws DomainError not_found (campaign or student), campaign_has_problems
  */
 export async function previewCampaign(
-  deps: PreviewDeps,
+  deps: PageDeps,
   clubId: Id,
   campaignId: Id,
   studentId: Id | undefined,
+  now: Date,
 ): Promise<RecordOf<'CampaignPreview'>> {
   const campaign = await findCampaign(deps.db, clubId, campaignId);
-  const values = studentId === undefined ? {} : await valuesOf(deps.db, clubId, studentId);
-  const copy = await copyOf(deps, campaign, values, previewSeconds);
-  return { ...copy, html_bytes: Buffer.byteLength(copy.html) };
+  const values = studentId === undefined ? {} : valuesFor(await studentOf(deps.db, clubId, studentId));
+  const copy = (await copierOf(deps, campaign, previewSeconds))(values);
+  return {
+    ...copy,
+    html_bytes: Buffer.byteLength(copy.html),
+    ...pageOf(deps, { campaignId, ...(studentId !== undefined && { studentId }) }, now),
+  };
+}
+
+/**
+ * Copies of students of the audience who differ much from one another.
+ * @throws DomainError not_found, campaign_has_problems
+ */
+export async function listPreviews(
+  deps: PageDeps,
+  clubId: Id,
+  campaignId: Id,
+  now: Date,
+): Promise<RecordOf<'CampaignPreviews'>> {
+  const campaign = await findCampaign(deps.db, clubId, campaignId);
+  const copyFor = await copierOf(deps, campaign, previewSeconds);
+  const students = await reachedStudents(deps.db, campaign, mostCandidates, now);
+  return {
+    previews: contrasting(students).map(({ student, because }) => {
+      const { subject, html } = copyFor(valuesFor(student));
+      return {
+        student_id: student.id,
+        student_name: student.name,
+        because,
+        subject,
+        html_bytes: Buffer.byteLength(html),
+        ...pageOf(deps, { campaignId, studentId: student.id }, now),
+      };
+    }),
+  };
+}
+
+/**
+ * What the page behind a preview's address shows.
+ * @throws DomainError not_found (a token that is not ours, whose time is over, or whose campaign or student is gone),
+ *   campaign_has_problems
+ */
+export async function showPreview(deps: PageDeps, token: string, now: Date): Promise<RecordOf<'CampaignPreviewPage'>> {
+  const seen = readPreviewToken(deps.vault, token, now);
+  const clubId =
+    seen &&
+    (await deps.db.manager.findOne(Campaign, { select: { clubId: true }, where: { id: seen.campaignId } }))?.clubId;
+  if (!seen || clubId === undefined) throw notFound('preview');
+  const campaign = await findCampaign(deps.db, clubId, seen.campaignId);
+  const student = seen.studentId === undefined ? undefined : await studentOf(deps.db, clubId, seen.studentId);
+  const values = student ? valuesFor(student) : {};
+  return {
+    campaign_name: campaign.name,
+    ...(student && { student_name: student.name }),
+    ...(await copierOf(deps, campaign, previewSeconds))(values),
+    expires_at: seen.expiresAt.toISOString(),
+  };
+}
+
+function pageOf(
+  { vault, publicUrl }: PageDeps,
+  copy: Omit<PreviewToken, 'expiresAt'>,
+  now: Date,
+): { page_url: string; page_expires_at: string } {
+  const expiresAt = new Date(Math.ceil(now.getTime() / 1_000 + previewSeconds) * 1_000);
+  const token = previewToken(vault, { ...copy, expiresAt });
+  return { page_url: `${publicUrl}/mail/previews/${token}`, page_expires_at: expiresAt.toISOString() };
+}
+
+interface Copy {
+  subject: string;
+  /** Absent where the e-mail has none; it stands in the HTML, too. */
+  preheader?: string;
+  html: string;
+  text: string;
 }
 
 /**
@@ -46,11 +127,20 @@ export async function previewCampaign(
  * @throws DomainError campaign_has_problems
  */
 export async function copyOf(
-  { db, storage }: PreviewDeps,
+  deps: PreviewDeps,
   campaign: CampaignRow,
   values: RecipientCopy['values'],
   imageSeconds: number,
-): Promise<{ subject: string; html: string; text: string }> {
+): Promise<Copy> {
+  return (await copierOf(deps, campaign, imageSeconds))(values);
+}
+
+/** The same for several, compiled once. */
+async function copierOf(
+  { db, storage }: PreviewDeps,
+  campaign: CampaignRow,
+  imageSeconds: number,
+): Promise<(values: RecipientCopy['values']) => Copy> {
   const { clubId } = campaign;
   if ((await emailProblems(db, campaign)).length > 0) throw hasProblems();
   const club = await db.manager.findOneByOrFail(Club, { id: clubId });
@@ -62,13 +152,23 @@ export async function copyOf(
   const images = await Promise.all(
     compiled.images.map((mediaId) => imageAddress({ db, storage }, clubId, mediaId, imageSeconds)),
   );
-  return renderEmail(compiled, {
-    values: { club_name: club.name, ...values },
-    linkUrl: (link) => compiled.links[link] ?? '',
-    imageUrl: (image) => images[image] ?? '',
-    unsubscribeUrl: '#',
-  });
+  const { preheader } = campaign.content;
+  return (known) => {
+    const values = { club_name: club.name, ...known };
+    return {
+      ...renderEmail(compiled, {
+        values,
+        linkUrl: (link) => compiled.links[link] ?? '',
+        imageUrl: (image) => images[image] ?? '',
+        unsubscribeUrl: noWayOut,
+      }),
+      ...(preheader !== undefined && { preheader: renderLine(preheader, values) }),
+    };
+  };
 }
+
+/** The way out of a copy that is none. No link of an author is this one. */
+export const noWayOut = '#';
 
 /** The image as it is in the library. @throws DomainError campaign_has_problems, where it was removed since the check */
 async function imageAddress({ db, storage }: PreviewDeps, clubId: Id, mediaId: Id, seconds: number): Promise<string> {
@@ -80,19 +180,20 @@ async function imageAddress({ db, storage }: PreviewDeps, clubId: Id, mediaId: I
 const hasProblems = () =>
   new DomainError('campaign_has_problems', 'The e-mail has problems; they are listed under `problems`.');
 
-/** What is known of a student; nothing where nobody confirmed the account (CAMP-4). */
-async function valuesOf(db: Queries, clubId: Id, studentId: Id): Promise<RecipientCopy['values']> {
-  const student = await db.one<{ name: string; email: string; confirmed: boolean }>(
-    sql`SELECT name, email, verified_at IS NOT NULL AS confirmed FROM students
+/** @throws DomainError not_found */
+async function studentOf(db: Queries, clubId: Id, studentId: Id): Promise<Candidate> {
+  const student = await db.one<Candidate>(
+    sql`SELECT id, name, email, verified_at IS NOT NULL AS confirmed FROM students
          WHERE id = ${studentId} AND club_id = ${clubId} AND removed_at IS NULL`,
   );
   if (!student) throw notFound('student');
-  return student.confirmed ? valuesFor(student) : {};
+  return student;
 }
 
-/** The variables about a person. */
-export const valuesFor = ({ name, email }: { name: string; email: string }): RecipientCopy['values'] => ({
-  student_name: name,
-  student_first_name: name.split(' ')[0] ?? '',
-  student_email: email,
-});
+/** The variables about a person; none where nobody confirmed the account (CAMP-4). */
+export const valuesFor = ({
+  name,
+  email,
+  confirmed = true,
+}: Pick<Candidate, 'name' | 'email'> & Partial<Candidate>): RecipientCopy['values'] =>
+  confirmed ? { student_name: name, student_first_name: name.split(' ')[0] ?? '', student_email: email } : {};

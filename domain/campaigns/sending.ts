@@ -20,7 +20,7 @@ import { renderEmail } from '../mail/content/render.ts';
 import { feedbackSenderOf, type From } from '../mail/domains/from.ts';
 import type { WarmUps } from '../mail/pace.policy.ts';
 import { identifyingHeaders, providerIdIn } from '../mail/notices/mail-event.policy.ts';
-import { outcomeOf, outcomeUnknown, type Outcome } from '../mail/recipients.policy.ts';
+import { isMailable, outcomeOf, outcomeUnknown, type Outcome } from '../mail/recipients.policy.ts';
 import { recordInTime } from '../mail/recording.ts';
 import { trackedAddresses, type LinkedEmail } from '../mail/tracking/addresses.ts';
 import { wayOutToken } from '../mail/way-out.ts';
@@ -193,7 +193,8 @@ async function claimAll(
   const ids = candidates.map(({ id }) => id);
   const keys = candidates.map(({ email }) => (email === null ? null : addressKeyOf(vault, email)));
   const emails = candidates.map(({ email }) => email);
-  const rows = await claimMails(db.source, [ids, emails, keys, now]);
+  const mailable = candidates.map(({ email }) => email !== null && isMailable(email));
+  const rows = await claimMails(db.source, [ids, emails, keys, now, mailable]);
   const found = new Map(rows.map((row) => [row.id, row]));
   return candidates.map(({ id }) => {
     const row = found.get(id);
@@ -206,7 +207,7 @@ async function claimAll(
 const claimMails = prepared<Claimed & { status: Mail['status'] | null; goesOn: boolean }>(
   'claim_mails',
   `WITH given AS (
-      SELECT * FROM unnest($1::uuid[], $2::text[], $3::bytea[]) AS given (id, email, key)),
+      SELECT * FROM unnest($1::uuid[], $2::text[], $3::bytea[], $5::boolean[]) AS given (id, email, key, mailable)),
     locked AS MATERIALIZED (SELECT * FROM mails WHERE id = ANY($1::uuid[]) FOR NO KEY UPDATE SKIP LOCKED),
     wanted AS (
       SELECT mail.id, given.key, mail.student_id, student.name, student.email, student.verified_at IS NOT NULL AS confirmed, campaign.status = 'sending' AS goes_on,
@@ -215,6 +216,7 @@ const claimMails = prepared<Claimed & { status: Mail['status'] | null; goesOn: b
                   WHEN suppression.reason = 'complaint' THEN 'complained'
                   WHEN suppression.reason IS NOT NULL THEN 'suppressed'
                   WHEN suppression.left_campaigns_at IS NOT NULL THEN 'unsubscribed'
+                  WHEN NOT given.mailable THEN 'invalid_email'
                   WHEN EXISTS (SELECT FROM mails other WHERE other.campaign_id = mail.campaign_id AND other.address_key = given.key AND other.id <> mail.id)
                   THEN 'no_longer_eligible' END AS skip_reason
         FROM given JOIN locked mail ON mail.id = given.id

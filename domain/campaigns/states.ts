@@ -12,7 +12,7 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { requireFeature } from '../billing/allowances.ts';
 import type { DatabaseDeps } from '../deps.ts';
 import { outcomeUnknown } from '../mail/recipients.policy.ts';
-import { problemsOf } from './checks.ts';
+import { schedulingProblems } from './checks.ts';
 import { readRates } from './rates.ts';
 import { findCampaign, readCampaign, type CampaignRow } from './records.ts';
 
@@ -34,7 +34,7 @@ export async function scheduleCampaign(
     if (campaign.status !== 'draft')
       throw new DomainError('campaign_not_draft', 'Only a draft can be scheduled; this campaign was scheduled before.');
     await requireFeature(tx, clubId, 'campaigns');
-    const [problem] = await problemsOf(tx, campaign);
+    const [problem] = await schedulingProblems(tx, campaign, now);
     if (problem)
       throw new DomainError(
         'invalid_request',

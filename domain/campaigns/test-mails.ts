@@ -141,8 +141,9 @@ async function send(deps: TestMailDeps, { id, clubId, campaignId, name, email }:
   const { name: clubName } = await db.manager.findOneByOrFail(Club, { id: clubId });
   const replyTo = campaign.content.reply_to ?? sender?.replyTo;
   const message = {
-    ...copy,
     subject: `[Test] ${copy.subject}`,
+    html: copy.html,
+    text: copy.text,
     envelopeFrom: fromAddress,
     from: { name: sender?.fromName ?? clubName, address: from.address },
     ...(from.signWith !== undefined && { signWith: from.signWith }),

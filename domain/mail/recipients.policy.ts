@@ -28,3 +28,19 @@ export function outcomeOf(answer: Answer, attempt: number): Outcome {
     ? { status: 'failed', lastError: answer.reply }
     : { status: 'pending', lastError: answer.reply, waitMs };
 }
+
+/** Bounds of SMTP (RFC 5321), which the check of a form does not know. */
+const longest = { address: 254, localPart: 64 } as const;
+
+/** @returns whether a mail server can be given this address at all */
+export function isMailable(email: string): boolean {
+  const at = email.lastIndexOf('@');
+  const [localPart, domain] = [email.slice(0, at), email.slice(at + 1)];
+  return (
+    at > 0 &&
+    email.length <= longest.address &&
+    localPart.length <= longest.localPart &&
+    /^[^\s\p{Cc}<>(),;:\\"[\]@]+$/u.test(localPart) &&
+    /^[^\s\p{Cc}<>(),;:\\"[\]@.]+(?:\.[^\s\p{Cc}<>(),;:\\"[\]@.]+)+$/u.test(domain)
+  );
+}

@@ -26,6 +26,8 @@ export interface MailRequest {
   email: string;
   /** The webhook endpoint that it is about. */
   endpointId?: Id;
+  /** The review that it tells of, which is told once. */
+  reviewId?: Id;
   /** How urgent it is; as the template says if absent. */
   priority?: Priority;
 }
@@ -54,9 +56,9 @@ export async function requestMail(tx: Transaction, vault: Vault, request: MailRe
   const priority = request.priority ?? rule.priority;
   const sealedAddress = 'toFormerAddress' in rule ? vault.seal(request.email, id) : null;
   await tx.run(sql`INSERT INTO transactional_mails
-       (id, club_id, template, ${raw(column)}, token_id, address_key, sealed_address, endpoint_id, status, next_attempt_at, created_at, priority)
+       (id, club_id, template, ${raw(column)}, token_id, address_key, sealed_address, endpoint_id, review_id, status, next_attempt_at, created_at, priority)
      VALUES (${id}, ${clubId}, ${template}, ${recipientId}, ${tokenId}, ${addressKey}, ${sealedAddress}, ${request.endpointId ?? null},
-       'pending', ${now}, ${now}, ${priority})`);
+       ${request.reviewId ?? null}, 'pending', ${now}, ${now}, ${priority})`);
   await wake(tx, 'transactionalMail', [{ id, clubId, priority }], now);
   return tokenId;
 }

@@ -6,6 +6,8 @@ import { holdsWebAddress } from '../../platform/core/text.policy.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import { defineLease, runStep, type Claim } from '../../platform/engine/lease.ts';
 import { Club } from '../../entities/clubs/club.ts';
+import { AssignmentAttempt } from '../../entities/assignments/assignment-attempt.ts';
+import { Lesson } from '../../entities/learning/lesson.ts';
 import { OneTimeToken } from '../../entities/identity/one-time-token.ts';
 import { WebhookEndpoint } from '../../entities/webhooks/webhook-endpoint.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
@@ -56,6 +58,8 @@ interface ClaimedMail extends Claim {
   placedOn: string | null;
   endpointId: Id | null;
   endpointUrl: string | null;
+  submissionId: Id | null;
+  lessonTitle: string | null;
 }
 
 /** Longer than the SMTP client's own time limit, so that a living sender never loses its lease. */
@@ -77,7 +81,9 @@ const claimedColumns = columns(
 )
   .and(columns(OneTimeToken, { tokenId: 'id' }, 'token'))
   .and(columns(Club, { clubId: 'id', clubName: 'name', clubSlug: 'slug', clubCreatedAt: 'createdAt' }, 'club'))
-  .and(columns(WebhookEndpoint, { endpointId: 'id', endpointUrl: 'url' }, 'endpoint'));
+  .and(columns(WebhookEndpoint, { endpointId: 'id', endpointUrl: 'url' }, 'endpoint'))
+  .and(columns(AssignmentAttempt, ['submissionId'], 'attempt'))
+  .and(columns(Lesson, { lessonTitle: 'title' }, 'lesson'));
 
 const withRecipient = (now: Date) => sql`
      SELECT ${claimedColumns},
@@ -91,7 +97,12 @@ const withRecipient = (now: Date) => sql`
        LEFT JOIN invitations invitation ON invitation.id = claimed.invitation_id
        LEFT JOIN clubs club ON club.id = claimed.club_id
        LEFT JOIN club_plans plan ON plan.club_id = club.id
-       LEFT JOIN webhook_endpoints endpoint ON endpoint.id = claimed.endpoint_id AND endpoint.deleted_at IS NULL`;
+       LEFT JOIN webhook_endpoints endpoint ON endpoint.id = claimed.endpoint_id AND endpoint.deleted_at IS NULL
+       LEFT JOIN assignment_reviews review ON review.id = claimed.review_id
+       LEFT JOIN assignment_attempts attempt ON attempt.id = review.attempt_id
+       LEFT JOIN assignment_submissions submission ON submission.id = attempt.submission_id
+       LEFT JOIN assignments assignment ON assignment.id = submission.assignment_id
+       LEFT JOIN lessons lesson ON lesson.id = assignment.lesson_id`;
 
 async function send(deps: MailDeps, claimed: ClaimedMail, now: number): Promise<void> {
   const mail = compose(deps, claimed);
@@ -126,6 +137,7 @@ function compose(deps: MailDeps, claimed: ClaimedMail): OutgoingMail | undefined
   const to = addressOf(deps, claimed);
   if (to === null || ('purpose' in rule && token === undefined)) return undefined;
   if ('aboutEndpoint' in rule && claimed.endpointId === null) return undefined;
+  if ('aboutReview' in rule && claimed.submissionId === null) return undefined;
 
   const base =
     rule.site === 'classroom'
@@ -135,9 +147,15 @@ function compose(deps: MailDeps, claimed: ClaimedMail): OutgoingMail | undefined
     // A name from before the rule, or from a platform or a file (DEC-64).
     name: holdsWebAddress(claimed.name ?? '') ? '' : (claimed.name ?? ''),
     clubName: (holdsWebAddress(claimed.clubName ?? '') ? claimed.clubSlug : claimed.clubName) ?? '',
-    link: base + rule.path.replace('{token}', token ?? '').replace('{endpoint}', claimed.endpointId ?? ''),
+    link:
+      base +
+      rule.path
+        .replace('{token}', token ?? '')
+        .replace('{endpoint}', claimed.endpointId ?? '')
+        .replace('{submission}', claimed.submissionId ?? ''),
     code: token ?? '',
     endpointUrl: claimed.endpointUrl ?? '',
+    lessonTitle: holdsWebAddress(claimed.lessonTitle ?? '') ? '' : (claimed.lessonTitle ?? ''),
   });
   return { ...rendered, to, messageKey: claimed.id };
 }

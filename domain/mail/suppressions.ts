@@ -41,48 +41,64 @@ export async function listSuppressions(
   return { rows: rows.map(present), total };
 }
 
-/** Suppresses an address by hand; repeating it changes nothing. A reason that is there already stays. */
+/** Suppressions of a club: some ten times the students of the largest plan. */
+const suppressionsPerClub = 500_000;
+
+/**
+ * Suppresses an address by hand; repeating it changes nothing. A reason that is there already stays.
+ * @param most suppressions of a club
+ * @throws DomainError suppression_limit_reached
+ */
 export async function addSuppression(
   { db, vault }: VaultDeps,
   clubId: Id,
   email: string,
   now: Date,
+  most: number = suppressionsPerClub,
 ): Promise<RecordOf<'MailSuppression'>> {
-  const row =
-    await db.one<Row>(sql`INSERT INTO mail_suppressions AS suppression (club_id, address_key, reason, created_at)
-    VALUES (${clubId}, ${addressKeyOf(vault, foldEmail(email))}, 'manual', ${now})
-    ON CONFLICT (club_id, address_key) DO UPDATE SET reason = coalesce(suppression.reason, excluded.reason)
-    RETURNING ${listed}`);
-  if (!row) throw new Error('a suppression was not written');
-  return present(row);
+  const key = addressKeyOf(vault, foldEmail(email));
+  return db.transaction(async (tx) => {
+    await suppressAll(tx, clubId, [key], now, most);
+    const row = await tx.one<Row>(
+      sql`SELECT ${listed} FROM mail_suppressions WHERE club_id = ${clubId} AND address_key = ${key}`,
+    );
+    if (!row) throw new Error('a suppression was not written');
+    return present(row);
+  });
 }
-
-/** Suppressions of a club: some ten times the students of the largest plan. */
-const suppressionsPerClub = 500_000;
 
 /**
  * Suppresses many addresses by hand; reasons that are there already stay.
  * @param keys keyed hashes of addresses, each once
+ * @param most suppressions of a club
  * @returns how many were not suppressed before
  * @throws DomainError suppression_limit_reached
  */
-export async function suppressAll(tx: Transaction, clubId: Id, keys: readonly Buffer[], now: Date): Promise<number> {
+export async function suppressAll(
+  tx: Transaction,
+  clubId: Id,
+  keys: readonly Buffer[],
+  now: Date,
+  most: number = suppressionsPerClub,
+): Promise<number> {
   // The lock makes the count hold until the commit.
   await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
   // In their order, so that two lists with the same addresses wait for one another and not in a circle.
-  const written = await tx.one<{ added: number }>(sql`
+  const written = await tx.one<{ added: number; rows: number }>(sql`
     WITH added AS (
       INSERT INTO mail_suppressions AS suppression (club_id, address_key, reason, created_at)
       SELECT ${clubId}, key, 'manual', ${now} FROM unnest(${keys}::bytea[]) AS key ORDER BY key
       ON CONFLICT (club_id, address_key) DO UPDATE SET reason = excluded.reason WHERE suppression.reason IS NULL
-      RETURNING 1)
-    SELECT count(*)::int AS added FROM added`);
-  if ((await tx.manager.countBy(MailSuppression, { clubId })) > suppressionsPerClub)
+      RETURNING xmax = 0 AS is_new)
+    SELECT count(*)::int AS added, (count(*) FILTER (WHERE is_new))::int AS rows FROM added`);
+  if (!written) throw new Error('suppressions were not counted');
+  // Only new rows can pass the bound: what is there already may always be said again.
+  if (written.rows > 0 && (await tx.manager.countBy(MailSuppression, { clubId })) > most)
     throw new DomainError(
       'suppression_limit_reached',
-      `A club has at most ${suppressionsPerClub} suppressions. Lift those that are not needed any more.`,
+      `A club has at most ${most} suppressions. Lift those that are not needed any more.`,
     );
-  return written?.added ?? 0;
+  return written.added;
 }
 
 /** Lifts what was suppressed; what the owner of the address unsubscribed from stays so. @throws DomainError not_found */

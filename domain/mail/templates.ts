@@ -15,6 +15,8 @@ export interface MailContext {
   code: string;
   /** The address of the webhook endpoint that it is about. */
   endpointUrl: string;
+  /** The lesson of the assignment whose review it tells of. */
+  lessonTitle: string;
 }
 
 interface Template {
@@ -24,13 +26,15 @@ interface Template {
   priority: Priority;
   /** Tells of a webhook endpoint: sent only while there is one. */
   aboutEndpoint?: true;
+  /** Tells of a review of an assignment: sent only while there is one. */
+  aboutReview?: true;
   /** The club sends it on its own account, to whom may know nothing of it: so many of a day (DEC-65). */
   paced?: true;
   /** Goes to an address that the student had before, which the request names. */
   toFormerAddress?: true;
-  /** Nobody can cause it at will, so an address gets as many as there are. */
+  /** Nobody can cause it at will (a review needs work that the student has sent), so an address gets as many as there are. */
   uncapped?: true;
-  /** Path on the classroom's or the dashboard's address; `{token}` becomes the token, `{endpoint}` the endpoint's id. */
+  /** Path on the classroom's or the dashboard's address; `{token}` becomes the token, `{endpoint}` the endpoint's id, `{submission}` the submission's. */
   path: string;
   /** Whose pages it leads to. */
   site: 'classroom' | 'dashboard';
@@ -42,6 +46,8 @@ interface Template {
 }
 
 const ignore = 'If this was not you, you can ignore this message: nothing happens without the link.';
+
+const ofLesson = (title: string) => (title === '' ? '' : ` for the lesson “${title}”`);
 
 export const mailTemplates = {
   student_verify_email: {
@@ -159,6 +165,40 @@ export const mailTemplates = {
       'Once it works again, enable it: new events are sent from then on, and deliveries of the last 30 days can be recovered.',
     ],
     action: 'Look at the endpoint',
+  },
+  assignment_approved: {
+    priority: 1,
+    aboutReview: true,
+    uncapped: true,
+    site: 'classroom',
+    path: '/assignments/submissions/{submission}',
+    subject: ({ clubName }) => `Your work at ${clubName} was approved`,
+    text: ({ clubName, lessonTitle }) => [`${clubName} approved the work that you handed in${ofLesson(lessonTitle)}.`],
+    action: 'Read the review',
+  },
+  assignment_changes_requested: {
+    priority: 1,
+    aboutReview: true,
+    uncapped: true,
+    site: 'classroom',
+    path: '/assignments/submissions/{submission}',
+    subject: ({ clubName }) => `${clubName} asks for changes to your work`,
+    text: ({ clubName, lessonTitle }) => [
+      `${clubName} looked at the work that you handed in${ofLesson(lessonTitle)}, and asks for changes. Read what to change, and send it again.`,
+    ],
+    action: 'Read the review',
+  },
+  media_expiring: {
+    priority: 1,
+    uncapped: true,
+    site: 'dashboard',
+    path: '/media?types=video',
+    subject: ({ clubName }) => `Videos of ${clubName} are deleted in 7 days`,
+    text: ({ clubName }) => [
+      `The plan of ${clubName} does not include video hosting. Videos of its library are deleted in 7 days; the library shows the date of each.`,
+      'Download what you want to keep. With a plan that includes video hosting, all of them stay.',
+    ],
+    action: 'Look at the videos',
   },
 } as const satisfies Record<MailTemplate, Template>;
 

@@ -7,8 +7,10 @@ import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
+import type { MediaPurpose } from '../../entities/media/values.ts';
 import { mediaRules } from './media.policy.ts';
 import type { MediaDeps } from './media.ts';
+import { endUses } from './uses.ts';
 
 /** Files of a round, and how long a round goes on beginning with the next: its step has a minute, a file at most 40 s. */
 const erasedARound = 200;
@@ -16,22 +18,44 @@ const roundMs = 10_000;
 /** After the bucket has not answered. */
 const againMs = 5 * 60_000;
 
-/** A row that is removed keeps no words of anybody. */
-const removal = (now: Date) => sql`removed_at = ${now}, updated_at = ${now}, title = '', file_name = NULL,
+/** A row that is removed keeps no words of anybody, and lies in no folder. */
+const removal = (
+  now: Date,
+) => sql`removed_at = ${now}, updated_at = ${now}, title = '', file_name = NULL, folder_id = NULL,
+  looks_at = NULL, lease_until = NULL,
   erases_at = CASE WHEN object_key IS NOT NULL THEN ${now}::timestamptz END`;
 
 /**
  * Takes a file out of the library; what agents have learnt from it goes with it.
- * @throws DomainError not_found
+ * @param force ends the uses of the file; what automations that are published or under way use stays in use all the same
+ * @throws DomainError not_found, in_use (naming places)
  */
-export async function removeMedia(deps: MediaDeps, clubId: Id, mediaId: Id, now: Date): Promise<void> {
+export async function removeMedia(
+  deps: MediaDeps,
+  clubId: Id,
+  mediaId: Id,
+  now: Date,
+  { force = false }: { force?: boolean } = {},
+): Promise<void> {
   await deps.db.transaction(async (tx) => {
-    const removed = await tx.run(sql`
-      UPDATE media SET ${removal(now)} WHERE id = ${mediaId} AND club_id = ${clubId} AND purpose = 'library' AND removed_at IS NULL`);
-    if (removed === 0) throw notFound('file');
+    const held = await tx.rows(sql`SELECT 1 FROM media
+      WHERE id = ${mediaId} AND club_id = ${clubId} AND purpose = 'library' AND removed_at IS NULL FOR UPDATE`);
+    if (held.length === 0) throw notFound('file');
+    await endUses(tx, mediaId, force);
+    await tx.run(sql`DELETE FROM media_favorites WHERE media_id = ${mediaId}`);
+    await tx.run(sql`UPDATE media SET ${removal(now)} WHERE id = ${mediaId}`);
     await syncSources(tx, clubId, { mediaIds: [mediaId] }, now);
   });
   await eraseFile(deps, mediaId, now).catch(() => undefined); // at once, where that goes; else upkeep does
+}
+
+/**
+ * What is used by nobody goes some days later: an image that no question shows, a file that is in no attempt.
+ * @returns when it goes, unless it is used by then; null for the library
+ */
+export function unusedUntil(purpose: MediaPurpose, now: Date): Date | null {
+  const keptMs = { library: null, agent_image: mediaRules.unusedImageMs, assignment: mediaRules.unsentFileMs }[purpose];
+  return keptMs === null ? null : new Date(now.getTime() + keptMs);
 }
 
 /** The student's row is held by the caller. Upkeep erases the files. */
@@ -90,19 +114,20 @@ export async function eraseDue(deps: MediaDeps, now: Date): Promise<ErasureCount
 
 /**
  * Has the bucket erase the file of a row that is due: one that failed, was removed, or whose upload nobody completed in time,
- * which has failed then; or an image that no question has shown in time, which is removed then. A completion or a question that
- * comes at the same moment finds it so, or was first. The club's storage counts the file until the bucket has erased it (MED-20).
+ * which has failed then; or an image that no question has shown in time, or a file that nobody has sent, which is removed then. A
+ * completion, a question or a submission that comes at the same moment finds it so, or was first. The club's storage counts the file
+ * until the bucket has erased it (MED-20).
  * @throws whatever the store throws; the row is due as before then
  */
 export async function eraseFile({ db, storage }: MediaDeps, mediaId: Id, now: Date): Promise<void> {
-  // Of what is ready and stands, unused images alone are ever due.
+  // Of what is ready and stands, what is unused is ever due.
   await db.run(
     sql`UPDATE media SET ${removal(now)} WHERE id = ${mediaId} AND erases_at <= ${now} AND status = 'ready' AND removed_at IS NULL`,
   );
   const due = await db.rows<{ key: string }>(sql`UPDATE media
         SET status = CASE WHEN ${unfinished} THEN 'failed' ELSE status END,
             error = CASE WHEN ${unfinished} THEN 'upload_expired' ELSE error END,
-            updated_at = CASE WHEN ${unfinished} THEN ${now} ELSE updated_at END, lease_until = NULL
+            updated_at = CASE WHEN ${unfinished} THEN ${now} ELSE updated_at END, looks_at = NULL, lease_until = NULL
       WHERE id = ${mediaId} AND erases_at <= ${now} RETURNING object_key AS key`);
   for (const { key } of due) await storage.remove(key);
   const lastArrival = sql`upload_expires_at + ${mediaRules.arrivalMs} * interval '1 millisecond'`;

@@ -19,9 +19,17 @@ const pieceBytes = 64 * 1_024;
 /** PDFs begin within these: readers pass over what stands before. */
 const pdfHeadBytes = 1_024;
 
-export type Finding =
-  | { sizeBytes: number; mime: ContentType; kind: MediaKind; width?: number; height?: number }
-  | { sizeBytes: number; error: MediaError };
+/** What a file is that may be delivered. */
+export interface FoundFile {
+  sizeBytes: number;
+  mime: ContentType;
+  kind: MediaKind;
+  /** In pixels, of images. */
+  width?: number;
+  height?: number;
+}
+
+export type Finding = FoundFile | { sizeBytes: number; error: MediaError };
 
 /** What is known of a file before anything of it is read. */
 export interface ArrivedFile {

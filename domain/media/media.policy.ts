@@ -1,8 +1,6 @@
 /** Which files are accepted, and as what they are shown (MED-2 to MED-4). */
 import type { MediaKind, MediaPurpose } from '../../entities/media/values.ts';
 
-export type ScreenType = 'video' | 'image' | 'audio' | 'pdf' | 'file';
-
 /** Why a file failed. */
 export type MediaError =
   | 'upload_expired' // it never arrived, or nobody said that it had
@@ -13,7 +11,7 @@ export type MediaError =
   | 'image_broken' // it ends too early, or cannot be measured
   | 'image_animated'
   | 'image_dimensions'
-  | 'inspection_failed'; // its inspection ended the process, as often as it was tried
+  | 'inspection_failed'; // its processing failed by a fault of ours, as often as it was tried
 
 export const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const;
 export type ImageType = (typeof imageTypes)[number];
@@ -29,10 +27,16 @@ export const documentTypes = [
   ...textTypes,
 ] as const;
 
+/** What students may hand in. */
+export function isAssignmentType(mime: string): boolean {
+  return isImageType(mime) || documentTypes.some((type) => type === mime);
+}
+
 /** What a file may be, once it is known by its content. */
 export type ContentType = ImageType | (typeof documentTypes)[number];
 
 const megabyte = 1_024 * 1_024;
+const secondMs = 1_000;
 const minuteMs = 60_000;
 
 export const mediaRules = {
@@ -53,34 +57,65 @@ export const mediaRules = {
   maxUnusedImages: 20,
   /** After its completion, so long an image that no question shows is kept. */
   unusedImageMs: 7 * 24 * 60 * minuteMs,
+  assignmentFileBytes: 100 * megabyte,
+  /** Of a student, uploading or ready, that are in no attempt. */
+  maxUnsentFiles: 20,
+  /** After its completion, or after its attempt was withdrawn, so long a file that is in no attempt is kept. */
+  unsentFileMs: 7 * 24 * 60 * minuteMs,
 } as const;
 
-/** Looking into a file that has arrived. */
-export const inspectionRules = {
+/** Videos in a club whose plan does not host them (MED-10). */
+export const expiryRules = {
+  /** A recording is kept so long; and every video, from the day on which the plan lost the feature. */
+  keptMs: 30 * 24 * 60 * minuteMs,
+  /** So long before, the administrators are told. */
+  warnedMs: 7 * 24 * 60 * minuteMs,
+  /** One mail tells of all files of so long a time. */
+  oneWarningMs: 24 * 60 * minuteMs,
+  /** What cannot be removed because it is in use is tried again so much later. */
+  inUseMs: 24 * 60 * minuteMs,
+} as const;
+
+/** Finding out what a file is: in a thread, within these bounds. */
+export const identificationRules = {
   /** Of a file, so much work; a picture of 20 MB takes some 50 ms. */
   workMs: 5_000,
-  /** With all that is read of it from the store. */
-  wholeMs: 45_000,
-  /** Longer than the whole: a dead process's claim is then free. */
-  leaseSeconds: 60,
-  /** A file whose inspection ended its process so often has failed. */
-  maxInterruptions: 3,
   /** Memory of the thread: its objects, and its buffers beside them, which hold one image and a piece. */
   maxHeapMb: 64,
   maxBuffersMb: 64,
-  /** Inspections of a process at a time, at most: {@link inspectionPlaces}; and how many more wait for their turn. */
-  maxPlaces: 4,
-  maxWaiting: 32,
+} as const;
+
+/** A file on its way through the worker (MED-16). */
+export const processingRules = {
+  /** Of a worker that died. A living one renews it. */
+  leaseMs: 10 * secondMs,
+  renewalMs: 2_500,
+  /** After so many faults of ours in a row, a file that is not ready has failed. */
+  maxFaults: 7,
+  /** So long a call that completes an upload watches it: most files are processed by then. */
+  watchMs: 2 * secondMs,
+  /** Calls that watch, in one process; more are answered at once. */
+  maxWatching: 200,
+  /** Of files that were ready before they were processed, so many are under way at a time. */
+  caughtUpAtOnce: 50,
 } as const;
 
 /**
- * A thread takes a core for some hundred milliseconds, most of it to start. Where there are more than two, one core is left to the
- * requests of the process; with one place alone a slow read from the store would keep every other file waiting.
- * @param cores of the machine @returns how many files are inspected at a time
+ * Where there are more than two cores, one is left to the rest of the process; with one place alone a slow read from the store would
+ * keep every other file waiting.
+ * @param cores of the machine @returns how many files a worker processes at a time
  */
-export function inspectionPlaces(cores: number): number {
-  return Math.max(2, Math.min(inspectionRules.maxPlaces, cores - 1));
+export function mediaPlaces(cores: number): number {
+  return Math.max(2, Math.min(4, cores - 1));
 }
+
+/** @param faults so far, from 1 @returns milliseconds until the next try; undefined after the last one */
+export function waitAfterFault(faults: number): number | undefined {
+  return faults < processingRules.maxFaults ? waits[faults - 1] : undefined;
+}
+
+/** Nearly three hours in all: a fault of a release can be mended meanwhile. */
+const waits = [secondMs, 10 * secondMs, minuteMs, 10 * minuteMs, 40 * minuteMs, 120 * minuteMs] as const;
 
 export function isImageType(mime: string): mime is ImageType {
   return imageTypes.some((type) => type === mime);
@@ -90,18 +125,16 @@ export function isTextType(mime: string): mime is TextType {
   return textTypes.some((type) => type === mime);
 }
 
+/** @returns the label of what is announced, or found, as this type */
 export function kindOf(mime: string): MediaKind {
+  if (mime.startsWith('video/')) return 'video';
+  if (mime.startsWith('audio/')) return 'audio';
   return isImageType(mime) ? 'image' : 'document';
 }
 
 /** @returns how large a file of this type may be there, in bytes */
 export function maxBytes(purpose: MediaPurpose, mime: string): number {
   if (purpose === 'agent_image') return mediaRules.agentImageBytes;
+  if (purpose === 'assignment') return mediaRules.assignmentFileBytes;
   return isImageType(mime) ? mediaRules.libraryImageBytes : mediaRules.documentBytes;
-}
-
-/** A `document` is a `pdf` or a `file` (MED-4). */
-export function screenTypeOf(kind: MediaKind, mime: string | null): ScreenType {
-  if (kind !== 'document') return kind;
-  return mime === 'application/pdf' ? 'pdf' : 'file';
 }

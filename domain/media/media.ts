@@ -12,8 +12,9 @@ import type {
   MediaPurpose,
   MediaStatus,
   MediaVisibility,
+  ScreenType,
 } from '../../entities/media/values.ts';
-import { isTextType, mediaRules, screenTypeOf, type MediaError } from './media.policy.ts';
+import { isTextType, mediaRules, type MediaError } from './media.policy.ts';
 
 export interface MediaDeps {
   db: Database;
@@ -37,6 +38,10 @@ export interface StoredMedia {
   width: number | null;
   height: number | null;
   error: MediaError | null;
+  externalId: string | null;
+  type: ScreenType;
+  folderId: Id | null;
+  expiresAt: Date | null;
   objectKey: string | null;
   createdAt: Date;
 }
@@ -59,13 +64,17 @@ export const mediaColumns = columns(
     'sizeBytes',
     'width',
     'height',
+    'externalId',
+    'type',
+    'folderId',
+    'expiresAt',
     'objectKey',
     'createdAt',
   ],
   'media',
 ).and<{ error: MediaError | null }>(sql`media.error`);
 
-/** Whose file it is: one of the club's library, or an image of one of its students. */
+/** Whose file it is: one of the club's library, or one of its students'. */
 export interface MediaOwner {
   clubId: Id;
   /** Absent for the library. */
@@ -94,13 +103,16 @@ export async function presentMedia(stored: StoredMedia, storage: ObjectStore): P
     visibility: stored.visibility,
     archived: stored.archived,
     created_at: stored.createdAt.toISOString(),
-    type: screenTypeOf(stored.kind, stored.mime),
+    type: stored.type,
     ...(stored.fileName !== null && { file_name: stored.fileName }),
     ...(stored.mime !== null && { mime: stored.mime }),
     ...(stored.sizeBytes !== null && { size_bytes: Number(stored.sizeBytes) }),
     ...(stored.width !== null && { width: stored.width }),
     ...(stored.height !== null && { height: stored.height }),
+    ...(stored.externalId !== null && { external_id: stored.externalId }),
     ...(stored.error !== null && { error: stored.error }),
+    ...(stored.folderId !== null && { folder_id: stored.folderId }),
+    ...(stored.expiresAt !== null && { expires_at: stored.expiresAt.toISOString() }),
     ...(stored.status === 'ready' && (await addressesOf(stored, storage))),
   };
 }

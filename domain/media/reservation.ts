@@ -7,10 +7,12 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { tidyName } from '../../platform/core/text.policy.ts';
+import { wake } from '../../platform/engine/wakes.ts';
 import { lockStudent } from '../identity/accounts.ts';
+import { keptForGood, requireVideoHosting } from './expiry.ts';
 import { tidyFileName } from './file-name.policy.ts';
 import type { MediaPurpose } from '../../entities/media/values.ts';
-import { kindOf, mediaRules, maxBytes } from './media.policy.ts';
+import { isAssignmentType, kindOf, mediaRules, maxBytes } from './media.policy.ts';
 import { loadMedia, presentMedia, type MediaOwner, type MediaDeps } from './media.ts';
 import { holdStorage } from './storage.ts';
 
@@ -19,9 +21,12 @@ export interface Announced {
   fileName: string;
   /** One of the types that the contract lists for the purpose. */
   mime: string;
-  sizeBytes: number;
+  /** Absent: the address takes a file of any size, and one that is too large fails at its completion. */
+  sizeBytes?: number;
   /** Absent: the file's name. */
   title?: string;
+  /** A video of a live session or a meeting: without `video_hosting` it is kept for some days (MED-10). */
+  recording?: boolean;
 }
 
 export interface Reservation {
@@ -29,9 +34,9 @@ export interface Reservation {
   upload: RecordOf<'UploadDescriptor'>;
 }
 
-/** For the club's library. @throws DomainError invalid_request (a name that is none, a file that is too large), limit_reached */
+/** For the club's library. @throws DomainError invalid_request (a name that is none, a file that is too large), feature_not_in_plan (a video), limit_reached */
 export async function reserveMedia(deps: MediaDeps, clubId: Id, announced: Announced, now: Date): Promise<Reservation> {
-  return reserve(deps, { clubId }, announced, async () => {}, now);
+  return reserve(deps, { clubId }, 'library', announced, async () => {}, now);
 }
 
 /**
@@ -47,52 +52,86 @@ export async function reserveAgentImage(
   return reserve(
     deps,
     owner,
+    'agent_image',
     announced,
     async (tx) => {
       await lockStudent(tx, owner.clubId, owner.studentId);
       await requireFeature(tx, owner.clubId, 'agents', 'person');
-      await requireRoom(tx, owner.studentId);
+      const { maxUnusedImages } = mediaRules;
+      if ((await countUnused(tx, owner.studentId, 'agent_image')) >= maxUnusedImages)
+        throw new DomainError(
+          'too_many_images',
+          `You have ${maxUnusedImages} images that no question shows. Ask with some of them first.`,
+        );
     },
     now,
   );
 }
 
-/** Images that no question shows have a time at which they go. The student is held. @throws DomainError too_many_images */
-async function requireRoom(tx: Transaction, studentId: Id): Promise<void> {
-  const row = await tx.one<{ unused: number }>(sql`SELECT count(*)::int AS unused FROM media
-      WHERE owner_id = ${studentId} AND status <> 'failed' AND removed_at IS NULL AND erases_at IS NOT NULL`);
-  if ((row?.unused ?? 0) < mediaRules.maxUnusedImages) return;
-  throw new DomainError(
-    'too_many_images',
-    `You have ${mediaRules.maxUnusedImages} images that no question shows. Ask with some of them first.`,
+/**
+ * For a file that a student wants to hand in. Its size is not known before it has arrived. The student is held, as for an image.
+ * @throws DomainError invalid_request, limit_reached, too_many_files, not_found (the student was removed meanwhile)
+ */
+export async function reserveAssignmentFile(
+  deps: MediaDeps,
+  owner: Required<MediaOwner>,
+  { fileName, mime: given }: Pick<Announced, 'fileName' | 'mime'>,
+  now: Date,
+): Promise<Reservation> {
+  const mime = given.trim().toLowerCase();
+  if (!isAssignmentType(mime))
+    throw new DomainError('invalid_request', 'mime: a file of this type cannot be handed in.');
+  return reserve(
+    deps,
+    owner,
+    'assignment',
+    { fileName, mime },
+    async (tx) => {
+      await lockStudent(tx, owner.clubId, owner.studentId);
+      const { maxUnsentFiles } = mediaRules;
+      if ((await countUnused(tx, owner.studentId, 'assignment')) >= maxUnsentFiles)
+        throw new DomainError(
+          'too_many_files',
+          `You have ${maxUnsentFiles} files that are not sent. Send or delete some of them first.`,
+        );
+    },
+    now,
   );
+}
+
+/** What no question shows, and what is in no attempt, has a time at which it goes. The student is held. */
+async function countUnused(tx: Transaction, studentId: Id, purpose: MediaPurpose): Promise<number> {
+  const row = await tx.one<{ unused: number }>(sql`SELECT count(*)::int AS unused FROM media
+      WHERE owner_id = ${studentId} AND purpose = ${purpose} AND status <> 'failed' AND removed_at IS NULL AND erases_at IS NOT NULL`);
+  return row?.unused ?? 0;
 }
 
 async function reserve(
   { db, storage }: MediaDeps,
   owner: MediaOwner,
+  purpose: MediaPurpose,
   announced: Announced,
   mayReserve: (tx: Transaction) => Promise<void>,
   now: Date,
 ): Promise<Reservation> {
-  const purpose: MediaPurpose = owner.studentId === undefined ? 'library' : 'agent_image';
   const { fileName, title } = namesOf(announced);
   const most = maxBytes(purpose, announced.mime);
-  if (announced.sizeBytes > most)
+  if (announced.sizeBytes !== undefined && announced.sizeBytes > most)
     throw new DomainError('invalid_request', `size_bytes: a file of this type has at most ${most} bytes.`);
+  const heldBytes = announced.sizeBytes ?? 0;
+  const isHosted = purpose === 'library' && kindOf(announced.mime) === 'video';
+  if (announced.recording && !isHosted)
+    throw new DomainError('invalid_request', 'recording: only a video is a recording.');
   const id = newId();
   const objectKey = `media/${owner.clubId}/${id}`;
   const expiresAt = new Date(now.getTime() + mediaRules.uploadMs);
   const stored = await db.transaction(async (tx) => {
     await mayReserve(tx);
-    await holdStorage(
-      tx,
-      owner.clubId,
-      announced.sizeBytes,
-      owner.studentId === undefined ? 'administrator' : 'person',
-    );
+    await holdStorage(tx, owner.clubId, heldBytes, owner.studentId === undefined ? 'administrator' : 'person');
+    const expiry = isHosted ? await requireVideoHosting(tx, owner.clubId, announced, now) : keptForGood;
     await tx.manager.insert(Media, {
       id,
+      ...expiry,
       clubId: owner.clubId,
       purpose,
       ownerId: owner.studentId ?? null,
@@ -102,13 +141,14 @@ async function reserve(
       status: 'uploading',
       fileName,
       mime: announced.mime,
-      heldBytes: String(announced.sizeBytes),
+      heldBytes: String(heldBytes),
       objectKey,
       uploadExpiresAt: expiresAt,
       erasesAt: new Date(expiresAt.getTime() + mediaRules.completionMs),
       createdAt: now,
       updatedAt: now,
     });
+    if (expiry.expiresAt !== null) await wake(tx, 'mediaExpiry', [{ id, clubId: owner.clubId }], now);
     return loadMedia(tx, owner, id);
   });
   if (!stored) throw new Error('A file vanished inside the transaction that reserved it');

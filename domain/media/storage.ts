@@ -12,7 +12,9 @@ import type { Id } from '../../platform/core/ids.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Database, Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
-import { limitOf, recordOverage, termsOf, type Addressee, type Terms } from '../billing/allowances.ts';
+import type { Addressee } from '../billing/allowances.ts';
+import { recordOverage } from '../billing/overages.ts';
+import { limitOf, termsOf, type Terms } from '../billing/terms.ts';
 
 /** A club's storage while the transaction holds it, in bytes. */
 interface LockedStorage {
@@ -58,13 +60,14 @@ async function lockStorage(tx: Transaction, clubId: Id): Promise<LockedStorage> 
  * holds them, and gives them back by itself when it is settled, fails, expires or is removed.
  *
  * Locks the club's storage. The caller may have locked the student and files; it must not have locked the club's row.
- * @param bytes that the file is announced to have at most: its size, or the `Upload-Length` of a resumable upload
+ * @param bytes that the file is announced to have: its size, or the `Upload-Length` of a resumable upload; 0 where nobody knows them
+ *   yet, and then the storage must only not be full
  * @param addressee who reads the refusal: a student is told nothing of the plan (AUTH-10)
  * @throws DomainError limit_reached, where the plan does not bill overage
  */
 export async function holdStorage(tx: Transaction, clubId: Id, bytes: number, addressee: Addressee): Promise<void> {
   const { stored, held, limit, overage } = await lockStorage(tx, clubId);
-  if (overage === 'billed' || stored + held + bytes <= limit) return;
+  if (overage === 'billed' || stored + held + Math.max(1, bytes) <= limit) return;
   throw new DomainError(
     'limit_reached',
     addressee === 'person'

@@ -16,7 +16,7 @@ export class ListTally {
   @PrimaryColumn({ type: 'text' })
   list: TalliedList;
 
-  /** The delivery, the course, the campaign, the link of a mail; all zeros for students, who are of none. */
+  /** The delivery, the course, the campaign, the link of a mail; all zeros for students and submissions, which are of none. */
   @PrimaryColumn({ type: 'uuid' })
   subjectId: string;
 

@@ -31,6 +31,9 @@ export const talliedLists = [
   'automation_runs_completed',
   'automation_runs_exited',
   'automation_runs_failed',
+  'submissions_submitted',
+  'submissions_approved',
+  'submissions_changes_requested',
 ] as const;
 export type TalliedList = (typeof talliedLists)[number];
 

@@ -28,6 +28,7 @@ import { recipientStatuses, skipReasons, type RecipientStatus, type SkipReason }
 @Index('mails_campaign_open', ['campaignId', 'leaseUntil'], {
   where: `campaign_id IS NOT NULL AND status = 'sending'`,
 })
+@Index('mails_run_open', ['leaseUntil'], { where: `run_id IS NOT NULL AND status = 'sending'` })
 @Index('mails_student', ['studentId'])
 @Index('mails_provider', ['providerId'], { where: 'provider_id IS NOT NULL' })
 export class Mail {

@@ -1,7 +1,8 @@
-/** One e-mail that a person's own act asked for (confirmation, reset, code, invitation), or that tells administrators what happened. It names whom; the text is made when it is sent. */
+/** One e-mail that a person's own act asked for (confirmation, reset, code, invitation), or that tells administrators or a student what happened. It names whom; the text is made when it is sent. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { mailStatuses, type MailStatus, type MailTemplate } from './values.ts';
+import { AssignmentReview } from '../assignments/assignment-review.ts';
 import { Administrator } from '../identity/administrator.ts';
 import { Club } from '../clubs/club.ts';
 import { Invitation } from '../clubs/invitation.ts';
@@ -54,6 +55,11 @@ export class TransactionalMail {
   @Column({ type: 'uuid', nullable: true })
   endpointId: string | null;
 
+  /** The review that it tells of: each is told once. */
+  @Column({ type: 'uuid', nullable: true })
+  @Index('transactional_mails_review', { unique: true })
+  reviewId: string | null;
+
   /** How urgent it is: decides its run's task queue, too. */
   @Column({ type: 'smallint', default: 1 })
   priority: Priority;
@@ -95,6 +101,9 @@ export class TransactionalMail {
 
   @ManyToOne(() => Invitation, { onDelete: 'SET NULL' })
   invitation: Relation<Invitation>;
+
+  @ManyToOne(() => AssignmentReview, { onDelete: 'SET NULL' })
+  review: Relation<AssignmentReview>;
 
   @ManyToOne(() => OneTimeToken, { onDelete: 'SET NULL' })
   token: Relation<OneTimeToken>;

@@ -12,6 +12,9 @@ export const mailTemplateNames = [
   'administrator_reset_password',
   'administrator_invitation',
   'webhook_endpoint_failing',
+  'assignment_approved',
+  'assignment_changes_requested',
+  'media_expiring',
 ] as const;
 export type MailTemplate = (typeof mailTemplateNames)[number];
 

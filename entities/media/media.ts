@@ -5,30 +5,47 @@ import {
   mediaVisibilities,
   mediaStatuses,
   mediaKinds,
+  mediaProviders,
+  referenceProviders,
+  screenTypeExpression,
   type MediaKind,
   type MediaProvider,
   type MediaPurpose,
   type MediaStatus,
   type MediaVisibility,
+  type ScreenType,
 } from './values.ts';
 import { Club } from '../clubs/club.ts';
 import { Student } from '../identity/student.ts';
 import { oneOf } from '../one-of.ts';
+import { MediaFolder } from './media-folder.ts';
 
 @Entity('media')
 @Check(
   'media_purpose',
-  `(purpose = 'library' AND owner_id IS NULL) OR (purpose = 'agent_image' AND owner_id IS NOT NULL)`,
+  `(purpose = 'library' AND owner_id IS NULL) OR (purpose in ('agent_image', 'assignment') AND owner_id IS NOT NULL)`,
 )
 @Check('media_kind', oneOf('kind', mediaKinds))
-@Check('media_provider', `provider = 'objstore'`)
+@Check('media_provider', oneOf('provider', mediaProviders))
+@Check('media_reference', `(external_id IS NOT NULL) = (${oneOf('provider', referenceProviders)})`)
+@Check('media_reference_stored', `external_id IS NULL OR (purpose = 'library' AND object_key IS NULL)`)
 @Check('media_status', oneOf('status', mediaStatuses))
 @Check('media_visibility', oneOf('visibility', mediaVisibilities))
 @Check('media_error', `(error IS NOT NULL) = (status = 'failed')`)
 @Index('media_library', ['clubId', 'createdAt', 'id'], { where: `purpose = 'library' AND removed_at IS NULL` })
+@Index('media_folder', ['folderId'], { where: 'folder_id IS NOT NULL' })
 @Index('media_owner', ['ownerId'], { where: 'owner_id IS NOT NULL' })
 @Index('media_erases_at', ['erasesAt'], { where: 'erases_at IS NOT NULL' })
-@Index('media_processing', ['updatedAt'], { where: `status = 'processing'` })
+@Index('media_looks_at', ['looksAt'], { where: 'looks_at IS NOT NULL' })
+@Index('media_unprocessed', ['id'], {
+  where: `status = 'ready' AND processed_at IS NULL AND looks_at IS NULL AND removed_at IS NULL AND object_key IS NOT NULL`,
+})
+@Check('media_crc32', 'crc32 BETWEEN 0 AND 4294967295')
+@Check('media_sha256', 'octet_length(sha256) = 32')
+@Index('media_expiry', ['expiryLooksAt'], { where: 'expiry_looks_at IS NOT NULL AND removed_at IS NULL' })
+@Index('media_warned', ['clubId', 'expiryWarnedAt'], { where: 'expiry_warned_at IS NOT NULL' })
+@Index('media_videos', ['clubId', 'id'], { where: `kind = 'video' AND purpose = 'library' AND removed_at IS NULL` })
+@Check('media_expires', 'expiry_looks_at IS NULL OR expires_at IS NOT NULL')
 @Check('media_held', 'held_bytes >= 0')
 @Check('media_erased', 'erases_at IS NULL OR object_key IS NOT NULL')
 export class Media {
@@ -89,12 +106,35 @@ export class Media {
   @Column({ type: 'text', nullable: true })
   error: string | null;
 
-  /** Where it stands in the private bucket; null once it is erased there. */
+  /** Of a reference: its id at the provider, or its address. */
+  @Column({ type: 'text', nullable: true })
+  externalId: string | null;
+
+  /** Derived by Postgres, so that lists can be filtered by it. */
+  @Column({
+    type: 'text',
+    nullable: true,
+    insert: false,
+    update: false,
+    generatedType: 'STORED',
+    asExpression: screenTypeExpression,
+  })
+  type: ScreenType;
+
+  /** Null at the top of the library, and once it is removed. */
+  @Column({ type: 'uuid', nullable: true })
+  folderId: string | null;
+
+  /** When a recording is removed that the plan does not keep; null for what stays. */
+  @Column({ type: 'timestamptz', nullable: true })
+  expiresAt: Date | null;
+
+  /** Where it stands, in the public bucket if it is public; null once it is erased there, and for a reference. */
   @Column({ type: 'text', nullable: true })
   objectKey: string | null;
 
   /**
-   * When the bucket must be asked to erase it: what never arrived, has failed or is removed, an image that no question shows.
+   * When the bucket must be asked to erase it: what never arrived, has failed or is removed, an image that no question shows, work that nobody sent.
    * Null while the file stays, and once nothing of it can be there any more.
    */
   @Column({ type: 'timestamptz', nullable: true })
@@ -104,17 +144,45 @@ export class Media {
   @Column({ type: 'timestamptz', nullable: true })
   erasedAt: Date | null;
 
-  /** The fencing token of its inspection: a later claim has a higher one (ENG-2). */
+  /** When the run of its end looks at it: to warn, then to remove it. Null for what stays (MED-10). */
+  @Column({ type: 'timestamptz', nullable: true })
+  expiryLooksAt: Date | null;
+
+  /** When the administrators were told that it ends. */
+  @Column({ type: 'timestamptz', nullable: true })
+  expiryWarnedAt: Date | null;
+
+  /** When its processing must have looked; null when nothing is left to do. */
+  @Column({ type: 'timestamptz', nullable: true })
+  looksAt: Date | null;
+
+  /** The fencing token of its processing: a later claim has a higher one (ENG-2). */
   @Column({ type: 'integer', default: 0 })
   fence: number;
 
-  /** Until when somebody inspects it. Null while nobody does, also of one that is `processing` and was left to upkeep. */
+  /** Until when a worker processes it, unless it renews the lease. */
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
 
-  /** How many inspections ended with their process. */
+  /** Faults of ours since the last step that succeeded: claims that ended with their process, and failures of the work itself. */
   @Column({ type: 'smallint', default: 0 })
-  interruptions: number;
+  faultCount: number;
+
+  /** When its processing ended; null for a file that has never been processed in full. */
+  @Column({ type: 'timestamptz', nullable: true })
+  processedAt: Date | null;
+
+  /** Of the whole content; null until it is known. */
+  @Column({ type: 'bytea', nullable: true })
+  sha256: Buffer | null;
+
+  /** Of the whole content, unsigned, as ZIP archives state it; null until it is known. */
+  @Column({ type: 'bigint', nullable: true })
+  crc32: string | null;
+
+  /** Of audio and video; null while it is not known. */
+  @Column({ type: 'integer', nullable: true })
+  durationMs: number | null;
 
   /** Until when the address of its upload is good. */
   @Column({ type: 'timestamptz', nullable: true })
@@ -134,4 +202,7 @@ export class Media {
 
   @ManyToOne(() => Student, { onDelete: 'CASCADE' })
   owner: Relation<Student>;
+
+  @ManyToOne(() => MediaFolder, { onDelete: 'NO ACTION' })
+  folder: Relation<MediaFolder>;
 }

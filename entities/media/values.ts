@@ -4,7 +4,17 @@ export const mediaKinds = ['video', 'audio', 'image', 'document'] as const;
 /** A label for screens; it grants nothing. */
 export type MediaKind = (typeof mediaKinds)[number];
 
-export type MediaProvider = 'objstore';
+/** Content elsewhere, which an `external_id` names. */
+export const referenceProviders = ['videosite1', 'videosite2', 'external', 'protectedvideo'] as const;
+
+/** The first two are files on our side. */
+export const mediaProviders = ['hostedvideo_stream', 'objstore', ...referenceProviders] as const;
+export type MediaProvider = (typeof mediaProviders)[number];
+
+export type ScreenType = 'video' | 'image' | 'audio' | 'pdf' | 'file' | 'embed';
+
+/** The screen type as Postgres derives it from provider, kind, type and extension (MED-4). */
+export const screenTypeExpression = `CASE WHEN provider IN ('videosite1', 'videosite2', 'external') THEN 'embed' WHEN provider IN ('hostedvideo_stream', 'protectedvideo') THEN 'video' WHEN kind <> 'document' THEN kind WHEN mime = 'application/pdf' OR (coalesce(mime, 'application/octet-stream') = 'application/octet-stream' AND lower(right(file_name, 4)) = '.pdf') THEN 'pdf' ELSE 'file' END`;
 
 export const mediaStatuses = ['uploading', 'processing', 'ready', 'failed'] as const;
 export type MediaStatus = (typeof mediaStatuses)[number];
@@ -12,5 +22,9 @@ export type MediaStatus = (typeof mediaStatuses)[number];
 export const mediaVisibilities = ['private', 'public'] as const;
 export type MediaVisibility = (typeof mediaVisibilities)[number];
 
-/** What a file is for: the club's library, or a picture that a student shows an agent. */
-export type MediaPurpose = 'library' | 'agent_image';
+/** What a file is for: the club's library, a picture that a student shows an agent, or work that a student hands in. */
+export type MediaPurpose = 'library' | 'agent_image' | 'assignment';
+
+/** What can use a file of the library: the kind of the place that names it (MED-14). */
+export const mediaUseKinds = ['lesson', 'course', 'agent', 'campaign', 'automation', 'automation_version'] as const;
+export type MediaUseKind = (typeof mediaUseKinds)[number];

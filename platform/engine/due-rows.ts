@@ -1,6 +1,6 @@
 /** SQL for the rows that need a running workflow, from the table of workflow types. */
 import type { DataSource } from 'typeorm';
-import { all, raw, sql, union, type Sql } from '../infra/postgres/sql.ts';
+import { all, list, raw, sql, union, type Sql } from '../infra/postgres/sql.ts';
 import { isFailing } from './faults.ts';
 import { workflowTypeNames, workflowTypes, type WorkflowType } from './workflow-types.ts';
 
@@ -36,22 +36,41 @@ export function columnOf(source: DataSource, type: WorkflowType, property: strin
 }
 
 /** Counting goes no further: a count over millions of rows would take longer than the next scrape is away. */
-const maxCounted = 10_000;
+export const maxCounted = 10_000;
 
 /**
  * @returns a query of the rows that are due now, without those that wait out the pause after a fault: `label` is the workflow
  *   type, `value` how many, up to 10,000 of each query
  */
 export function countOfDueRows(source: DataSource): Sql {
+  return ofDueRows(source, (due) => ({
+    each: sql`(SELECT count(*) FROM (SELECT ${due} LIMIT ${maxCounted}) due)::int`,
+    together: (counts) => counts.reduce((sum, count) => sql`${sum} + ${count}`),
+  }));
+}
+
+/** @returns the same rows: `value` is for how many seconds the oldest is due, 0 for none */
+export function ageOfDueRows(source: DataSource): Sql {
+  return ofDueRows(source, (due, at) => ({
+    each: sql`(SELECT ${at} ${due} ORDER BY ${at} LIMIT 1)`,
+    together: (times) => sql`coalesce(extract(epoch FROM clock_timestamp() - least(${list(times)})), 0)::float`,
+  }));
+}
+
+/** @param ask from `FROM … WHERE …` of due rows and the column with their time: what is asked of each kind, and how it is put together */
+function ofDueRows(
+  source: DataSource,
+  ask: (due: Sql, at: Sql) => { each: Sql; together: (each: readonly Sql[]) => Sql },
+): Sql {
   return union(
     workflowTypeNames.map((type) => {
       const failing = isFailing(type, columnOf(source, type, workflowTypes[type].key), sql`clock_timestamp()`);
-      const counts = dueRowsOf(source, type).map(
-        ({ from, at, condition }) =>
-          sql`(SELECT count(*) FROM (SELECT FROM ${from} WHERE ${at} < clock_timestamp() AND ${condition} AND NOT ${failing}
-                LIMIT ${maxCounted}) due)::int`,
+      const asked = dueRowsOf(source, type).map(({ at, from, condition }) =>
+        ask(sql`FROM ${from} WHERE ${at} < clock_timestamp() AND ${condition} AND NOT ${failing}`, at),
       );
-      return sql`SELECT ${type}::text AS label, ${counts.reduce((sum, count) => sql`${sum} + ${count}`)} AS value`;
+      const [first] = asked;
+      if (!first) throw new Error('A workflow type has rows that are due');
+      return sql`SELECT ${type}::text AS label, ${first.together(asked.map(({ each }) => each))} AS value`;
     }),
   );
 }

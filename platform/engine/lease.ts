@@ -5,7 +5,7 @@
 import type { FindOptionsWhere, QueryDeepPartialEntity } from 'typeorm';
 import type { Id } from '../core/ids.ts';
 import type { Queries } from '../infra/postgres/database.ts';
-import { all, columnOf, list, raw, sql, tableOf, type Sql } from '../infra/postgres/sql.ts';
+import { all, columnOf, list, raw, sql, tableOf, type Entity, type Sql } from '../infra/postgres/sql.ts';
 
 interface LeasedRow {
   id: Id;
@@ -97,4 +97,52 @@ export async function runStep<C, Step>(step: {
 /** @param error of a record whose loss changes nothing @throws any other error */
 export function ignoreLostLease(error: unknown): void {
   if (!(error instanceof LeaseLost)) throw error;
+}
+
+export interface HeldLease {
+  /** Aborts when the lease is lost (`LeaseLost`), or when the process is to stop. */
+  signal: AbortSignal;
+  /** Stops renewing it. */
+  release(): void;
+}
+
+interface Holding {
+  /** How long each renewal lasts. */
+  seconds: number;
+  everyMs: number;
+  /** What else must be true of the row. */
+  still?: Sql;
+  /** Called at each renewal, also while Postgres is away. */
+  onRenewal: () => void;
+  /** Aborts when the process is to stop. */
+  stop: AbortSignal;
+}
+
+/** Renews the lease of work that takes longer than a dead worker's lease may last, until it is released. */
+export function holdLease(
+  db: Queries,
+  entity: Entity,
+  { id, fence }: Claim,
+  { seconds, everyMs, still, onRenewal, stop }: Holding,
+): HeldLease {
+  const lost = new AbortController();
+  let isRenewing = false;
+  const renew = async () => {
+    onRenewal();
+    if (isRenewing) return;
+    isRenewing = true;
+    try {
+      // No lease is left once the claim is recorded.
+      const mine = all([sql`id = ${id}`, sql`fence = ${fence}`, sql`lease_until IS NOT NULL`, still]);
+      const until = sql`clock_timestamp() + make_interval(secs => ${seconds})`;
+      const renewed = await db.run(sql`UPDATE ${raw(tableOf(entity))} SET lease_until = ${until} WHERE ${mine}`);
+      if (renewed === 0) lost.abort(new LeaseLost());
+    } catch {
+      // Postgres is away: the record will tell, by the fence, whether somebody else has claimed it meanwhile
+    } finally {
+      isRenewing = false;
+    }
+  };
+  const timer = setInterval(() => void renew(), everyMs);
+  return { signal: AbortSignal.any([lost.signal, stop]), release: () => clearInterval(timer) };
 }

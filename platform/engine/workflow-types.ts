@@ -11,6 +11,7 @@ import { AutomationRun } from '../../entities/automations/automation-run.ts';
 import { Campaign } from '../../entities/campaigns/campaign.ts';
 import { TestMail } from '../../entities/campaigns/test-mail.ts';
 import { AddOn } from '../../entities/billing/add-on.ts';
+import { Media } from '../../entities/media/media.ts';
 import { MailDomain } from '../../entities/mail/mail-domain.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { SalesNotice } from '../../entities/sales/sales-notice.ts';
@@ -30,6 +31,7 @@ export const taskQueues = [
   'domains',
   'agents',
   'indexing',
+  'media',
   'upkeep',
 ] as const;
 export type TaskQueue = (typeof taskQueues)[number];
@@ -138,6 +140,14 @@ export const workflowTypes = {
     summary: 'an e-mail to send',
     due: [pending],
   }),
+  mediaExpiry: row(Media, {
+    id: 'media-expiry',
+    taskQueue: 'upkeep',
+    priority: bulk,
+    attributes: { ClubId: 'clubId' },
+    summary: 'the end of a video that the plan does not keep',
+    due: [{ at: 'expiryLooksAt', where: 'row.removed_at IS NULL', leased: false }],
+  }),
   salesNotice: row(SalesNotice, {
     id: 'sales-notice',
     taskQueue: 'sales',
@@ -220,6 +230,14 @@ export const workflowTypes = {
     taskQueue: 'indexing',
     attributes: { ClubId: 'clubId' },
     summary: 'the indexing of a lesson or a file',
+    due: [{ at: 'looksAt', where: null, leased: true }],
+  }),
+  mediaProcessing: row(Media, {
+    id: 'media-processing',
+    taskQueue: 'media',
+    startsEagerly: true,
+    attributes: { ClubId: 'clubId' },
+    summary: 'the processing of a file',
     due: [{ at: 'looksAt', where: null, leased: true }],
   }),
 } as const;

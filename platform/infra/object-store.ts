@@ -40,14 +40,20 @@ export interface ObjectStore {
   put(key: string, contentType: string, body: Readable): Promise<void>;
   /** @returns at most `length` bytes from `offset` on, which must be inside the file; undefined where there is no such file */
   read(key: string, offset: number, length: number): Promise<Buffer | undefined>;
+  /**
+   * @param signal ends the reading
+   * @returns the whole file, which throws where the store sends nothing for some time; undefined where there is no such file
+   */
+  stream(key: string, signal: AbortSignal): Promise<AsyncIterable<Buffer> | undefined>;
   /** @returns how many bytes the file has; undefined where there is none */
   size(key: string): Promise<number | undefined>;
   /**
    * Signs the upload of one file: of this type, of exactly so many bytes, and only while there is none, so that nobody
    * replaces an inspected file. The store refuses every other request, also the second of two at once.
+   * @param length undefined where it is not known yet: the file may then have any
    * @param seconds how long the address is good, by the store's clock; what was begun in time may end later
    */
-  signPut(key: string, contentType: string, length: number, seconds: number): Promise<SignedRequest>;
+  signPut(key: string, contentType: string, length: number | undefined, seconds: number): Promise<SignedRequest>;
   /**
    * @param answer the headers that the file comes with
    * @param seconds how long the address is good, by the store's clock
@@ -99,6 +105,15 @@ export function createObjectStore(storage: ObjectStoreSettings): ObjectStore {
         throw error;
       }
     },
+    async stream(Key, abortSignal) {
+      try {
+        const { Body } = await client.send(new GetObjectCommand({ Bucket, Key }), { abortSignal });
+        return Body && withoutSilence(Body as Readable);
+      } catch (error) {
+        if (error instanceof NoSuchKey) return undefined;
+        throw error;
+      }
+    },
     async size(Key) {
       try {
         const { ContentLength = 0 } = await client.send(new HeadObjectCommand({ Bucket, Key }));
@@ -109,8 +124,13 @@ export function createObjectStore(storage: ObjectStoreSettings): ObjectStore {
       }
     },
     async signPut(Key, ContentType, length, expiresIn) {
-      const command = new PutObjectCommand({ Bucket, Key, ContentType, ContentLength: length, IfNoneMatch: '*' });
-      const headers = { 'content-type': ContentType, 'content-length': String(length), 'if-none-match': '*' };
+      const ContentLength = length === undefined ? {} : { ContentLength: length };
+      const command = new PutObjectCommand({ Bucket, Key, ContentType, ...ContentLength, IfNoneMatch: '*' });
+      const headers: Record<string, string> = {
+        'content-type': ContentType,
+        ...(length !== undefined && { 'content-length': String(length) }),
+        'if-none-match': '*',
+      };
       const signed = new Set([...Object.keys(headers), 'host']);
       const url = await getSignedUrl(client, command, { expiresIn, signableHeaders: signed });
       return { url, headers };
@@ -130,6 +150,20 @@ export function createObjectStore(storage: ObjectStoreSettings): ObjectStore {
     },
     close: () => client.destroy(),
   };
+}
+
+/** @throws Error where nothing comes for as long as an answer may take */
+async function* withoutSilence(body: Readable): AsyncGenerator<Buffer> {
+  const silence = setTimeout(() => body.destroy(new Error('The store has fallen silent')), answerMs);
+  try {
+    for await (const piece of body as AsyncIterable<Buffer>) {
+      silence.refresh();
+      yield piece;
+    }
+  } finally {
+    clearTimeout(silence);
+    body.destroy();
+  }
 }
 
 /** @throws the store's error, also where somebody else removes the same file meanwhile */

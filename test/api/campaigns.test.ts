@@ -1,11 +1,17 @@
 import { expect } from 'chai';
+import { previewToken } from '../../domain/campaigns/preview-tokens.ts';
 import { fillEmailKeys } from '../../domain/identity/email-keys.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
+import type { HandOver } from '../../platform/infra/smtp-hand-over.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildPlan } from '../toolkit/builders/billing.ts';
 import { buildClub, buildMember, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
-import { expectError } from '../toolkit/drive/api.ts';
+import { call, callAt, clock, expectError } from '../toolkit/drive/api.ts';
+import { buildMedia } from '../toolkit/builders/media.ts';
+import { png } from '../toolkit/builders/pictures.ts';
+import { sendCampaign } from '../toolkit/drive/campaigns.ts';
 import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
+import { serveApp } from '../toolkit/stack/app.ts';
 import { rowCounts, testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
 const content = {
@@ -93,6 +99,7 @@ describe('campaigns', () => {
     it('409: refuses to change or delete one that is scheduled, and leaves it as it is', async () => {
       const { id } = await create();
       await setSender();
+      await buildStudent(club.id);
       const { data } = (await send('POST', `/campaigns/${id}/schedule`, { at: '2099-01-01T09:00' })).body;
       expectError(await send('PATCH', `/campaigns/${id}`, { name: 'x' }), 'campaign_not_draft');
       expectError(await send('DELETE', `/campaigns/${id}`), 'campaign_not_draft');
@@ -175,7 +182,35 @@ describe('campaigns', () => {
       expect(refused.body.error.message).to.contain('$.content.subject');
       const whole = await create();
       await setSender();
+      await buildStudent(club.id);
       expect(await problems(whole.id)).to.deep.equal([]);
+    });
+
+    it('422: refuses to schedule one that would reach nobody, and says so under its place; writes nothing', async () => {
+      await setSender();
+      const tag = (await send('POST', '/tags', { name: 'Crew' })).body.data.id;
+      const crew = { match: 'all', rules: [{ kind: 'has_tag', negate: false, tag_ids: [tag] }] };
+      const { id } = await create({ audience: crew });
+      const left = await buildStudent(club.id);
+      await send('PUT', `/students/${left.id}/tags/${tag}`);
+      await buildStudent(club.id);
+      await send('POST', '/mail/suppressions', { email: left.email });
+      expect(await problems(id)).to.deep.equal(['$.audience empty_audience']);
+      expect((await send('GET', `/campaigns/${id}/checks`)).body.data.problems).to.deep.equal([
+        {
+          path: '$.audience',
+          code: 'empty_audience',
+          message: 'The campaign would reach nobody. `audience` counts who is left out, and why.',
+        },
+      ]);
+      const before = await rowCounts();
+      for (const at of [undefined, '2099-01-01T09:00']) {
+        const refused = await send('POST', `/campaigns/${id}/schedule`, { ...(at && { at }) });
+        expectError(refused, 'invalid_request');
+        expect(refused.body.error.message).to.contain('$.audience: The campaign would reach nobody.');
+      }
+      expect(await rowCounts()).to.deep.equal(before);
+      expect((await send('GET', `/campaigns/${id}`)).body.data.status).to.equal('draft');
     });
 
     it('200: counts whom it would reach, and who is left out under the first reason', async () => {
@@ -222,14 +257,225 @@ describe('campaigns', () => {
       expect(own).to.include({ subject: 'Hi Ada', html_bytes: Buffer.byteLength(own.html) });
       expect(own.html).to.contain('Ahoy Ada &lt;Example&gt;').and.to.contain('Knots &amp; Co');
       expect((await preview('')).subject).to.equal('Hi you');
+      expect(own).not.to.have.property('preheader');
       expectError(await send('GET', `/campaigns/${id}/preview?student_id=${newId()}`), 'not_found');
       const unfinished = await create({ content: { blocks: [] } });
       expectError(await send('GET', `/campaigns/${unfinished.id}/preview`), 'campaign_has_problems');
     });
   });
 
+  describe('what bad input gets', () => {
+    const withBlocks = (blocks: object[], more: object = {}) => ({ subject: 'Hi', blocks, ...more });
+    const heading = (text: string) => ({ kind: 'heading', text });
+
+    it('422: each is a problem with its place, cannot be scheduled, and writes nothing', async () => {
+      await setSender();
+      await buildStudent(club.id);
+      const picture = await buildMedia((await buildClub()).id, { bytes: png() });
+      const source = await testDatabase();
+      await source.query(`UPDATE media SET kind = 'image', mime = 'image/png' WHERE id = $1`, [picture.id]);
+      const cases: Record<string, object> = {
+        '$.content.blocks[0].text unknown_variable': withBlocks([heading('{{password}}')]),
+        '$.content.blocks[0].text unclosed_variable': withBlocks([heading('Hi {{student_name')]),
+        '$.content.subject unclosed_variable': withBlocks([heading('Ahoy')], { subject: 'Hi {{student_name' }),
+        '$.content.blocks[0].url invalid_url': withBlocks([{ kind: 'button', text: 'Go', url: 'javascript:alert(1)' }]),
+        '$.content.blocks[0].text invalid_url': withBlocks([{ kind: 'text', text: '[Go](javascript:alert)' }]),
+        '$.content.blocks[0].media_id unknown_media': withBlocks([
+          { kind: 'image', media_id: picture.id, alt: 'A boat' },
+        ]),
+        '$.content.subject line_break': withBlocks([heading('Ahoy')], { subject: 'Hi\r\nBcc: eve@example.com' }),
+        '$.content.preheader line_break': withBlocks([heading('Ahoy')], { preheader: 'Hi\nthere' }),
+        '$.content.reply_to invalid_address': withBlocks([heading('Ahoy')], {
+          reply_to: 'a@example.com\r\nBcc: e@example.com',
+        }),
+      };
+      await eachCase(Object.entries(cases), async ([expected, bad]) => {
+        const { id } = await create({ content: bad });
+        const found = (await send('GET', `/campaigns/${id}/problems`)).body.data.problems;
+        expect(found.map(({ path, code }: Record<string, string>) => `${path} ${code}`)).to.deep.equal([expected]);
+        const before = await rowCounts();
+        expectError(await send('POST', `/campaigns/${id}/schedule`, {}), 'invalid_request');
+        expectError(await send('GET', `/campaigns/${id}/preview`), 'campaign_has_problems');
+        expectError(await send('POST', `/campaigns/${id}/test-mails`), 'campaign_has_problems');
+        expect(await rowCounts()).to.deep.equal(before);
+      });
+    });
+
+    it('413, 422: 10 MB of blocks, a sender of two lines, an unknown kind of block; writes nothing', async () => {
+      const { id } = await create();
+      const before = await rowCounts();
+      const large = withBlocks(Array.from({ length: 100 }, () => heading('x'.repeat(100_000))));
+      expectError(await send('POST', '/campaigns', { name: 'Large', content: large }), 'body_too_large');
+      expectError(await send('PATCH', `/campaigns/${id}`, { content: large }), 'body_too_large');
+      const kind = withBlocks([{ kind: 'script', text: 'x' }]);
+      expectError(await send('PATCH', `/campaigns/${id}`, { content: kind }), 'invalid_request');
+      for (const from_name of ['Knots\r\nBcc: eve@example.com', 'Knots\nCo', ''])
+        expectError(await send('PUT', '/mail/sender', { from_name, postal_address: 'Quay 1' }), 'invalid_request');
+      const crew = { from_name: 'Knots', postal_address: 'Quay 1', reply_to: 'a@example.com\r\nBcc: e@example.com' };
+      expectError(await send('PUT', '/mail/sender', crew), 'invalid_request');
+      expect(await rowCounts()).to.deep.equal(before);
+    });
+
+    it('409 campaign_not_draft: an edit, a deletion and a second start in every state behind the draft', async () => {
+      await setSender();
+      await buildStudent(club.id);
+      const source = await testDatabase();
+      await eachCase(['scheduled', 'sending', 'paused', 'sent', 'canceled'], async (status) => {
+        const { id } = await create();
+        await source.query(`UPDATE campaigns SET status = $2, pause_reason = $3 WHERE id = $1`, [
+          id,
+          status,
+          status === 'paused' ? 'by_hand' : null,
+        ]);
+        const before = (await send('GET', `/campaigns/${id}`)).body.data;
+        expectError(await send('PATCH', `/campaigns/${id}`, { content }), 'campaign_not_draft');
+        expectError(await send('DELETE', `/campaigns/${id}`), 'campaign_not_draft');
+        expectError(await send('POST', `/campaigns/${id}/schedule`, {}), 'campaign_not_draft');
+        expect((await send('GET', `/campaigns/${id}`)).body.data).to.deep.equal(before);
+      });
+    });
+
+    it('200: right to left, emoji and international names are kept as they are, and shown so', async () => {
+      await setSender();
+      const words = 'שלום 🎉 Grüße';
+      const { id: studentId } = await buildStudent(club.id, { name: 'שרה 👩‍👩‍👧 Ωmega' });
+      const blocks = [
+        heading(`${words} {{student_name}}`),
+        { kind: 'button', text: words, url: 'https://bücher.example/straße?q=שלום' },
+      ];
+      const { id } = await create({ content: { subject: `${words} {{student_first_name}}`, blocks } });
+      expect((await send('GET', `/campaigns/${id}/problems`)).body.data.problems).to.deep.equal([]);
+      const seen = (await send('GET', `/campaigns/${id}/preview?student_id=${studentId}`)).body.data;
+      expect(seen.subject).to.equal(`${words} שרה`);
+      expect(seen.html)
+        .to.contain(`${words} שרה 👩‍👩‍👧 Ωmega`)
+        .and.to.contain('href="https://bücher.example/straße?q=שלום"');
+      expect(seen.text).to.contain(`${words}: https://bücher.example/straße?q=שלום`);
+    });
+  });
+
+  describe('its previews (CAMP-46)', () => {
+    const previews = async (id: Id) => (await send('GET', `/campaigns/${id}/previews`)).body.data.previews;
+    const minute = 60_000;
+    /** @returns the answer to who opens the page, as a program or as a browser */
+    const open = (url: string, accept = 'application/json') =>
+      call('GET', new URL(url).pathname, { headers: { accept } });
+
+    it('200: shows contrasting students whom it would reach, and nobody else', async () => {
+      const gone = await buildStudent(club.id, { name: 'Gone 🎉' });
+      const suppressed = await buildStudent(club.id, { name: 'Suppressed 🎉' });
+      await buildStudent(club.id, { name: 'Pending 🎉', verified: false, openedBy: 'sign_up' });
+      await send('POST', '/mail/suppressions', { email: suppressed.email });
+      await send('DELETE', `/students/${gone.id}`);
+      await buildStudent(await buildClub().then((other) => other.id), { name: 'Other 🎉' });
+      const opened = await buildStudent(club.id, { name: 'Never Seen', verified: false });
+      const ada = await buildStudent(club.id, { name: 'Ada <Example>' });
+      const { id } = await create();
+      const found = await previews(id);
+      expect(
+        found.map((each: Record<string, string>) => [each['because'], each['student_id'], each['subject']]),
+      ).to.deep.equal([
+        ['unconfirmed', opened.id, 'Hi you'],
+        ['longest_name', ada.id, 'Hi Ada'],
+      ]);
+      const empty = { match: 'any', rules: [] };
+      expect(await previews((await create({ audience: empty })).id)).to.deep.equal([]);
+      const unfinished = await create({ content: { blocks: [] } });
+      expectError(await send('GET', `/campaigns/${unfinished.id}/previews`), 'campaign_has_problems');
+    });
+
+    it('200: its page shows that copy for 15 minutes, as the e-mail is by then', async () => {
+      await setSender();
+      const { id: studentId } = await buildStudent(club.id, { name: 'Ada <Example>' });
+      const { id } = await create({ content: { ...content, preheader: 'For {{student_name}} of {{club_name}}' } });
+      const { body } = await send('GET', `/campaigns/${id}/preview?student_id=${studentId}`);
+      const { page_url: url, page_expires_at: end, html, text, subject, preheader } = body.data;
+      expect(new Date(end).getTime() - clock.now().getTime()).to.be.within(14.9 * minute, 15.1 * minute);
+      const { name } = (await send('GET', '')).body.data;
+      expect(preheader).to.equal(`For Ada <Example> of ${name}`);
+      expect((await open(url)).body.data).to.deep.equal({
+        campaign_name: 'Spring',
+        student_name: 'Ada <Example>',
+        subject,
+        preheader,
+        html,
+        text,
+        expires_at: end,
+      });
+      await send('PATCH', `/campaigns/${id}`, { content: { ...content, subject: 'Ahoy' } });
+      expect((await open(url)).body.data.subject).to.equal('Ahoy');
+      await send('PATCH', `/campaigns/${id}`, { content: { blocks: [] } });
+      expectError(await open(url), 'campaign_has_problems');
+      expect((await open(url, 'text/html')).status).to.equal(409);
+      await send('PATCH', `/campaigns/${id}`, { content });
+      clock.advance(14 * minute);
+      expect((await open(url)).status).to.equal(200);
+      clock.advance(minute + 1_000);
+      expectError(await open(url), 'not_found');
+    });
+
+    it('200: its page cannot act, be framed, kept or told on', async () => {
+      const { id } = await create();
+      const { page_url: url } = (await send('GET', `/campaigns/${id}/preview`)).body.data;
+      const { status, headers, text } = await open(url, 'text/html');
+      expect(status).to.equal(200);
+      expect(Object.fromEntries(headers)).to.include({
+        'content-type': 'text/html; charset=utf-8',
+        'cache-control': 'no-store',
+        'referrer-policy': 'no-referrer',
+        'content-security-policy':
+          "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox allow-popups allow-popups-to-escape-sandbox",
+      });
+      expect(text.match(/<iframe [^>]*?srcdoc=/g)).to.deep.equal([
+        '<iframe title="The e-mail" sandbox="allow-popups allow-popups-to-escape-sandbox" referrerpolicy="no-referrer" srcdoc=',
+        '<iframe class="phone" title="The e-mail on a phone" sandbox="allow-popups allow-popups-to-escape-sandbox" referrerpolicy="no-referrer" srcdoc=',
+      ]);
+      expect(text).not.to.contain('<script').and.not.to.contain('classroom/mail/unsubscribe');
+    });
+
+    it('404: of a forged token, a removed student, a deleted campaign and another club’s student, all alike', async () => {
+      const { vault } = await testDeps();
+      const student = await buildStudent(club.id);
+      const stranger = await buildStudent((await buildClub()).id);
+      const { id } = await create();
+      const deleted = await create();
+      const urlOf = async (campaignId: Id) =>
+        (await send('GET', `/campaigns/${campaignId}/preview?student_id=${student.id}`)).body.data.page_url;
+      const [url, ofDeleted] = [await urlOf(id), await urlOf(deleted.id)];
+      const expiresAt = new Date(clock.now().getTime() + minute);
+      const foreign = `http://x/mail/previews/${previewToken(vault, { campaignId: id, studentId: stranger.id, expiresAt })}`;
+      await send('DELETE', `/campaigns/${deleted.id}`);
+      const pages = [];
+      for (const wrong of [`${url.slice(0, -1)}_`, `${url}AAAA`, ofDeleted, foreign]) {
+        expectError(await open(wrong), 'not_found');
+        pages.push((await open(wrong, 'text/html')).text);
+      }
+      await send('DELETE', `/students/${student.id}`);
+      expectError(await open(url), 'not_found');
+      pages.push((await open(url, 'text/html')).text);
+      expect(new Set(pages).size).to.equal(1);
+      expect(pages[0]).to.contain('This preview is gone').and.not.to.contain(student.email);
+    });
+
+    it('is opened without a trace of its token or of the student in the log', async () => {
+      const { id: studentId, email } = await buildStudent(club.id, { name: 'Quite Unmistakable' });
+      const { id } = await create();
+      const { page_url: url } = (await send('GET', `/campaigns/${id}/preview?student_id=${studentId}`)).body.data;
+      const app = await serveApp({});
+      try {
+        await callAt(app.base, 'GET', new URL(url).pathname, { headers: { accept: 'text/html' } });
+      } finally {
+        await app.close();
+      }
+      const log = app.log.join('\n');
+      expect(log).to.contain('"route":"/mail/previews/{token}"');
+      for (const secret of [url.split('/').at(-1) ?? url, 'Unmistakable', email]) expect(log).not.to.contain(secret);
+    });
+  });
+
   describe('checks before it goes out (CAMP-42)', () => {
     const checks = async (id: Id) => (await send('GET', `/campaigns/${id}/checks`)).body.data;
+    beforeEach(() => buildStudent(club.id));
     const codes = ({ problems, warnings }: Record<string, { path: string; code: string }[]>) =>
       [...(problems ?? []), ...(warnings ?? [])].map(({ path, code }) => `${path} ${code}`);
     /** So many mails of a campaign that was sent a day ago; the first ones came back, or were called unwanted. */
@@ -362,9 +608,48 @@ describe('campaigns', () => {
     });
   });
 
+  describe('its recipients (CAMP-1, CAMP-2)', () => {
+    const refusedFor = (place: number): HandOver =>
+      place === 2
+        ? { kind: 'refused', permanent: true, reply: '550 no such mailbox' }
+        : { kind: 'accepted', reply: '250 ok' };
+
+    it('200: are nobody before the freeze; then each once over the pages, in frozen order, with a total', async () => {
+      const draft = await create();
+      const none = { data: [], total: 0 };
+      expect((await send('GET', `/campaigns/${draft.id}/deliveries`)).body).to.deep.equal(none);
+      const sent = await sendCampaign({ count: 5, now: new Date() }, refusedFor);
+      const list = async (query: string) =>
+        (await callsOf(sent.club)('GET', `/campaigns/${sent.campaignId}/deliveries${query}`)).body;
+      const emailsOf = ({ data }: { data: { student_email: string }[] }) => data.map((row) => row.student_email);
+      const pages = [];
+      for (const page of [1, 2, 3]) pages.push(await list(`?page=${page}&page_size=2`));
+      expect(pages.map(({ total }) => total)).to.deep.equal([5, 5, 5]);
+      expect(pages.flatMap(emailsOf)).to.deep.equal(sent.mails.map(({ email }) => email));
+      expect(await list('?page=4&page_size=2')).to.deep.equal({ data: [], total: 5 });
+      const failed = await list('?status=failed');
+      expect([failed.total, emailsOf(failed), failed.data[0].last_error]).to.deep.equal([
+        1,
+        [sent.mails[2]?.email],
+        '550 no such mailbox',
+      ]);
+      expect((await list('?status=sent&page_size=1')).total).to.equal(4);
+      expect(await list('?status=skipped')).to.deep.equal(none);
+    });
+
+    it('404, 422: of another club, and of a status that there is not', async () => {
+      const { campaignId } = await sendCampaign({ count: 1, now: new Date() });
+      expectError(await send('GET', `/campaigns/${campaignId}/deliveries`), 'not_found');
+      expectError(await send('GET', `/campaigns/${campaignId}/statistics`), 'not_found');
+      const { id } = await create();
+      expectError(await send('GET', `/campaigns/${id}/deliveries?status=lost`), 'invalid_request');
+    });
+  });
+
   describe('its states', () => {
     const to = async (id: Id, act: string, body?: object) => send('POST', `/campaigns/${id}/${act}`, body);
     beforeEach(setSender);
+    beforeEach(() => buildStudent(club.id));
 
     it('200: is scheduled at the club’s local time, and taken back', async () => {
       await send('PATCH', '', { time_zone: 'America/New_York' });
@@ -395,7 +680,9 @@ describe('campaigns', () => {
       const acts: Record<string, readonly string[]> = {
         draft: ['unschedule', 'pause', 'resume', 'cancel', 'retry'],
         scheduled: ['resume', 'retry'],
+        sending: ['unschedule', 'resume'],
         paused: ['unschedule', 'pause', 'retry'],
+        sent: ['unschedule', 'pause', 'resume', 'cancel'],
         canceled: ['unschedule', 'pause', 'resume', 'cancel', 'retry'],
       };
       const source = await testDatabase();

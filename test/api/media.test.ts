@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
 import { plans } from '../../domain/billing/plans.policy.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
@@ -26,6 +27,7 @@ import {
 } from '../toolkit/drive/media.ts';
 import { withClockStopped } from '../toolkit/fakes/timers.ts';
 import { columnsHolding, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
+import { testObjectStore } from '../toolkit/stack/storage.ts';
 
 const page = 'application/vnd.openxmlformats-officedocument.';
 const text = (name: string, mime: string, words: string): TestFile => ({
@@ -313,7 +315,7 @@ describe('media', () => {
     const usage = (id: string, query = '', of = club) =>
       call('GET', `${libraryPath(of, id, 'usage')}${query}`, { token: of.owner.token });
 
-    it('200: lists the agents that answer from the file by name, in pages', async () => {
+    it('200: lists the agents that answer from the file by title, in pages', async () => {
       const { id } = await uploadFile(uploader, notes);
       expect((await usage(id)).body).to.deep.equal({ data: [], total: 0 });
       const agents = [await buildAgent(club.id), await buildAgent(club.id), await buildAgent(club.id)];
@@ -326,8 +328,8 @@ describe('media', () => {
       const [first, second] = [agents[1]?.id, agents[0]?.id];
       expect((await usage(id)).body).to.deep.equal({
         data: [
-          { kind: 'agent', id: first, name: 'Agent 2' },
-          { kind: 'agent', id: second, name: 'Agent 3' },
+          { kind: 'agent', id: first, title: 'Agent 2' },
+          { kind: 'agent', id: second, title: 'Agent 3' },
         ],
         total: 2,
       });
@@ -371,6 +373,23 @@ describe('media', () => {
       expect((await read(ready.id)).status).to.equal('ready');
     });
 
+    it('409 in_use names places; force=true ends the uses', async () => {
+      const { id } = await uploadFile(uploader, notes);
+      const agents = await Promise.all(Array.from({ length: 5 }, () => buildAgent(club.id)));
+      for (const agent of agents) await buildMaterial(agent.id, { mediaId: id });
+      const before = await rowCounts();
+      const refused = await remove(id);
+      expectError(refused, 'in_use');
+      expect(refused.body.error.message).to.match(
+        /^The file is used by (agent “[^”]+”, ){2}agent “[^”]+” and 2 more\. /,
+      );
+      expect(await rowCounts()).to.deep.equal(before);
+      const answer = await call('DELETE', `${libraryPath(club, id)}?force=true`, { token: club.owner.token });
+      expect(answer.status).to.equal(204);
+      const source = await testDatabase();
+      expect(await source.query(`SELECT FROM media_uses WHERE media_id = $1`, [id])).to.deep.equal([]);
+    });
+
     it('204: of an unfinished upload: completing it is 404, and late bytes are due for erasure', async () => {
       const { media, upload } = await reserve(uploader, notes);
       expect((await remove(media.id)).status).to.equal(204);
@@ -400,7 +419,9 @@ describe('media', () => {
       expect(await sources()).to.deep.equal([]);
       await completing(uploader, media.id);
       expect(await sources()).to.deep.equal([{ title: 'notes.md', status: 'pending', wakes: 1 }]);
-      await remove(media.id);
+      expect(
+        (await call('DELETE', `${libraryPath(club, media.id)}?force=true`, { token: club.owner.token })).status,
+      ).to.equal(204);
       expect(await sources()).to.deep.equal([]);
     });
   });
@@ -456,6 +477,21 @@ describe('media', () => {
       expectError(answer, 'limit_reached');
       expect(answer.text).to.match(/storage/);
       expect(await rowCounts()).to.deep.equal(before);
+    });
+
+    it('200 failed storage_full: what arrives larger than announced is erased, and takes nothing', async () => {
+      await buildPlan(club.id, 'trial');
+      const { media } = await reserve(uploader, notes);
+      const rest = plans.trial.allowances.storage_bytes.included - notes.bytes.length;
+      await buildMedia(club.id, { bytes: null, sizeBytes: rest });
+      const store = await testObjectStore(); // the address of the upload takes the announced size only
+      await store.put(`media/${club.id}/${media.id}`, notes.mime, Readable.from([notes.bytes, notes.bytes]));
+      const { body } = await completing(uploader, media.id);
+      expect(body.data).to.deep.equal({ ...media, status: 'failed', error: 'storage_full' });
+      expect(await filesOf(club)).to.deep.equal([]);
+      const usage = await call('GET', libraryPath(club, 'storage'), { token: club.owner.token });
+      expect(usage.body).to.include({ bytes: rest, files: 1 });
+      await reserve(uploader, notes);
     });
   });
 

@@ -3,7 +3,10 @@ import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { wayOutToken } from '../../domain/mail/way-out.ts';
 import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
+import { buildMedia } from '../toolkit/builders/media.ts';
+import { png } from '../toolkit/builders/pictures.ts';
 import { testApi } from '../toolkit/drive/api.ts';
+import { callsOf } from '../toolkit/drive/club-calls.ts';
 import { overhang, useBrowser, widths } from '../toolkit/stack/browser.ts';
 import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
@@ -11,12 +14,15 @@ describe('pages in a browser', function () {
   this.timeout(60_000);
   const openPage = useBrowser();
 
-  /** @returns for each, how many CSS pixels of it can be seen beside the screen or are not drawn; nothing where all is well */
-  const outOfSight = async (page: Page, names: readonly string[]) => {
+  /** @returns those of the links and buttons that are not drawn, or not as a whole on the screen */
+  const outOfSight = async (
+    within: Pick<Page, 'getByRole'>,
+    names: readonly string[],
+    width: number = widths.phone,
+  ): Promise<string[]> => {
     const found: string[] = [];
     for (const name of names) {
-      const box = await page.getByRole('link', { name }).or(page.getByRole('button', { name })).boundingBox();
-      const width = page.viewportSize()?.width ?? 0;
+      const box = await within.getByRole('link', { name }).or(within.getByRole('button', { name })).boundingBox();
       if (!box || box.width < 40 || box.height < 10 || box.x < 0 || box.x + box.width > width) found.push(name);
     }
     return found;
@@ -65,6 +71,93 @@ describe('pages in a browser', function () {
       await page.getByRole('button', { name: 'Stop automatic messages' }).click();
       await page.getByRole('heading', { name: 'You are unsubscribed' }).waitFor();
       expect(asked).to.deep.equal(['GET', 'GET', 'POST']);
+    });
+  });
+
+  describe('a mail and its preview (CAMP-46)', () => {
+    const words = 'Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichen';
+    const content = {
+      subject: `The spring regatta, {{student_first_name|there}}: ${words}`,
+      preheader: `Boats, knots and ${words}`,
+      blocks: [
+        { kind: 'heading', level: 1, text: `Ahoy {{student_name|there}}: ${words}` },
+        { kind: 'text', text: `See [the course](https://example.com/course) and\n\n- https://example.com/${words}` },
+        { kind: 'button', text: 'Take part', url: 'https://example.com/regatta' },
+        { kind: 'button', text: `Read all about ${words} before it begins`, url: 'https://example.com/all' },
+      ],
+    };
+    const buttons = ['Take part', 'Read all about'];
+    let preview: { html: string; page_url: string };
+    before('write a campaign', async () => {
+      const club = await buildClub();
+      const send = callsOf(club);
+      const picture = await buildMedia(club.id, { bytes: png(1_600, 400) });
+      await (
+        await testDatabase()
+      ).query(`UPDATE media SET kind = 'image', mime = 'image/png' WHERE id = $1`, [picture.id]);
+      await send('PUT', '/mail/sender', { from_name: 'Knots & Co', postal_address: 'Quay 1\nHarbour' });
+      const { id: studentId } = await buildStudent(club.id, {
+        name: 'שרה 🎉 Example-With-A-Very-Long-Name-That-Never-Breaks',
+      });
+      const blocks = [...content.blocks, { kind: 'image', media_id: picture.id, alt: 'A boat' }];
+      const { id } = (await send('POST', '/campaigns', { name: 'Regatta', content: { ...content, blocks } })).body.data;
+      preview = (await send('GET', `/campaigns/${id}/preview?student_id=${studentId}`)).body.data;
+      const { port } = await testApi();
+      preview.page_url = `http://127.0.0.1:${port}${new URL(preview.page_url).pathname}`;
+    });
+
+    const pictureIn = async (frame: Pick<Page, 'locator'>) => {
+      const image = frame.locator('img[alt="A boat"]');
+      const box = await image.boundingBox();
+      return {
+        loaded: await image.evaluate((node) => (node as unknown as { naturalWidth: number }).naturalWidth),
+        box,
+      };
+    };
+
+    for (const width of Object.values(widths)) {
+      it(`the mail at ${width} px: nothing stands beside the screen, and every button can be seen`, async () => {
+        const page = await openPage(width);
+        await page.setContent(preview.html);
+        expect(await overhang(page)).to.equal(0);
+        expect(await outOfSight(page, [...buttons, 'the course', 'Unsubscribe'], width)).to.deep.equal([]);
+        const { loaded, box } = await pictureIn(page);
+        expect(loaded).to.equal(1_600);
+        expect(box?.width).to.be.within(100, width);
+      });
+
+      it(`the preview at ${width} px shows subject, preheader, mail and text`, async () => {
+        const page = await openPage(width);
+        await page.goto(preview.page_url);
+        const frame = page.frameLocator('iframe').first();
+        expect(await overhang(page)).to.equal(0);
+        expect(await page.getByRole('heading', { level: 1 }).innerText()).to.equal(`The spring regatta, שרה: ${words}`);
+        expect(await page.locator('.preheader').innerText()).to.equal(content.preheader);
+        expect(await outOfSight(frame, buttons, width)).to.deep.equal([]);
+        expect((await pictureIn(frame)).loaded).to.equal(1_600);
+        expect(await page.locator('pre').isVisible()).to.equal(false);
+        await page.getByText('Plain text').click();
+        expect(await page.locator('pre').innerText()).to.contain('Take part: https://example.com/regatta');
+        expect(await overhang(page)).to.equal(0);
+        expect(await page.locator('iframe.phone').isVisible()).to.equal(width === widths.laptop);
+      });
+    }
+
+    it('in the preview links open beside it, and the way out goes nowhere', async () => {
+      const page = await openPage(widths.phone);
+      const asked: string[] = [];
+      page.context().on('request', (request) => asked.push(`${request.method()} ${new URL(request.url()).pathname}`));
+      await page.goto(preview.page_url);
+      const frame = page.frameLocator('iframe').first();
+      await frame.getByRole('link', { name: 'the course' }).waitFor();
+      asked.splice(0);
+      await frame.getByRole('link', { name: 'Unsubscribe' }).click({ timeout: 5_000 });
+      expect(asked).to.deep.equal([]);
+      const opened = page.waitForEvent('popup');
+      await frame.getByRole('link', { name: 'the course' }).click({ timeout: 5_000 });
+      await opened;
+      expect(asked).to.deep.equal(['GET /course']);
+      expect(page.url()).to.equal(preview.page_url);
     });
   });
 });

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { wayOutToken, type MailKind } from '../../domain/mail/way-out.ts';
+import { addSuppression } from '../../domain/mail/suppressions.ts';
 import { removeStudent } from '../../domain/students/students.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { buildPlan } from '../toolkit/builders/billing.ts';
@@ -111,6 +112,22 @@ describe('the way out of a mail (CAMP-5)', () => {
       expectError(await own('PATCH', { campaigns: 'no' }), 'malformed_request');
       expect(await suppressions()).to.deep.equal([]);
     });
+  });
+
+  it('409: a suppression by hand counts, too, and is refused beyond the bound (CAMP-44)', async () => {
+    const add = (email: string, most?: number) =>
+      addSuppression(deps, club.id, email, new Date(), most).then(
+        ({ reason }) => reason,
+        ({ code, message }: { code: string; message: string }) => `${code}: ${message}`,
+      );
+    expect(await add('ada@example.com', 2)).to.equal('manual');
+    expect(await add('bob@example.com', 2)).to.equal('manual');
+    const before = await rowCounts();
+    expect(await add('cleo@example.com', 2)).to.match(/^suppression_limit_reached: A club has at most 2 suppressions/);
+    expect(await add(' ADA@example.com', 2)).to.equal('manual');
+    expect(await rowCounts()).to.deep.equal(before);
+    const atOnce = await Promise.all(['d', 'e', 'f', 'g'].map((name) => add(`${name}@example.com`, 4)));
+    expect(atOnce.filter((outcome) => outcome === 'manual')).to.have.length(2);
   });
 
   describe('the import of suppressions (CAMP-44)', () => {

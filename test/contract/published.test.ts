@@ -65,6 +65,7 @@ const fixed = [
   'EventEnrollment/status',
   'MediaStatus',
   'MediaVisibility',
+  'ReviewOutcome',
   'UploadDescriptor/method',
   'WebhookDeliveryStatus',
   'WebhookEndpointStatus',

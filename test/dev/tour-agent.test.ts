@@ -69,7 +69,7 @@ describe('dev/tour: an agent answers', () => {
   it('is omitted without a model, and says how to have one', async () => {
     expect(await play({})).to.equal(undefined);
     expect(lines.join('\n')).to.equal(
-      '\n14. An agent that answers students is left out: it has no model to ask.\n' +
+      '\n16. An agent that answers students is left out: it has no model to ask.\n' +
         '   A fake one on this machine: npm start -- --fake-model. The real one: ANTHROPIC_API_KEY=… npm start',
     );
   });

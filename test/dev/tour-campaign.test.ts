@@ -1,39 +1,51 @@
-/** The scene of the tour that mails a campaign, on the real stack. */
+/** The scenes of the tour that mail a campaign, and that play an automation, on the real stack. */
 import { expect } from 'chai';
 import { startApi, type RunningApi } from '../../api/server.ts';
+import { automationRuns } from '../../dev/tour/automation.ts';
 import { campaignIsMailed } from '../../dev/tour/campaign.ts';
-import { setScene } from '../../dev/tour/scene.ts';
+import { setScene, type Scene } from '../../dev/tour/scene.ts';
+import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
+import { setSender } from '../../domain/mail/sender.ts';
+import type { Id } from '../../platform/core/ids.ts';
 import { testConfig } from '../toolkit/drive/api.ts';
+import { testDeps } from '../toolkit/stack/database.ts';
+import { everyText } from '../toolkit/assert/histories.ts';
+import { useDeliveries } from '../toolkit/stack/receivers.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
-import { useWorker } from '../toolkit/stack/worker.ts';
+import { useTemporal, useWorker } from '../toolkit/stack/worker.ts';
 
-describe('dev/tour: a campaign is mailed', () => {
+describe('dev/tour: mails to students', () => {
   const startWorker = useWorker();
+  const delivering = useDeliveries();
+  const temporal = useTemporal();
   let api: RunningApi;
+  let environment: Scene['environment'];
 
   before(async function () {
     this.timeout(60_000);
-    api = await startApi(await testConfig());
+    const fast = { AUTOMATION_WAIT_SPEED: '7200' };
+    api = await startApi(await testConfig({ ...fast, EGRESS_ALLOWED_NETWORKS: '127.0.0.0/8' }));
     const publicUrl = `http://127.0.0.1:${api.port}`;
-    await startWorker({ WORKER_TASK_QUEUES: 'campaigns', PUBLIC_URL: publicUrl });
+    await startWorker({ ...fast, WORKER_TASK_QUEUES: 'campaigns,automations,webhooks', PUBLIC_URL: publicUrl });
+    environment = {
+      ...fast,
+      MAILBOX_URL: (await testStack()).mailbox.httpUrl,
+      API_PORT: String(api.port),
+      TEMPORAL_UI_URL: 'http://ui',
+      TEMPORAL_NAMESPACE: 'here',
+    };
   });
   after(() => api.stop());
 
-  it('is written, sent, listed, read and left in one click', async function () {
+  it('a campaign is written, sent, listed, read and left in one click', async function () {
     this.timeout(60_000);
-    const { mailbox } = await testStack();
     const club = await buildClub();
     const student = await buildStudent(club.id, { name: 'Ada Meadow' });
     const lines: string[] = [];
     const closer = await campaignIsMailed(
       setScene({
-        environment: {
-          MAILBOX_URL: mailbox.httpUrl,
-          API_PORT: String(api.port),
-          TEMPORAL_UI_URL: 'http://ui',
-          TEMPORAL_NAMESPACE: 'here',
-        },
+        environment,
         say: (line) => lines.push(line),
         receiver: undefined as never,
       }),
@@ -41,10 +53,53 @@ describe('dev/tour: a campaign is mailed', () => {
     );
     const told = lines.join('\n');
     expect(told).to.include('it would reach 1 students now');
+    expect(told).to.include('Ada Meadow (longest name) would read “The spring regatta, Ada”');
     expect(told).to.include(`Ada Meadow <${student.email}>: sent`);
     expect(told).to.include('“The spring regatta, Ada” has arrived');
     expect(told).to.include('the next campaign would reach 0, and leave out 1 who unsubscribed');
     expect(closer.run).to.match(/^http:\/\/ui\/namespaces\/here\/workflows\/campaign-run%2F[0-9a-f-]{36}$/);
+    const { port } = api;
+    const page = await fetch(`http://127.0.0.1:${port}${new URL(closer.preview).pathname}`, {
+      headers: { accept: 'text/html' },
+    });
+    expect([page.status, await page.text()].join(' ')).to.match(/^200 [^]*The copy of <bdi>Ada Meadow<\/bdi>/);
     expect(closer.wayOut).to.include(`/v1/clubs/${club.id}/classroom/mail/unsubscribe/`);
+  });
+
+  it('an automation is published, mails, waits, tags, and tells of the tag; Temporal holds no word of its designer', async function () {
+    this.timeout(60_000);
+    const club = await buildClub();
+    const student = await buildStudent(club.id, { name: 'Ada Meadow' });
+    const receiver = await delivering().receiver(() => ({ status: 200 }));
+    const { db } = await testDeps();
+    await setSender({ db }, club.id, { from_name: 'Harbour', postal_address: 'Quay 1' }, new Date());
+    const lines: string[] = [];
+    const scene = setScene({ environment, say: (line) => lines.push(line), receiver });
+    const { run } = await automationRuns(scene, { clubId: club.id, token: club.owner.token }, student.id);
+    const told = lines.join('\n');
+    expect(told).to.include('problems of the draft: none');
+    expect(told).to.include('“Welcome on board, Ada” has arrived');
+    expect(told).to.match(/student\.tagged, \d+ bytes, answered 200/);
+    expect(told).to.include(
+      '“welcome” (send_email): sent\n   “a while” (wait): time_over\n   “on board” (add_tag): tagged',
+    );
+
+    const [row] = await db.source.query<{ id: Id; automation: Id; version: Id }[]>(
+      `SELECT id, automation_id AS automation, version_id AS version FROM automation_runs WHERE student_id = $1`,
+      [student.id],
+    );
+    if (!row) throw new Error('The run has a row.');
+    expect(run).to.equal(`http://ui/namespaces/here/workflows/automation-run%2F${row.id}`);
+    const handle = temporal().workflow.getHandle(workflowIdOf('automationRun', row.id));
+    const { typedSearchAttributes, raw } = await handle.describe();
+    expect(
+      Object.fromEntries(typedSearchAttributes.getAll().map(({ key: { name }, value }) => [name, value])),
+    ).to.include({ ClubId: club.id, AutomationId: row.automation, AutomationVersion: row.version });
+    const history = await handle.fetchHistory();
+    const text = everyText({ described: raw, history });
+    expect(text)
+      .to.match(/step 2 of 3, a delay in about [12] s/)
+      .and.to.include(`a run of automation ${row.automation}`);
+    for (const word of ['a while', 'on board', 'Welcome', 'Ada', student.email]) expect(text).to.not.include(word);
   });
 });

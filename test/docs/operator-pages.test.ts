@@ -4,6 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { ConfigError, readConfig } from '../../config.ts';
 import { projectDirectory } from '../../dev/project.ts';
+import { pauseReasons } from '../../entities/campaigns/values.ts';
 import { searchAttributes, taskQueues, workflowTypes } from '../../platform/engine/workflow-types.ts';
 
 const read = (file: string) => readFileSync(path.join(projectDirectory, file), 'utf8');
@@ -51,6 +52,14 @@ describe('the pages for operators', () => {
     expect(required).to.have.length.above(0);
     const named = /create the extensions (.+?):/.exec(deploy)?.[1] ?? '';
     expect([...named.matchAll(/`(\w+)`/g)].map(([, name]) => name)).to.have.members(required);
+  });
+
+  it('operate: says what to do for every reason for which a campaign pauses', () => {
+    const [, campaigns = ''] = operate.split('\n## Campaigns\n');
+    const [table = ''] = campaigns.split('\n## ');
+    const rows = table.split('\n').filter((line) => line.startsWith('| `paused`'));
+    const named = rows.flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => name));
+    expect(named.filter((name) => name !== 'paused' && name !== 'pause_reason')).to.have.members([...pauseReasons]);
   });
 
   it('operate: names every search attribute and every task queue', () => {

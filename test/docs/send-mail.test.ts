@@ -1,50 +1,122 @@
-/** docs/how-to/send-mail.md against the API: each of its requests, in their order. */
+/** docs/how-to/send-mail.md and docs/reference/mail-notices.md against the API: each of their requests, in their order. */
 import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectDirectory } from '../../dev/project.ts';
+import { rules } from '../../api/rate-limits/rules.policy.ts';
 import { campaignConnections } from '../../platform/infra/smtp-hand-over.ts';
 import { recipientStatuses } from '../../entities/mail/values.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
-import { callsOf } from '../toolkit/drive/club-calls.ts';
+import { callAt, type Answer } from '../toolkit/drive/api.ts';
+import { startNameServer, type NameServer } from '../toolkit/fakes/name-server.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
+import { serveApp, type ServedApp } from '../toolkit/stack/app.ts';
 
-const page = readFileSync(path.join(projectDirectory, 'docs/how-to/send-mail.md'), 'utf8');
+const read = (file: string) => readFileSync(path.join(projectDirectory, file), 'utf8');
+const [page, reference] = [read('docs/how-to/send-mail.md'), read('docs/reference/mail-notices.md')];
 
 interface Example {
   method: string;
-  /** Behind the club's path. */
   path: string;
-  body?: unknown;
+  /** JSON, or the lines of a file. */
+  body?: string;
 }
 
 /** A block is one request with a body, or several without. */
 function examplesIn(block: string): Example[] {
-  const [lines = '', body] = block.split('\n\n');
+  const [lines = '', ...body] = block.split('\n\n');
   return lines
     .trim()
     .split('\n')
     .map((line) => {
-      const [, method = '', at = ''] = /^([A-Z]+) \/v1\/clubs\/\{clubId\}(\S*)$/.exec(line) ?? [];
-      return { method, path: at, ...(body !== undefined && { body: JSON.parse(body) as unknown }) };
+      const [, method = '', at = ''] = /^([A-Z]+) (\/\S+)$/.exec(line) ?? [];
+      return { method, path: at, ...(body.length > 0 && { body: body.join('\n\n') }) };
     });
 }
 
-const examples = [...page.matchAll(/^```http\n([\s\S]*?)^```$/gm)].flatMap(([, block = '']) => examplesIn(block));
+const blocksOf = (text: string, language: string) =>
+  [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(([, block = '']) => block);
+const examples = blocksOf(page, 'http').flatMap(examplesIn);
+const noticeToken = 'the-token-of-the-operator';
 
 describe('docs/how-to/send-mail.md', () => {
+  /** What the club has published. */
+  const zone = new Map<string, string>();
+  let names: NameServer;
+  let served: ServedApp;
+  before(async () => {
+    names = await startNameServer((name) => {
+      const text = zone.get(name);
+      return text === undefined ? undefined : { texts: [text] };
+    });
+    served = await serveApp({
+      env: {
+        MAIL_NOTICE_TOKEN: noticeToken,
+        MAIL_DNS_SERVERS: names.address,
+        MAIL_SPF_INCLUDE: 'spf.platform.example',
+      },
+    });
+  });
+  after(async () => {
+    names.stop();
+    await served.close();
+  });
+
   it('each request is accepted, in their order', async () => {
     const club = await buildClub();
-    await buildStudent(club.id);
-    const send = callsOf(club);
-    let campaignId = '';
-    const answers: string[] = [];
-    for (const { method, path: at, body } of examples) {
-      const answer = await send(method, at.replace('{campaignId}', campaignId), body);
-      if (method === 'POST' && at === '/campaigns') campaignId = answer.body.data.id;
-      answers.push(`${method} ${at} ${answer.status < 300 ? 'accepted' : JSON.stringify(answer.body)}`);
+    const { id: studentId } = await buildStudent(club.id);
+    const known = new Map([
+      ['clubId', club.id],
+      ['studentId', studentId],
+      ['MAIL_NOTICE_TOKEN', noticeToken],
+    ]);
+    const send = ({ method, path: at, body }: Example): Promise<Answer> => {
+      const filled = at.replaceAll(/\{(\w+)\}/g, (whole, name: string) => known.get(name) ?? whole);
+      const isFile = body !== undefined && !body.startsWith('{');
+      return callAt(served.base, method, filled, {
+        token: at.startsWith('/webhooks/') ? undefined : club.owner.token,
+        ...(body !== undefined && { raw: body, headers: { 'content-type': isFile ? 'text/csv' : 'application/json' } }),
+      });
+    };
+    const answers = new Map<string, Answer>();
+    const told: string[] = [];
+    for (const example of examples) {
+      const at = `${example.method} ${example.path.replace('/v1/clubs/{clubId}', '')}`;
+      const answer = await send(example);
+      answers.set(at, answer);
+      const data = answer.body?.data;
+      if (at === 'POST /campaigns') known.set('campaignId', data.id);
+      if (at.startsWith('GET /mail/suppressions')) known.set('suppressionId', data[0]?.id);
+      if (at === 'PUT /mail/domain')
+        for (const { name, value } of data.records as { name: string; value: string }[]) zone.set(name, value);
+      told.push(`${at} ${answer.status < 300 ? 'accepted' : answer.text}`);
     }
-    expect(answers).to.deep.equal(examples.map(({ method, path: at }) => `${method} ${at} accepted`));
-    expect(examples).to.have.length.above(10);
+    expect(told).to.deep.equal([...answers.keys()].map((at) => `${at} accepted`));
+    expect(examples).to.have.length.above(20);
+    const dataOf = (at: string) => answers.get(at)?.body.data;
+    const kinds = [...page.matchAll(/^\| `(dkim|spf|dmarc)` \|/gm)].map(([, kind]) => kind);
+    expect(dataOf('PUT /mail/domain').records.map(({ kind }: { kind: string }) => kind)).to.deep.equal(kinds);
+    expect(dataOf('GET /mail/domain').status).to.equal('proven');
+    expect(dataOf('POST /mail/suppressions/import')).to.include({ added: 2, failed: 0 });
+    expect(dataOf('GET /campaigns/{campaignId}/problems').problems).to.deep.equal([]);
+    expect(dataOf('GET /campaigns/{campaignId}/previews').previews).to.have.length(1);
+    const [, statement = ''] = /^ {4}(SELECT campaign_id, .+)$/m.exec(read('docs/how-to/operate.md')) ?? [];
+    const source = await testDatabase();
+    const counts = await source.query(statement.replace('…', known.get('campaignId') ?? ''));
+    expect(counts, 'canceled before it began').to.deep.equal([]);
+  });
+
+  it('the notices of the reference are accepted, and the rate of SNS is within the bound of the path', async () => {
+    const [event = ''] = blocksOf(reference, 'json').filter((block) => block.includes('"events"'));
+    const answer = await callAt(served.base, 'POST', `/webhooks/mail/${noticeToken}`, { raw: event });
+    expect(answer.status).to.equal(202);
+    const bound = rules.find(({ path: at }) => at === '/webhooks/{platform}/{token}');
+    for (const text of [page, reference]) {
+      const [policy = ''] = /^ *\{ "throttlePolicy".+$/m.exec(text) ?? [];
+      expect(JSON.parse(policy)).to.deep.equal({ throttlePolicy: { maxReceivesPerSecond: 9 } });
+    }
+    expect(9 * 60).to.be.below(bound?.limit ?? 0);
+    expect(page).to.include(`the path takes ${bound?.limit} requests a minute`);
   });
 
   it('names every status, and the connections of a worker', () => {

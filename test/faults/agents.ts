@@ -11,6 +11,8 @@ import { askOnce, type Seen } from './agents/asker.ts';
 import { buildClass, type Classroom } from './agents/class.ts';
 import { tallyAnswers, type AnswerTally } from './agents/tally.ts';
 import { elapsedSeconds, progress } from './progress.ts';
+import { between } from './ranges.ts';
+import { killInTurn } from './turns.ts';
 import { onGround, victims, type Ground, type Victim } from './victims.ts';
 
 /** Each asks one question after another; a student may ask 20 a minute. */
@@ -72,7 +74,15 @@ async function askWhileKilling(ground: Ground, model: FakeModel): Promise<number
     }),
   );
   all.catch(() => undefined); // told below
-  const kills = await killInTurn(ground, () => `${seen.length} questions answered, ${model.requests.length} calls`);
+  const kills = await killInTurn({
+    victims,
+    rounds,
+    deadForMs,
+    beforeKill: () => sleep(between(aliveForMs)),
+    kill: ground.kill,
+    startAgain: ground.startAgain,
+    standing: () => `${seen.length} questions answered, ${model.requests.length} calls`,
+  });
   asking = false;
   progress('everything is up again; waiting for the last answers');
   const timer = setTimeout(() => over.abort(), deadlineMs);
@@ -86,21 +96,6 @@ async function askWhileKilling(ground: Ground, model: FakeModel): Promise<number
 }
 
 const placeOf = ({ clubId, publicId }: Classroom, { urls }: Ground) => ({ clubId, publicId, apiUrl: urls.API });
-
-async function killInTurn(ground: Ground, standing: () => string): Promise<Victim[]> {
-  const kills: Victim[] = [];
-  for (let round = 1; round <= rounds; round++) {
-    for (const victim of victims) {
-      await sleep(between(aliveForMs));
-      await ground.kill(victim);
-      kills.push(victim);
-      progress(`killed ${victim} (round ${round}); ${standing()}`);
-      await sleep(between(deadForMs));
-      await ground.startAgain(victim);
-    }
-  }
-  return kills;
-}
 
 function report(
   ground: Ground,
@@ -122,8 +117,4 @@ function report(
   for (const line of torn) print(`torn: ${line}`);
   for (const line of miscounted) print(`miscounted: ${line}`);
   print(`questions ${seen.length}, lost ${lost.length}, torn ${torn.length}, charged wrongly ${miscounted.length}`);
-}
-
-function between({ least, most }: { least: number; most: number }): number {
-  return least + Math.random() * (most - least);
 }

@@ -3,30 +3,24 @@
  * killed and started again in turn, students leave, are removed, and the campaign is paused and resumed. Each row must say what the
  * mail server received, and nobody may receive two.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import os from 'node:os';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
-import { startChild, type Child } from '../../dev/children.ts';
-import { fixedPorts } from '../../dev/ports.ts';
-import { projectDirectory, scriptArguments } from '../../dev/project.ts';
-import { untilPortAnswers } from '../../dev/readiness.ts';
 import { wayOutToken } from '../../domain/mail/way-out.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { campaignConnections } from '../../platform/infra/smtp-hand-over.ts';
 import { createVault, type Vault } from '../../platform/infra/vault.ts';
-import { buildRecipients, type Recipients } from './campaigns/recipients.ts';
-import { receivedIn, tallyMails, type MailTally } from './campaigns/tally.ts';
+import { caller, type OwnerCall } from './mail/caller.ts';
+import { onMailGround, victimsWithMail, type MailGround, type VictimWithMail } from './mail/place.ts';
+import { countedBy, holdMails, mailColumns, moreThanOnce, receivedIn, type MailRow } from './mail/received.ts';
+import { buildRecipients, type Recipients } from './mail/recipients.ts';
 import { elapsedSeconds, progress } from './progress.ts';
-import { onGround, victims as programs, type Ground } from './victims.ts';
+import { between } from './ranges.ts';
+import { killInTurn } from './turns.ts';
 
 const recipients = 20_000;
 const rounds = 6;
-const victims = [...programs, 'mail server'] as const;
-type Victim = (typeof victims)[number];
 /** 100 a second, a rate of many providers: the mails last for all the kills. */
 const mailsPerMinute = 6_000;
 /** How many mails go out before a kill, or how long it waits for them, and how long what was killed stays dead. */
@@ -40,32 +34,22 @@ const [leavesEveryMs, removedEveryMs, pausedEveryMs] = [400, 900, 7_000];
 const deadlineMs = 8 * 60_000;
 const lookEveryMs = 1_000;
 
-interface Scene {
-  ground: Ground;
+interface Scene extends MailGround {
   source: DataSource;
   vault: Vault;
   club: Recipients;
   campaignId: Id;
-  mailServer: { kill(): Promise<void>; start(): Promise<void> };
-  log: string;
 }
 
 /** @returns the exit code: 0 when every row is true, nobody has two, and no more are unknown than kills explain */
-export async function campaignFaults(interrupted: Promise<unknown>): Promise<number> {
-  const directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-mails-'));
-  try {
-    return (await onGround(interrupted, (ground) => mailWhileKilling(ground, directory))) ?? 130;
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
+export function campaignFaults(interrupted: Promise<unknown>): Promise<number> {
+  return onMailGround(interrupted, mailWhileKilling);
 }
 
-async function mailWhileKilling(ground: Ground, directory: string): Promise<number> {
+async function mailWhileKilling(place: MailGround): Promise<number> {
+  const { ground, log } = place;
   const config = readConfig(ground.env);
   const source = await createDataSource(config.database, 'club-faults').initialize();
-  const log = path.join(directory, 'received.jsonl');
-  const mailServer = mailServerIn(ground, directory, log);
-  await mailServer.start();
   const club = await buildRecipients(source, recipients);
   const call = caller(ground, club);
   await call('PUT', '/mail/sender', {
@@ -74,7 +58,7 @@ async function mailWhileKilling(ground: Ground, directory: string): Promise<numb
     mails_per_minute: mailsPerMinute,
   });
   const campaignId = await newCampaign(call);
-  const scene: Scene = { ground, source, vault: createVault(config.masterKey), club, campaignId, mailServer, log };
+  const scene: Scene = { ...place, source, vault: createVault(config.masterKey), club, campaignId };
   await call('POST', `/campaigns/${campaignId}/schedule`, {});
   // Whoever is removed before the freeze is no recipient.
   while ((await call('GET', `/campaigns/${campaignId}`)).data.status !== 'sending') await sleep(100);
@@ -82,75 +66,37 @@ async function mailWhileKilling(ground: Ground, directory: string): Promise<numb
   const beganAt = elapsedSeconds();
   let killing = true;
   const beside = meanwhile(scene, call, () => killing);
-  const kills = await killInTurn(scene);
+  const kills = await killInTurn({
+    ...place,
+    victims: victimsWithMail,
+    rounds,
+    deadForMs,
+    beforeKill: () => untilFlowing(scene),
+    standing: () => `${receivedIn(log).length} mails received`,
+  });
   killing = false;
   const done = await beside;
   progress('everything is up again; waiting for the last mails');
   await untilSent(scene, call);
-  const tally = await tallyMails(source, campaignId, log);
-  await mailServer.kill();
+  const tally = await tallyMails(scene);
   await source.destroy();
-  report(ground, kills, done, tally, elapsedSeconds() - beganAt);
-  const counted = tally.mailedOnce + tally.skipped + tally.refused + tally.unknown;
+  report(scene, kills, done, tally, elapsedSeconds() - beganAt);
+  const { sent, skipped, refused, unknown } = tally;
+  const counted = sent.length + skipped.length + refused.length + unknown.length;
   const isRight =
     tally.recipients === recipients && counted === recipients && tally.mailedTwice === 0 && tally.untrue.length === 0;
-  return isRight && tally.unknown <= kills.length * campaignConnections ? 0 : 1;
+  return isRight && unknown.length <= kills.length * campaignConnections ? 0 : 1;
 }
 
-/** Kept at one port and one log, however often it is killed. */
-function mailServerIn(ground: Ground, directory: string, log: string): Scene['mailServer'] {
-  const port = Number(ground.env[fixedPorts.smtp.variable]);
-  let running: Child | undefined;
-  return {
-    async kill() {
-      if (running?.pid !== undefined) process.kill(running.pid, 'SIGKILL');
-      await running?.exited;
-    },
-    async start() {
-      running = startChild({
-        name: 'the mail server',
-        command: process.execPath,
-        args: scriptArguments('test/faults/campaigns/mail-server.ts'),
-        env: { ...ground.env, MAIL_LOG: log },
-        cwd: projectDirectory,
-        logFile: path.join(directory, 'mail-server.log'),
-      });
-      await untilPortAnswers(port, { timeoutMs: 60_000, child: running });
-    },
-  };
+/** Nobody has two, neither of one mail nor of the campaign. */
+async function tallyMails({ source, campaignId, log }: Scene) {
+  const rows = await source.query<MailRow[]>(`SELECT ${mailColumns} FROM mails WHERE campaign_id = $1`, [campaignId]);
+  const held = holdMails(rows, log);
+  const addressedTwice = moreThanOnce(countedBy(receivedIn(log), ({ to }) => to));
+  return { ...held, recipients: rows.length, mailedTwice: Math.max(held.mailedTwice, addressedTwice) };
 }
 
-type Call = (
-  method: string,
-  path: string,
-  body?: object,
-) => Promise<{ status: number; data: { id: Id; status: string } }>;
-
-/** Calls the API as the owner of the club, again and again while it is away. */
-function caller({ urls }: Ground, { clubId, ownerToken }: Recipients): Call {
-  return async (method, at, body) => {
-    for (;;) {
-      try {
-        const answer = await fetch(`${urls.API}/v1/clubs/${clubId}${at}`, {
-          method,
-          headers: { Authorization: `Bearer ${ownerToken}`, 'Content-Type': 'application/json' },
-          ...(body && { body: JSON.stringify(body) }),
-          signal: AbortSignal.timeout(10_000),
-        });
-        const text = await answer.text();
-        if (answer.status < 500 && answer.status !== 429) {
-          const { data } = (text === '' ? {} : JSON.parse(text)) as { data?: { id: Id; status: string } };
-          return { status: answer.status, data: data ?? { id: '', status: '' } };
-        }
-      } catch {
-        // It, or Postgres behind it, is dead.
-      }
-      await sleep(100);
-    }
-  };
-}
-
-async function newCampaign(call: Call): Promise<Id> {
+async function newCampaign(call: OwnerCall): Promise<Id> {
   const blocks = [
     { kind: 'heading', text: 'Ahoy {{student_first_name|there}}' },
     { kind: 'text', text: 'The **spring** regatta begins. [Look](https://example.com/regatta).' },
@@ -172,7 +118,7 @@ interface Done {
 }
 
 /** Students leave by the link of their mail and are removed, some before their mail and some after; the owner pauses and resumes. */
-async function meanwhile(scene: Scene, call: Call, goesOn: () => boolean): Promise<Done> {
+async function meanwhile(scene: Scene, call: OwnerCall, goesOn: () => boolean): Promise<Done> {
   const { vault, club, campaignId, ground } = scene;
   const done: Done = { left: 0, removed: 0, pauses: 0 };
   const anybody = () => club.studentIds[Math.floor(Math.random() * club.studentIds.length)] ?? '';
@@ -205,21 +151,6 @@ async function meanwhile(scene: Scene, call: Call, goesOn: () => boolean): Promi
   return done;
 }
 
-async function killInTurn(scene: Scene): Promise<Victim[]> {
-  const kills: Victim[] = [];
-  for (let round = 1; round <= rounds; round++) {
-    for (const victim of victims) {
-      await untilFlowing(scene);
-      await (victim === 'mail server' ? scene.mailServer.kill() : scene.ground.kill(victim));
-      kills.push(victim);
-      progress(`killed ${victim} (round ${round}); ${receivedIn(scene.log).length} mails received`);
-      await sleep(between(deadForMs));
-      await (victim === 'mail server' ? scene.mailServer.start() : scene.ground.startAgain(victim));
-    }
-  }
-  return kills;
-}
-
 /** Or until it has waited long enough: then the next is killed all the same. */
 async function untilFlowing({ log }: Scene): Promise<void> {
   const before = receivedIn(log).length;
@@ -229,7 +160,7 @@ async function untilFlowing({ log }: Scene): Promise<void> {
 }
 
 /** Waits of an attempt beyond a minute are cut short: the run is about kills, the schedule has tests of its own. */
-async function untilSent({ source, campaignId, log }: Scene, call: Call): Promise<void> {
+async function untilSent({ source, campaignId, log }: Scene, call: OwnerCall): Promise<void> {
   const deadline = performance.now() + deadlineMs;
   for (let looks = 1; performance.now() < deadline; looks++) {
     const { data } = await call('GET', `/campaigns/${campaignId}`);
@@ -246,7 +177,13 @@ async function untilSent({ source, campaignId, log }: Scene, call: Call): Promis
   progress('the time is over');
 }
 
-function report(ground: Ground, kills: readonly Victim[], done: Done, tally: MailTally, seconds: number): void {
+function report(
+  { ground }: Scene,
+  kills: readonly VictimWithMail[],
+  done: Done,
+  tally: Awaited<ReturnType<typeof tallyMails>>,
+  seconds: number,
+): void {
   const print = (line: string) => process.stdout.write(`${line}\n`);
   print(
     `${kills.length} kills in ${seconds.toFixed(0)} s; processes that ended by themselves: ${ground.endedByItself}`,
@@ -257,11 +194,7 @@ function report(ground: Ground, kills: readonly Victim[], done: Done, tally: Mai
   );
   for (const line of tally.untrue.slice(0, 20)) print(`untrue: ${line}`);
   print(
-    `recipients ${tally.recipients}, mailed once ${tally.mailedOnce}, skipped ${tally.skipped}, refused ${tally.refused}, ` +
-      `unknown ${tally.unknown} (each marked failed), mailed twice ${tally.mailedTwice}, rows untrue ${tally.untrue.length}`,
+    `recipients ${tally.recipients}, mailed once ${tally.sent.length}, skipped ${tally.skipped.length}, refused ${tally.refused.length}, ` +
+      `unknown ${tally.unknown.length} (each marked failed), mailed twice ${tally.mailedTwice}, rows untrue ${tally.untrue.length}`,
   );
-}
-
-function between({ least, most }: { least: number; most: number }): number {
-  return least + Math.random() * (most - least);
 }

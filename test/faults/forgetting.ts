@@ -1,17 +1,21 @@
 /** An engine that forgets: runs that are deleted while they are at work or wait. */
 import { Client, Connection } from '@temporalio/client';
+import type { WorkflowType } from '../../platform/engine/workflow-types.ts';
 
 export interface Forgetful {
   /** Runs that were deleted. */
   readonly forgotten: number;
-  /** Deletes a third of the open runs of deliveries and gates, chosen at random. @returns how many */
+  /** Deletes a third of the open runs, chosen at random. @returns how many */
   forgetThird(): Promise<number>;
   close(): Promise<void>;
 }
 
-const openRuns = `WorkflowType IN ('webhookDelivery', 'endpointGate') AND ExecutionStatus = 'Running'`;
-
-export async function forgetfulEngine(address: string, namespace: string): Promise<Forgetful> {
+/** @param types of the runs that it forgets */
+export async function forgetfulEngine(
+  { address, namespace }: { address: string; namespace: string },
+  types: readonly WorkflowType[],
+): Promise<Forgetful> {
+  const openRuns = `WorkflowType IN (${types.map((type) => `'${type}'`).join(', ')}) AND ExecutionStatus = 'Running'`;
   const connection = await Connection.connect({ address });
   const { workflow } = new Client({ connection, namespace });
   let forgotten = 0;

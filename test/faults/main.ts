@@ -1,7 +1,8 @@
-/** `npm run faults -- webhooks | agents | campaigns`: kills what can be killed while there is work, and counts what is lost. */
+/** `npm run faults -- webhooks | agents | campaigns | automations`: kills what can be killed while there is work, and counts what is lost. */
 import { interruption } from '../../dev/interruption.ts';
 import { runScript } from '../../dev/problem.ts';
 import { agentFaults } from './agents.ts';
+import { automationFaults } from './automations.ts';
 import { campaignFaults } from './campaigns.ts';
 import { webhookFaults } from './webhooks.ts';
 
@@ -10,6 +11,7 @@ const suites: Readonly<Record<string, (interrupted: Promise<unknown>) => Promise
   webhooks: webhookFaults,
   agents: agentFaults,
   campaigns: campaignFaults,
+  automations: automationFaults,
 };
 
 await runScript(async () => {

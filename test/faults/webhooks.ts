@@ -14,6 +14,7 @@ import { buildAudience, type Subject } from './audience.ts';
 import { factsAbout, type Author } from './facts.ts';
 import { forgetfulEngine, type Forgetful } from './forgetting.ts';
 import { elapsedSeconds, progress } from './progress.ts';
+import { between } from './ranges.ts';
 import { startCounting, type Receipts } from './receipts.ts';
 import { countRescues, type Rescues } from './rescues.ts';
 import { interruptedAttempts, remainder, throttledEndpoints, tallyDeliveries, type DeliveryTally } from './tally.ts';
@@ -74,7 +75,7 @@ export async function webhookFaults(interrupted: Promise<unknown>): Promise<numb
     const receipts = await startCounting(await ground.stack.authority.issue(['127.0.0.1']));
     const subjects = await buildAudience(source, createVault(config.masterKey), facts, receipts.urlOf);
     const author = factsAbout(subjects, { db, apiUrl: ground.urls.API, everyMs });
-    const engine = await forgetfulEngine(config.temporal.address, config.temporal.namespace);
+    const engine = await forgetfulEngine(config.temporal, ['webhookDelivery', 'endpointGate']);
     const rescues = countRescues(ground.urls.worker);
     const scene: Scene = { ground, source, subjects, author, receipts, engine, rescues };
     const throttled = new Set<Id>();
@@ -218,8 +219,4 @@ function report(
   print(`${killing.toFixed(0)} s of kills, ${waiting.toFixed(0)} s until the last delivery`);
   for (const line of lost) print(`lost: ${line}`);
   print(`facts ${committed}, received ${received}, lost ${lost.length}, duplicates ${receipts.duplicates}`);
-}
-
-function between({ least, most }: { least: number; most: number }): number {
-  return least + Math.random() * (most - least);
 }

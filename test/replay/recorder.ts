@@ -15,6 +15,7 @@ import { automationDeps } from '../toolkit/drive/automations.ts';
 import { sendingDeps } from '../toolkit/drive/campaigns.ts';
 import { importDeps } from '../toolkit/drive/imports.ts';
 import { indexingDeps } from '../toolkit/drive/indexing.ts';
+import { processingDeps } from '../toolkit/drive/processing.ts';
 import { recorder as identity } from '../toolkit/drive/replay.ts';
 import { noticeDeps } from '../toolkit/drive/sales.ts';
 import { fakePaymentProcessor } from '../toolkit/fakes/payments.ts';
@@ -60,6 +61,8 @@ export interface Recorder {
     onSourceRead: () => Promise<void>;
     /** How often the next notices of sales fail by a fault of ours. */
     noticeFaults: number;
+    /** How often the next steps of files fail by a fault of ours. */
+    fileFaults: number;
     /** What name servers say of mail domains. */
     resolveText: ResolveText;
   };
@@ -121,6 +124,7 @@ export function useRecorder(): () => Recorder {
         processor: fakePaymentProcessor([]),
         onSourceRead: async () => {},
         noticeFaults: 0,
+        fileFaults: 0,
         resolveText: async () => [],
       },
     };
@@ -171,6 +175,13 @@ async function activitiesOf(
       throw new Error('a fault of ours');
     },
   });
+  const media = await processingDeps({
+    async failpoint(name) {
+      if (name !== 'file_identified' || injected.fileFaults === 0) return;
+      injected.fileFaults -= 1;
+      throw new Error('a fault of ours');
+    },
+  });
   return {
     webhooks: relay.carryingAfterEach({
       ...all.webhookDelivery({ deliveries }),
@@ -196,6 +207,7 @@ async function activitiesOf(
     upkeep: {
       ...all.sweep({ db, onRescued() {} }),
       ...all.retention({ db, vault, storage: await testObjectStore() }),
+      ...all.mediaExpiry({ db, vault, storage: await testObjectStore() }),
     },
     sales: relay.carryingAfterEach({
       ...all.salesNotice({ notices }),
@@ -203,6 +215,7 @@ async function activitiesOf(
     }),
     imports: all.studentImport(await importDeps()),
     indexing: all.sourceIndex({ sources }),
+    media: all.mediaProcessing({ media }),
     agents: all.agentAnswer({ answers }),
   };
 }

@@ -1,6 +1,12 @@
 import { expect } from 'chai';
 import { register, type Metric } from 'prom-client';
+import { tendAutomationGate } from '../../domain/automations/gate.ts';
+import { pauseAutomation, resumeAutomation } from '../../domain/automations/states.ts';
 import { disableEndpoint, enableEndpoint, pauseEndpoint } from '../../domain/webhooks/endpoints/endpoint-states.ts';
+import { rollUpListTallies } from '../../platform/infra/postgres/lists/counts.ts';
+import { buildAutomation } from '../toolkit/builders/automations.ts';
+import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
+import { playAutomations } from '../toolkit/drive/automations.ts';
 import { accepted, refused, stepOf } from '../toolkit/drive/attempts.ts';
 import { withTimersStopped } from '../toolkit/fakes/timers.ts';
 import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
@@ -13,7 +19,7 @@ import { buildWebhookDelivery, buildSubscription, type Subscription } from '../t
 const failuresToArm = 5;
 const gauges = ['webhook_endpoints_throttled', 'webhook_deliveries_pending', 'webhook_deliveries_parked'] as const;
 
-describe('the gauges of the webhook engine', () => {
+describe('the gauges of webhooks and automations', () => {
   let known: Metric[];
   let atFirst: number[];
   let dead: Subscription;
@@ -90,6 +96,30 @@ describe('the gauges of the webhook engine', () => {
       await source.query(`TRUNCATE facts, wakes`);
     }
     expect(await failing()).to.deep.equal(none);
+  });
+
+  it('tell who is inside automations, whom a pause holds, and which gates let them go', async () => {
+    const deps = await testDeps();
+    const { id: clubId } = await buildClub();
+    const play = await playAutomations(clubId, new Date());
+    const wait = { id: 'wait', kind: 'wait', wait: { kind: 'delay', amount: 1, unit: 'hours' } } as const;
+    const automationId = await buildAutomation(clubId, { steps: [wait] }, play.now());
+    for (let count = 0; count < 3; count++) await play.enroll(automationId, (await buildStudent(clubId)).id);
+    await play.settle();
+    const told = async () => {
+      const names = ['automation_runs_active', 'automation_runs_held', 'automation_gates_open'];
+      return Promise.all(names.map(async (name) => (await register.getSingleMetric(name)?.get())?.values[0]?.value));
+    };
+    expect(await told()).to.deep.equal([3, 0, 0]);
+    await rollUpListTallies(deps.db, 1_000);
+    await pauseAutomation(deps, clubId, automationId, play.now());
+    await play.pass(3_600_000);
+    expect(await told(), 'paused').to.deep.equal([3, 3, 0]);
+    await resumeAutomation(deps, clubId, automationId, play.now());
+    await tendAutomationGate(deps, automationId, play.now().getTime());
+    expect(await told(), 'the first is let go').to.deep.equal([3, 2, 1]);
+    await play.pass(10_000);
+    expect(await told(), 'all are out').to.deep.equal([0, 0, 0]);
   });
 
   it('count due and retrying deliveries as pending, but no ended one', async () => {

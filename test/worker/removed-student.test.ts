@@ -39,13 +39,18 @@ const explained: Readonly<Record<string, string>> = {
   add_ons: 'of clubs: ids of the payment processor and amounts',
   billing_events: 'of clubs: ids, codes and times of the payment processor',
   club_plans: 'of clubs: the name of a plan',
+  club_feature_changes: 'of clubs: the time at which a plan changed',
   club_storage_changes: 'of clubs: numbers that are added up soon',
   club_student_changes: 'of clubs: numbers that are added up soon',
   overages: 'of clubs: months and numbers',
+  overage_turns: 'of clubs: the time at which a month begins',
   invitations: 'of administrators',
   club_mail_days: 'counts of mails of clubs',
   club_bulk_days: 'counts of mails of clubs',
   mail_domains: 'domains of clubs',
+  media_favorites: 'of administrators',
+  media_folders: 'names of folders of clubs',
+  media_uses: 'ids of files of the library and of places that name them',
   test_mails: 'of administrators',
   automation_course_looks: 'ids of courses whose lessons changed',
   automation_course_watches: 'ids of runs and courses',
@@ -78,7 +83,7 @@ describe('the removal of a student leaves ids and dates', function () {
   let worker: WorkerProcess;
   let club: TestClub;
   let found: { tables: string[]; empty: string[]; runs: number; keys: string[] };
-  let left: { tables: string[]; temporal: string; keys: string[]; page: Answer; pages: Answer };
+  let left: { tables: string[]; temporal: string; keys: string[]; page: Answer; pages: Answer; preview: Answer };
 
   before('a student with every kind of record', async function () {
     this.timeout(180 * second);
@@ -242,6 +247,10 @@ describe('the removal of a student leaves ids and dates', function () {
       blocks: [heading, { kind: 'button', text: 'Go', url: 'https://example.com' }],
     };
     const campaign = await admin('POST', '/campaigns', { name: 'Spring', content });
+    const preview = await admin('GET', `/campaigns/${campaign.id}/preview?student_id=${studentId}`);
+    const previewed = () =>
+      callAt(served.base, 'GET', new URL(preview.page_url).pathname, { headers: { accept: 'text/html' } });
+    expect((await previewed()).text).to.contain(needleOf('Quenby'));
     await admin('POST', `/campaigns/${campaign.id}/schedule`, {});
 
     // From here on a worker carries everything on.
@@ -259,6 +268,7 @@ describe('the removal of a student leaves ids and dates', function () {
                OR EXISTS (SELECT FROM campaigns WHERE looks_at IS NOT NULL)
                OR EXISTS (SELECT FROM agent_sources WHERE looks_at IS NOT NULL)
                OR EXISTS (SELECT FROM agent_answers WHERE status = 'generating')
+               OR EXISTS (SELECT FROM media WHERE looks_at IS NOT NULL)
                OR EXISTS (SELECT FROM student_imports WHERE looks_at IS NOT NULL) AS busy`,
         );
         return busy?.busy === false;
@@ -286,6 +296,27 @@ describe('the removal of a student leaves ids and dates', function () {
     expect(await put(reserved.body.upload, image)).to.equal(200);
     const imageId: string = reserved.body.data.id;
     await send('POST', `${at}/media/${imageId}/complete`, { token });
+    await untilQuiet();
+    // Work that is handed in and returned, with a comment about the student, and later dates.
+    const asked = { prompt: 'Tie it.', max_files: 1, due_at: '2999-01-01T00:00:00Z' };
+    const assignment = await admin('POST', `/lessons/${course.lessons[0]?.id}/assignments`, asked);
+    await admin('PUT', `/assignments/${assignment.id}/extensions/${studentId}`, { due_at: '2999-02-01T00:00:00Z' });
+    const work = { file_name: `${needleOf('work')}.png`, mime: 'image/png' };
+    const handedIn = await callAt(served.base, 'POST', `${at}/classroom/assignment-files`, { token, body: work });
+    expect(handedIn.status).to.equal(201);
+    expect(await put(handedIn.body.upload, png())).to.equal(200);
+    await send('POST', `${at}/media/${handedIn.body.data.id}/complete`, { token });
+    await untilQuiet();
+    const submission = await student('POST', `/assignments/${assignment.id}/submissions`, {
+      text: `By ${needleOf('text')}`,
+      file_ids: [handedIn.body.data.id],
+    });
+    await admin('POST', `/assignment-submissions/${submission.id}/reviews`, {
+      attempt: 1,
+      outcome: 'changes_requested',
+      comment: `Dear ${needleOf('review')}`,
+    });
+    await sample();
     const question = { id: randomUUID(), content: `Who is ${needleOf('question')}? A bend?`, image_ids: [imageId] };
     await callAt(served.base, 'POST', `${at}/classroom/agents/${agent.publicId}/messages`, { token, body: question });
     await untilQuiet();
@@ -312,6 +343,9 @@ describe('the removal of a student leaves ids and dates', function () {
       'name of a file': needleOf('file'),
       'ignored column': needleOf('column'),
       'name of an image': needleOf('image'),
+      'name of work': needleOf('work'),
+      'text of work': needleOf('text'),
+      review: needleOf('review'),
       question: needleOf('question'),
       answer: needleOf('answer'),
       title: needleOf('title'),
@@ -336,6 +370,7 @@ describe('the removal of a student leaves ids and dates', function () {
       keys: await keysOfClub(),
       page: await callAt(served.base, 'GET', codes[0], { headers: { accept: 'text/html' } }),
       pages: await callAt(served.base, 'GET', codes[1]),
+      preview: await previewed(),
     };
   });
   after(async () => {
@@ -375,6 +410,12 @@ describe('the removal of a student leaves ids and dates', function () {
 
   it('no bucket holds a file of the student, in any version', () => {
     expect(left.keys).to.deep.equal([]);
+  });
+
+  it('the preview of a mail to the student leads to a page without a name', () => {
+    expect(left.preview.status).to.equal(404);
+    expect(needlesIn(left.preview.text, needles)).to.deep.equal([]);
+    expect(left.preview.headers.get('cache-control')).to.equal('no-store');
   });
 
   it('the codes of certificates lead to pages without a name', () => {

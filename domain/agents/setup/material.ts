@@ -8,6 +8,7 @@ import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { requireAgent, lockAgent } from './agents.ts';
 import type { MaterialKind } from '../agents.policy.ts';
+import { setUses } from '../../media/uses.ts';
 import { syncSources } from '../../knowledge/sources.ts';
 
 type Material = RecordOf<'AgentMaterial'>;
@@ -43,7 +44,7 @@ export async function findMaterial(db: Queries, clubId: Id, agentId: Id): Promis
 
 /**
  * Replaces the material as a whole, and brings the index in step.
- * @throws DomainError not_found (agent; or what is named, with its field)
+ * @throws DomainError not_found (agent; or what is named, with its field), media_archived (a file that it did not name before)
  */
 export async function setMaterial(
   { db }: DatabaseDeps,
@@ -55,6 +56,7 @@ export async function setMaterial(
   return db.transaction(async (tx) => {
     await lockAgent(tx, clubId, agentId);
     for (const field of fieldNames) await requireNamed(tx, clubId, field, material[field]);
+    await setUses(tx, clubId, { kind: 'agent', id: agentId }, material.media_ids);
     const gone = await tx.rows<Pick<AgentMaterial, 'courseId' | 'lessonId' | 'mediaId'>>(
       sql`DELETE FROM agent_materials WHERE agent_id = ${agentId}
           RETURNING ${columns(AgentMaterial, ['courseId', 'lessonId', 'mediaId'])}`,

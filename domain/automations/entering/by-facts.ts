@@ -13,12 +13,18 @@ import { enter, shareOpen } from './entering.ts';
 /**
  * Starts the runs that facts cause and wakes those that they concern, each fact in a transaction of its own. A club without
  * automations costs one query, however many facts there are.
+ * @param waitSpeed how many times faster waits pass; 1 if absent
  * @returns the runs to start, also of a fact that is fanned out again
  */
-export async function enrollByFacts(db: Database, facts: readonly ClaimedFact[], now: Date): Promise<readonly Run[]> {
+export async function enrollByFacts(
+  db: Database,
+  facts: readonly ClaimedFact[],
+  now: Date,
+  waitSpeed?: number,
+): Promise<readonly Run[]> {
   const runs: Run[] = [];
   for (const { fact, automationIds } of await concerned(db, facts))
-    runs.push(...(await db.transaction((tx) => tell(tx, fact, automationIds, now))));
+    runs.push(...(await db.transaction((tx) => tell(tx, fact, { automationIds, waitSpeed }, now))));
   return runs;
 }
 
@@ -53,7 +59,12 @@ const selectConcerned = prepared<{ place: number; automationIds: Id[] | null; ha
      ORDER BY place`,
 );
 
-async function tell(tx: Transaction, fact: ClaimedFact, automationIds: readonly Id[], now: Date): Promise<Run[]> {
+async function tell(
+  tx: Transaction,
+  fact: ClaimedFact,
+  { automationIds, waitSpeed }: { automationIds: readonly Id[]; waitSpeed: number | undefined },
+  now: Date,
+): Promise<Run[]> {
   // Locked before anything is read: what is counted of this student stays true, and a removal is wholly before or after.
   const student = await tx.one(
     sql`SELECT 1 FROM students WHERE id = ${fact.studentId} AND removed_at IS NULL FOR NO KEY UPDATE`,
@@ -63,7 +74,7 @@ async function tell(tx: Transaction, fact: ClaimedFact, automationIds: readonly 
   if (automationIds.length > 0 && triggerKinds.includes(kindOf(fact))) {
     const about = await subjectOf(tx, fact);
     for (const automationId of automationIds) {
-      const automation = await shareOpen(tx, automationId);
+      const automation = await shareOpen(tx, automationId, waitSpeed);
       const { trigger } = automation?.version.definition ?? {};
       if (!automation || !trigger || trigger.kind !== kindOf(fact) || !fits(trigger, about.ids)) continue;
       const entrant = {

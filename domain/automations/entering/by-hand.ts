@@ -14,6 +14,11 @@ import { enter, shareOpen, type Entry } from './entering.ts';
 /** Students of one transaction: they are held, and others wait for them. */
 const atOnce = 100;
 
+export interface EnteringDeps extends DatabaseDeps {
+  /** How many times faster waits pass; 1 if absent. */
+  waitSpeed?: number;
+}
+
 type Result = RecordOf<'AutomationEnrollment'>['results'][number];
 
 /**
@@ -21,7 +26,7 @@ type Result = RecordOf<'AutomationEnrollment'>['results'][number];
  * @throws DomainError not_found, feature_not_in_plan, automation_state, automation_not_manual
  */
 export async function enrollByHand(
-  { db }: DatabaseDeps,
+  { db, waitSpeed }: EnteringDeps,
   clubId: Id,
   automationId: Id,
   { id, student_ids: studentIds }: { id: Id; student_ids: readonly Id[] },
@@ -42,7 +47,7 @@ export async function enrollByHand(
       db,
       clubId,
       automationId,
-      { id, page: sorted.slice(from, from + atOnce) },
+      { id, page: sorted.slice(from, from + atOnce), waitSpeed },
       now,
     ))
       results.set(studentId, entry);
@@ -60,13 +65,13 @@ function enterPage(
   db: Database,
   clubId: Id,
   automationId: Id,
-  { id, page }: { id: Id; page: readonly Id[] },
+  { id, page, waitSpeed }: { id: Id; page: readonly Id[]; waitSpeed: number | undefined },
   now: Date,
 ): Promise<Map<Id, Entry>> {
   return db.transaction(async (tx) => {
     const students = await tx.rows<{ id: Id }>(sql`SELECT id FROM students
       WHERE id = ANY(${page}) AND club_id = ${clubId} AND removed_at IS NULL ORDER BY id FOR NO KEY UPDATE`);
-    const automation = await shareOpen(tx, automationId);
+    const automation = await shareOpen(tx, automationId, waitSpeed);
     if (automation?.version.definition.trigger.kind !== 'manual') {
       requireActive('paused'); // paused, archived or published anew since the request began
       return new Map();

@@ -9,9 +9,9 @@ import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { requireFeature } from '../../billing/allowances.ts';
 import { runSubject } from '../../watches/watches.ts';
-import { deadlineOf } from '../interpreter.policy.ts';
 import { isTooLong } from '../links.policy.ts';
 import { readVersion, type ReadVersion } from '../running/version-cache.ts';
+import { deadlineOnEntry, type WaitClock } from '../wait-speed.policy.ts';
 
 /** Active runs of one student in one automation whose reentry is `always`. */
 const mostActive = 20;
@@ -29,10 +29,9 @@ export interface Entrant {
 export type Entry = 'entered' | 'entered_before' | 'not_again' | 'too_many';
 
 /** An automation that takes students in, shared by the transaction. */
-export interface OpenAutomation {
+export interface OpenAutomation extends WaitClock {
   id: Id;
   clubId: Id;
-  timeZone: string;
   version: ReadVersion;
 }
 
@@ -40,14 +39,18 @@ export interface OpenAutomation {
  * Shares an automation that is active, in a club whose plan has automations.
  * @returns undefined where nobody enters
  */
-export async function shareOpen(tx: Transaction, automationId: Id): Promise<OpenAutomation | undefined> {
+export async function shareOpen(
+  tx: Transaction,
+  automationId: Id,
+  waitSpeed: number | undefined,
+): Promise<OpenAutomation | undefined> {
   const row = await tx.one<{ clubId: Id; publishedId: Id; timeZone: string }>(sql`
     SELECT automation.club_id AS "clubId", automation.published_id AS "publishedId", club.time_zone AS "timeZone"
       FROM automations automation JOIN clubs club ON club.id = automation.club_id
      WHERE automation.id = ${automationId} AND automation.status = 'active' FOR SHARE OF automation`);
   if (!row || !(await isInPlan(tx, row.clubId))) return undefined;
   const { clubId, publishedId, timeZone } = row;
-  return { id: automationId, clubId, timeZone, version: await readVersion(tx, publishedId) };
+  return { id: automationId, clubId, timeZone, waitSpeed, version: await readVersion(tx, publishedId) };
 }
 
 async function isInPlan(tx: Transaction, clubId: Id): Promise<boolean> {
@@ -72,7 +75,7 @@ export async function enter(
   entrants: readonly Entrant[],
   now: Date,
 ): Promise<{ entries: Map<Id, Entry>; runs: Run[] }> {
-  const { id: automationId, clubId, timeZone, version } = automation;
+  const { id: automationId, clubId, version } = automation;
   const { reentry, steps } = version.definition;
   const before = await tx.rows<Before>(sql`
     SELECT student_id AS "studentId", count(*)::int AS runs, count(*) FILTER (WHERE status = 'active')::int AS active,
@@ -82,7 +85,7 @@ export async function enter(
   const entries = new Map(entrants.map(({ studentId }) => [studentId, judge(reentry, known.get(studentId))]));
   const [first] = steps;
   if (!first) return { entries, runs: [] };
-  const deadline = deadlineOf(first, timeZone, now);
+  const deadline = deadlineOnEntry(first, automation, now);
   const rows = entrants
     .filter(({ studentId }) => entries.get(studentId) === 'entered')
     .map(({ studentId, causeId, priority, access, links }) => ({

@@ -12,7 +12,7 @@ import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { HandedMessage, HandOver, SmtpHandOver } from '../../../platform/infra/smtp-hand-over.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
 import { returnAllowance, takeAllowance } from '../../mail/allowance.ts';
-import { takePlacesOfDay } from '../../mail/bulk-days.ts';
+import { returnPlacesOfDay, takePlacesOfDay } from '../../mail/bulk-days.ts';
 import { renderEmail } from '../../mail/content/render.ts';
 import { feedbackSenderOf, fromOf } from '../../mail/domains/from.ts';
 import { provenAt, settledAs } from '../../mail/evidence.ts';
@@ -103,6 +103,12 @@ export async function prepareMail(
     return { kind: 'waits', until: turnOf(mail, dayOf(now, 1).getTime() - now.getTime(), now) };
   }
   return { kind: 'due', mailId: mail.id };
+}
+
+/** Puts back what a mail took that is due and was not claimed. */
+export async function giveBackPlace(tx: Queries, clubId: Id, now: Date): Promise<void> {
+  await returnAllowance(tx, clubId, 1);
+  await returnPlacesOfDay(tx, clubId, 1, now);
 }
 
 /** A crowd that waits for the rate or the day of its club must not ask all at once: whoever has waited for long asks less often. */

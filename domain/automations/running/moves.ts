@@ -5,7 +5,8 @@ import type { ExitReason } from '../../../entities/automations/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { columns, raw, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
-import { deadlineOf, watchOf } from '../interpreter.policy.ts';
+import { watchOf } from '../interpreter.policy.ts';
+import { deadlineOnEntry, type WaitClock } from '../wait-speed.policy.ts';
 import type { ReadVersion } from './version-cache.ts';
 
 export const runColumns = columns(
@@ -79,6 +80,13 @@ export interface Rest {
   waiting: boolean;
 }
 
+/** What the next step depends on, as it was at the look. */
+export interface Scene extends WaitClock {
+  /** When the access of the student next begins or ends by itself. */
+  nextChange: Date | null;
+  now: Date;
+}
+
 /**
  * Moves the cursor to the next step, where it still stands at the one that was done, and says when to look there. A plain wait is
  * entered at once; a step with a condition is looked at first. @param to null: the run is complete
@@ -88,7 +96,7 @@ export async function goOn(
   run: RunRow,
   version: ReadVersion,
   to: string | null,
-  { timeZone, nextChange, now }: { timeZone: string; nextChange: Date | null; now: Date },
+  { nextChange, now, ...clock }: Scene,
 ): Promise<Rest | undefined> {
   await forgetWatches(tx, run, version);
   if (to === null) {
@@ -96,7 +104,7 @@ export async function goOn(
     return undefined;
   }
   const placed = version.steps.get(to);
-  const deadline = placed ? deadlineOf(placed.step, timeZone, now) : null;
+  const deadline = placed ? deadlineOnEntry(placed.step, clock, now) : null;
   const sleeps = placed !== undefined && deadline !== null && placed.step.wait?.kind !== 'until_condition';
   const moved = { ...run, cursor: to, deadline };
   if (!sleeps) return settle(tx, run, moved, { looksAt: now, waiting: false }, []);
@@ -133,6 +141,11 @@ async function settle(
      WHERE id = ${to.id} AND status = 'active' AND cursor = ${from.cursor}`);
   if (moved === 0) throw new Error('The cursor of a run moved under its lock');
   return next;
+}
+
+/** What the run is about is open to its student: notes it where the look itself does not move the run. */
+export async function noteOpen(tx: Transaction, { id }: RunRow): Promise<void> {
+  await tx.run(sql`UPDATE automation_runs SET was_open = true WHERE id = ${id}`);
 }
 
 /** The pause of its automation holds the run: its gate lets it go. */

@@ -15,6 +15,7 @@ import { asksCondition, combine, decide, watchOf } from '../interpreter.policy.t
 import { takeEffect } from './effects.ts';
 import {
   claimMail,
+  giveBackPlace,
   messageOf,
   prepareMail,
   recordMail,
@@ -28,17 +29,23 @@ import {
   goOn,
   holdRun,
   lockRun,
+  noteOpen,
   passStep,
   rest,
   shareAutomation,
   type Passed,
   type Rest,
   type RunRow,
+  type Scene,
 } from './moves.ts';
 import { readVersion, type ReadVersion } from './version-cache.ts';
 
 export interface RunDeps extends MailingDeps {
   db: Database;
+  /** How many times faster waits pass; 1 if absent. */
+  waitSpeed?: number;
+  /** Told after each look: the kind of the step that it left, and how it ended the run. */
+  onStep: (step: { left?: string; ended?: RunStatus }) => void;
   /** Where tests stop the process. */
   failpoint: (name: RunFailpoint) => Promise<void>;
 }
@@ -68,11 +75,15 @@ const faultyMs = 24 * 3_600_000;
 export async function takeStep(deps: RunDeps, runId: Id, now: number): Promise<RunStep> {
   try {
     const looked = await look(deps, runId, new Date(now));
-    if (looked.kind !== 'mail') return looked.answer;
-    return await deps.smtp.onConnection(() => sendMail(deps, looked, new Date(now)));
+    const done =
+      looked.kind === 'mail' ? await deps.smtp.onConnection(() => sendMail(deps, looked, new Date(now))) : looked;
+    deps.onStep(done);
+    return done.answer;
   } catch (error) {
     if (isConflict(error) || !(await isFaultyForLong(deps, runId, now))) throw error;
-    return giveUp(deps, runId, 'fault', new Date(now));
+    const done = await giveUp(deps, runId, 'fault', new Date(now));
+    deps.onStep(done);
+    return done.answer;
   }
 }
 
@@ -83,23 +94,32 @@ interface MailToSend {
   placed: PlacedStep;
   to: string | null;
   mailId: Id;
-  timeZone: string;
+  scene: Scene;
 }
-type Looked = { kind: 'answer'; answer: RunStep } | MailToSend;
+interface Answered {
+  kind: 'answer';
+  answer: RunStep;
+  /** The kind of the step that was left. */
+  left?: string;
+  /** How this look ended the run. */
+  ended?: RunStatus;
+}
+type Looked = Answered | MailToSend;
 
-const ended = (status: RunStatus): Looked => ({ kind: 'answer', answer: { done: true, outcome: status } });
+const over = (status: RunStatus): Answered => ({ kind: 'answer', answer: { done: true, outcome: status } });
+const ended = (status: RunStatus): Answered => ({ ...over(status), ended: status });
 
 function look(deps: RunDeps, runId: Id, now: Date): Promise<Looked> {
   return deps.db.transaction(async (tx) => {
     const known = await tx.one<{ studentId: Id; automationId: Id; versionId: Id; status: RunStatus }>(
       sql`SELECT student_id AS "studentId", automation_id AS "automationId", version_id AS "versionId", status FROM automation_runs WHERE id = ${runId}`,
     );
-    if (!known) return ended('exited'); // its club is gone
-    if (known.status !== 'active') return ended(known.status);
+    if (!known) return over('exited'); // its club is gone
+    if (known.status !== 'active') return over(known.status);
     const student = await lockRecipient(tx, known.studentId);
     const { status, timeZone } = await shareAutomation(tx, known.automationId);
     const run = await lockRun(tx, runId);
-    if (!run || run.status !== 'active') return ended(run?.status ?? 'exited');
+    if (!run || run.status !== 'active') return over(run?.status ?? 'exited');
     if (!student) return finish(tx, run, { status: 'exited', reason: 'student_removed' }, now);
 
     const version = await readVersion(tx, run.versionId);
@@ -132,12 +152,12 @@ function look(deps: RunDeps, runId: Id, now: Date): Promise<Looked> {
       deadline: run.deadline,
     });
     await deps.failpoint('run_step_decided');
-    const scene = { timeZone, nextChange: answers.nextChange, now };
+    const scene: Scene = { timeZone, waitSpeed: deps.waitSpeed, nextChange: answers.nextChange, now };
     const passTo = async (passed: Omit<Passed, 'stepId'>, to: string | null): Promise<Looked> => {
       await passStep(tx, seen, { stepId: placed.step.id, ...passed }, now);
       await deps.failpoint('run_step_done');
       const next = await goOn(tx, seen, version, to, scene);
-      return next ? resting(version, to, next, now) : ended('completed');
+      return { ...(next ? resting(version, to, next, now) : ended('completed')), left: placed.step.kind };
     };
     switch (decision.kind) {
       case 'hold':
@@ -152,7 +172,10 @@ function look(deps: RunDeps, runId: Id, now: Date): Promise<Looked> {
       case 'exit':
         if (decision.reason === 'exit_step')
           await passStep(tx, seen, { stepId: placed.step.id, outcome: 'exit_step' }, now);
-        return finish(tx, seen, { status: 'exited', reason: decision.reason }, now);
+        return {
+          ...(await finish(tx, seen, { status: 'exited', reason: decision.reason }, now)),
+          ...(decision.reason === 'exit_step' && { left: placed.step.kind }),
+        };
       case 'fail':
         return finish(tx, seen, { status: 'failed', code: decision.code }, now);
       case 'wait': {
@@ -173,7 +196,8 @@ function look(deps: RunDeps, runId: Id, now: Date): Promise<Looked> {
         if (mail.kind === 'settled') return passTo({ outcome: mail.outcome }, decision.to);
         if (mail.kind === 'due') {
           const { mailId } = mail;
-          return { kind: 'mail', run: seen, version, placed, to: decision.to, mailId, timeZone };
+          if (seen.wasOpen && !run.wasOpen) await noteOpen(tx, run);
+          return { kind: 'mail', run: seen, version, placed, to: decision.to, mailId, scene };
         }
         if (!run.waiting) await enterStep(tx, seen, placed.step.id, { deadline: null }, now);
         return resting(
@@ -209,20 +233,19 @@ async function lockRecipient(tx: Transaction, studentId: Id): Promise<Recipient 
     FROM students WHERE id = ${studentId} AND removed_at IS NULL FOR NO KEY UPDATE`);
 }
 
-async function finish(tx: Transaction, run: RunRow, ending: Parameters<typeof endRun>[2], now: Date): Promise<Looked> {
+async function finish(
+  tx: Transaction,
+  run: RunRow,
+  ending: Parameters<typeof endRun>[2],
+  now: Date,
+): Promise<Answered> {
   if (ending.status === 'failed' && run.cursor !== null)
     await enterStep(tx, run, run.cursor, { deadline: run.deadline, outcome: ending.code }, now);
   await endRun(tx, run, ending, now);
   return ended(ending.status);
 }
 
-function resting(
-  version: ReadVersion,
-  cursor: string | null,
-  { looksAt }: Rest,
-  now: Date,
-  held = false,
-): { kind: 'answer'; answer: RunStep } {
+function resting(version: ReadVersion, cursor: string | null, { looksAt }: Rest, now: Date, held = false): Answered {
   const placed = version.steps.get(cursor ?? '');
   return {
     kind: 'answer',
@@ -238,22 +261,26 @@ function resting(
 }
 
 /** On a connection that is idle: claims the e-mail, hands it over, and records it with the run's next step. */
-async function sendMail(deps: RunDeps, mail: MailToSend, now: Date): Promise<RunStep> {
-  const { run, placed, version } = mail;
+async function sendMail(deps: RunDeps, mail: MailToSend, now: Date): Promise<Answered> {
+  const { run, placed, version, scene } = mail;
+  const { nextChange } = scene;
   const claimed = await deps.db.transaction(async (tx) => {
     const student = await lockRecipient(tx, run.studentId);
     const automation = await shareAutomation(tx, run.automationId);
     const current = await lockRun(tx, run.id);
     const goesOn =
       student && automation.status === 'active' && current?.status === 'active' && current.cursor === run.cursor;
-    if (!goesOn) return undefined;
-    // Composed before the claim: a fault of ours leaves the e-mail as it was.
-    const message = await messageOf(tx, deps, run, { step: placed.step, mailId: mail.mailId, to: student });
-    const row = await claimMail(tx, deps.vault, mail.mailId, student, now);
-    return row && { ...row, message };
+    if (goesOn) {
+      // Composed before the claim: a fault of ours leaves the e-mail as it was.
+      const message = await messageOf(tx, deps, run, { step: placed.step, mailId: mail.mailId, to: student });
+      const row = await claimMail(tx, deps.vault, mail.mailId, student, now);
+      if (row) return { ...row, message };
+    }
+    await giveBackPlace(tx, run.clubId, now);
+    return undefined;
   });
   // Somebody paused, archived or ended it since: the next look sees it.
-  if (!claimed) return resting(version, run.cursor, { looksAt: now, waiting: false }, now).answer;
+  if (!claimed) return resting(version, run.cursor, { looksAt: now, waiting: false }, now);
   await deps.failpoint('run_mail_claimed');
   const answer = await deps.smtp.handOver(claimed.message);
   await deps.failpoint('run_mail_handed_over');
@@ -262,7 +289,7 @@ async function sendMail(deps: RunDeps, mail: MailToSend, now: Date): Promise<Run
       await lockRecipient(tx, run.studentId);
       const current = await lockRun(tx, run.id);
       const recorded = await recordMail(tx, claimed, answer, now);
-      if (!current || current.status !== 'active') return { recorded, step: ended(current?.status ?? 'exited') };
+      if (!current || current.status !== 'active') return { recorded, step: over(current?.status ?? 'exited') };
       if (current.cursor !== run.cursor)
         return { recorded, step: resting(version, current.cursor, { looksAt: now, waiting: false }, now) };
       if (recorded.status === 'pending') {
@@ -270,17 +297,17 @@ async function sendMail(deps: RunDeps, mail: MailToSend, now: Date): Promise<Run
         if (!current.waiting) await enterStep(tx, current, placed.step.id, { deadline: null }, now);
         return {
           recorded,
-          step: resting(version, run.cursor, await rest(tx, current, version, { until, nextChange: null }), now),
+          step: resting(version, run.cursor, await rest(tx, current, version, { until, nextChange }), now),
         };
       }
       await passStep(tx, current, { stepId: placed.step.id, outcome: wordOfOutcome(recorded) }, now);
-      const next = await goOn(tx, current, version, mail.to, { timeZone: mail.timeZone, nextChange: null, now });
-      return { recorded, step: next ? resting(version, mail.to, next, now) : ended('completed') };
+      const next = await goOn(tx, current, version, mail.to, scene);
+      const step = next ? resting(version, mail.to, next, now) : ended('completed');
+      return { recorded, step: { ...step, left: placed.step.kind } };
     }),
   );
   deps.onMail(outcome.recorded.status);
-  if (outcome.step.kind !== 'answer') throw new Error('A recorded e-mail has an answer');
-  return outcome.step.answer;
+  return outcome.step;
 }
 
 async function isFaultyForLong({ db }: RunDeps, runId: Id, now: number): Promise<boolean> {
@@ -290,10 +317,9 @@ async function isFaultyForLong({ db }: RunDeps, runId: Id, now: number): Promise
 }
 
 /** The run fails at its step, where it can be resumed. */
-async function giveUp({ db }: RunDeps, runId: Id, code: string, now: Date): Promise<RunStep> {
+async function giveUp({ db }: RunDeps, runId: Id, code: string, now: Date): Promise<Answered> {
   return db.transaction(async (tx) => {
     const run = await lockRun(tx, runId);
-    if (run?.status === 'active') await finish(tx, run, { status: 'failed', code }, now);
-    return { done: true, outcome: run?.status === 'active' ? 'failed' : (run?.status ?? 'exited') };
+    return run?.status === 'active' ? finish(tx, run, { status: 'failed', code }, now) : over(run?.status ?? 'exited');
   });
 }

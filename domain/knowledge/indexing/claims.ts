@@ -4,7 +4,7 @@ import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { SourceKind } from '../../../entities/agents/values.ts';
 import { AgentSource } from '../../../entities/agents/agent-source.ts';
-import { defineLease, LeaseLost } from '../../../platform/engine/lease.ts';
+import { defineLease, holdLease, type HeldLease } from '../../../platform/engine/lease.ts';
 import { indexingRules } from './indexing.policy.ts';
 
 export interface Claim {
@@ -44,41 +44,24 @@ export function claimSource(db: Database, sourceId: Id, now: number): Promise<Cl
   return lease.claim<Claim>(db, sourceId, now, sql`SELECT ${claimColumns} FROM claimed`);
 }
 
-export interface HeldClaim {
-  /** Aborts when the claim is lost or its content has changed (`LeaseLost`), or when the process is to stop. */
-  signal: AbortSignal;
-  /** Stops renewing it. */
-  release(): void;
-}
-
 /**
- * Renews a claim until it is released.
+ * Renews a claim until it is released: it is lost, too, when other content is wanted.
  * @param onRenewal called at each renewal, also while Postgres is away
  * @param stop aborts when the process is to stop
  */
-export function holdClaim(db: Queries, claim: Claim, onRenewal: () => void, stop: AbortSignal): HeldClaim {
-  const lost = new AbortController();
-  let isRenewing = false;
-  const renew = async () => {
-    onRenewal();
-    if (isRenewing) return;
-    isRenewing = true;
-    try {
-      // No lease is left once the claim is recorded.
-      const renewed = await db.run(
-        sql`UPDATE agent_sources SET lease_until = clock_timestamp() + make_interval(secs => ${indexingRules.leaseMs / 1_000})
-             WHERE id = ${claim.sourceId} AND fence = ${claim.fence} AND wanted_version = ${claim.version}
-               AND lease_until IS NOT NULL`,
-      );
-      if (renewed === 0) lost.abort(new LeaseLost());
-    } catch {
-      // Postgres is away: the record will tell, by the fence, whether somebody else has claimed it meanwhile
-    } finally {
-      isRenewing = false;
-    }
-  };
-  const timer = setInterval(() => void renew(), indexingRules.renewalMs);
-  return { signal: AbortSignal.any([lost.signal, stop]), release: () => clearInterval(timer) };
+export function holdClaim(db: Queries, claim: Claim, onRenewal: () => void, stop: AbortSignal): HeldLease {
+  return holdLease(
+    db,
+    AgentSource,
+    { id: claim.sourceId, fence: claim.fence },
+    {
+      seconds: indexingRules.leaseMs / 1_000,
+      everyMs: indexingRules.renewalMs,
+      still: sql`wanted_version = ${claim.version}`,
+      onRenewal,
+      stop,
+    },
+  );
 }
 
 /** Gives a claim back where it was broken off: it can be had at once, and has cost no attempt. */

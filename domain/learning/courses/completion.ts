@@ -14,21 +14,29 @@ import { wakeRunsOf } from '../../watches/watches.ts';
 import { awardPoints } from '../engagement/points.ts';
 
 /**
+ * Asked before a lesson is completed that is not: higher contexts may have a reason against it. The student and the course are held.
+ * @throws DomainError that reason: nothing is written then
+ */
+export type RequireCompletable = (tx: Transaction, reader: Reader, lessonId: Id) => Promise<void>;
+
+/**
  * Completes a lesson. Its first completion by the student records `lesson.completed` and awards its points, once ever.
  * When all published lessons of the course are completed then, `course.completed` is recorded, once ever, and the course's
  * certificate is issued. The course is judged by each completion that a student sends, also of a lesson that is completed
  * already, and by nothing else: unpublishing or removing a lesson completes no course by itself.
- * @throws DomainError not_found where the student does not see the lesson: nothing is written
+ * @throws DomainError not_found where the student does not see the lesson, what `requireCompletable` throws: nothing is written
  */
 export async function completeLesson(
   { db, publicUrl }: Pick<AddressedDeps, 'db' | 'publicUrl'>,
   reader: Reader,
   publicId: string,
   now: Date,
+  requireCompletable: RequireCompletable = async () => {},
 ): Promise<RecordOf<'LessonCompletion'>> {
   return db.transaction(async (tx) => {
     await lockStudent(tx, reader.clubId, reader.id);
     const lesson = await lockVisibleLessonForShare(tx, reader, publicId, now);
+    if (lesson.completedAt === null) await requireCompletable(tx, reader, lesson.id);
     const { firstCompletedAt, fresh } = await markCompleted(tx, reader, lesson.id, now);
     if (fresh) {
       await recordFact(tx, factAbout(reader, 'lesson.completed', lesson.id, now));

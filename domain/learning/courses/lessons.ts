@@ -117,7 +117,7 @@ export async function removeLesson({ db }: DatabaseDeps, clubId: Id, lessonId: I
 }
 
 /** Locks the lesson's course, then reads the lesson. @throws DomainError not_found, also for a lesson removed before the lock */
-async function lockLesson(tx: Transaction, clubId: Id, lessonId: Id): Promise<LessonRow> {
+export async function lockLesson(tx: Transaction, clubId: Id, lessonId: Id): Promise<LessonRow> {
   const { courseId } = await findRow(tx, clubId, lessonId);
   await lockCourse(tx, clubId, courseId);
   return findRow(tx, clubId, lessonId);

@@ -1,7 +1,7 @@
 /** A recipient's copy of a compiled e-mail. */
 import { escapeHtml } from '../../../platform/core/text.policy.ts';
 import type { CompiledEmail, Piece, Slot } from './compile.ts';
-import type { VariableName } from './variables.policy.ts';
+import { parseTemplate, type Variable, type VariableName } from './variables.policy.ts';
 
 export interface RecipientCopy {
   /** What is known of the recipient; what is absent or empty gets the author's fallback. */
@@ -26,6 +26,13 @@ export function renderEmail(
   };
 }
 
+/** @returns one line as one recipient sees it, such as the preheader; not escaped */
+export function renderLine(line: string, values: RecipientCopy['values']): string {
+  return parseTemplate(line)
+    .parts.map((part) => (typeof part === 'string' ? part : valueOf(part, values)))
+    .join('');
+}
+
 function fill(pieces: readonly Piece[], copy: RecipientCopy, escape: (text: string) => string): string {
   return pieces.map((piece) => (typeof piece === 'string' ? piece : slotText(piece, copy, escape))).join('');
 }
@@ -33,9 +40,9 @@ function fill(pieces: readonly Piece[], copy: RecipientCopy, escape: (text: stri
 function slotText(slot: Slot, copy: RecipientCopy, escape: (text: string) => string): string {
   switch (slot.kind) {
     case 'variable':
-      return escape(valueOf(slot, copy));
+      return escape(valueOf(slot, copy.values));
     case 'url_variable':
-      return encodeURIComponent(valueOf(slot, copy).toWellFormed());
+      return encodeURIComponent(valueOf(slot, copy.values).toWellFormed());
     case 'link':
       return escape(copy.linkUrl(slot.link));
     case 'image':
@@ -49,7 +56,7 @@ function slotText(slot: Slot, copy: RecipientCopy, escape: (text: string) => str
   }
 }
 
-const valueOf = ({ variable, fallback }: { variable: VariableName; fallback: string }, { values }: RecipientCopy) => {
+const valueOf = ({ variable, fallback }: Variable, values: RecipientCopy['values']) => {
   const value = values[variable]?.replaceAll(/\p{Cc}+/gu, ' ').trim();
   return value === undefined || value === '' ? fallback : value;
 };

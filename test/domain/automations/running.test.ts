@@ -4,6 +4,7 @@ import { tagStudent, untagStudent } from '../../../domain/learning/engagement/ta
 import { archiveAutomation, pauseAutomation, resumeAutomation } from '../../../domain/automations/states.ts';
 import { exitRun, listRuns, readCounts, resumeRun } from '../../../domain/automations/runs.ts';
 import type { Definition, Step } from '../../../domain/automations/definition.policy.ts';
+import { settleLeftMails } from '../../../domain/automations/running/left-mails.ts';
 import { takeStep } from '../../../domain/automations/running/run-step.ts';
 import { enrollByFacts } from '../../../domain/automations/entering/by-facts.ts';
 import { removeStudent } from '../../../domain/students/students.ts';
@@ -329,6 +330,65 @@ describe('a run', () => {
     expect(play.given).to.have.length(1);
   });
 
+  it('says of a mail whose worker died and whose run ended meanwhile that nobody knows, after its lease', async () => {
+    const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
+    play.deps.failpoint = async (name) => {
+      if (name === 'run_mail_claimed') throw new Error('the worker died');
+    };
+    await expectRejected(takeStep(play.deps, run.runId, start.getTime()));
+    await exitRun(deps, club.id, run.automationId, run.runId, play.now());
+    const settle = async () => (await settleLeftMails(deps.db)).rows.mailsLeft;
+    expect(await settle(), 'its lease lasts').to.equal(0);
+    await deps.db.source.query(`UPDATE mails SET lease_until = now() - interval '1 second' WHERE run_id = $1`, [
+      run.runId,
+    ]);
+    expect(await settle()).to.equal(1);
+    const mails = await deps.db.source.query(`SELECT status, last_error FROM mails WHERE run_id = $1`, [run.runId]);
+    expect(mails).to.deep.equal([{ status: 'failed', last_error: 'outcome_unknown' }]);
+  });
+
+  it('takes nothing of the rate and the day for a mail that a pause stops before its claim', async () => {
+    play.deps.warmUps = { clubs: Array<number>(3_650).fill(9), domains: [] };
+    const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
+    const { smtp } = play.deps;
+    play.deps.smtp = {
+      ...smtp,
+      async onConnection(work) {
+        await pauseAutomation(deps, club.id, run.automationId, play.now());
+        return work();
+      },
+    };
+    await takeStep(play.deps, run.runId, start.getTime());
+    const left = await deps.db.source.query(
+      `SELECT sender.allowance, day.mails FROM mail_senders sender JOIN club_bulk_days day USING (club_id) WHERE club_id = $1`,
+      [club.id],
+    );
+    expect(left).to.deep.equal([{ allowance: 100, mails: 0 }]);
+    expect(play.given).to.deep.equal([]);
+  });
+
+  it('leaves at the end of access that was open when its first e-mail went out', async () => {
+    const { id: deliveryId } = await buildAccessDelivery(club.id);
+    const endsAt = new Date(start.getTime() + 5 * day);
+    await buildEnrollment(club.id, { studentId: ada.id, deliveryId, startsAt: start, endsAt });
+    const run = await begin({
+      exit_on_access_lost: true,
+      steps: [{ id: 'mail', kind: 'send_email', email }, delay('long', 90, 'days')],
+    });
+    await play.pass(5 * day);
+    expect(await storyOf(run)).to.equal('exited access_lost: mail sent, long access_lost');
+  });
+
+  it('looks at access that ends by time while a mail server refuses for now', async () => {
+    const { id: deliveryId } = await buildAccessDelivery(club.id);
+    const endsAt = new Date(start.getTime() + 30_000);
+    await buildEnrollment(club.id, { studentId: ada.id, deliveryId, startsAt: start, endsAt });
+    const run = await begin({ exit_on_access_lost: true, steps: [{ id: 'mail', kind: 'send_email', email }] });
+    play.answer = () => ({ kind: 'refused', permanent: false, reply: '451 later' });
+    await play.pass(30_000);
+    expect(await storyOf(run)).to.equal('exited access_lost: mail access_lost');
+  });
+
   it('says sent where the server took the e-mail and Postgres was away for a while', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     const { source } = play.deps.db;
@@ -371,6 +431,24 @@ describe('a run', () => {
     expect(sender, 'of 100 the one that was sent').to.deep.equal({ allowance: 99 });
     await play.pass(2 * hour);
     expect(new Set(play.given.map(({ to }) => to)).size).to.equal(2);
+  });
+
+  it('tells metrics of each step that was left, once, and of the end', async () => {
+    const told: string[] = [];
+    play.deps.onStep = ({ left, ended }) => told.push([left, ended].filter(Boolean).join(' '));
+    const run = await begin({
+      steps: [
+        { id: 'mail', kind: 'send_email', email },
+        delay('wait', 10),
+        { id: 'points', kind: 'award_points', points: 1 },
+      ],
+    });
+    await play.settle();
+    expect(told.splice(0), 'the wait is entered with the mail').to.deep.equal(['send_email']);
+    await takeStep(play.deps, run.runId, play.now().getTime());
+    await play.pass(10 * minute);
+    await takeStep(play.deps, run.runId, play.now().getTime());
+    expect(told).to.deep.equal(['', 'wait', 'award_points completed', '']);
   });
 
   it('does nothing twice where a worker dies before the commit', async () => {

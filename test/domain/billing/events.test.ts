@@ -2,8 +2,10 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { receiveEvent } from '../../../domain/billing/events.ts';
 import { planOfPriceBy, planStateOf, readEvent, type ReadEvent } from '../../../domain/billing/events.policy.ts';
+import { plans } from '../../../domain/billing/plans.policy.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { planRow } from '../../toolkit/assert/billing.ts';
+import { overagesOf, planRow } from '../../toolkit/assert/billing.ts';
+import { buildStudentCount } from '../../toolkit/builders/billing.ts';
 import { billingEvents } from '../../toolkit/builders/billing-events.ts';
 import { buildClub } from '../../toolkit/builders/clubs.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
@@ -102,6 +104,21 @@ describe('events of the payment processor', () => {
         customer_id: events[1]?.customerId,
       });
     }
+  });
+
+  it('record what the club has beyond a plan that bills overage, as soon as it has that plan (BILL-7)', async () => {
+    const { db } = await testDeps();
+    const { id: clubId } = await buildClub();
+    await buildStudentCount(clubId, plans.business.allowances.students.included + 4);
+    const about = { clubId, customer: newId(), subscription: newId() };
+    const march = new Date('2026-03-15T12:00:00Z');
+    const receive = async (plan: string, at: number) => {
+      const event = readEvent(billingEvents.subscription('updated', { ...about, plan, at }), planOfPrice);
+      return event && receiveEvent(db, event, march);
+    };
+    expect([await receive('starter', start), await overagesOf(clubId)]).to.deep.equal(['applied', []]);
+    expect(await receive('business', start + 1)).to.equal('applied');
+    expect(await overagesOf(clubId)).to.deep.equal(['students 2026-03-01 4']);
   });
 
   it('give the same plan in reverse order, and starter once the subscription is canceled', () => {

@@ -3,6 +3,7 @@ import { Queries } from '../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { requireFeature, requireStudents } from '../../../domain/billing/allowances.ts';
+import { turnMonths } from '../../../domain/billing/overages.ts';
 import type { PlanName } from '../../../entities/billing/values.ts';
 import { plans, type Plan } from '../../../domain/billing/plans.policy.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -190,6 +191,55 @@ describe('places for students', () => {
     for (const { id } of added.slice(1)) await removeStudent(deps, clubId, id, now);
     await add();
     expect((await overagesOf(clubId)).map((text) => text.split(' ')[2])).to.deep.equal(['3']);
+  });
+
+  describe('the turn of the month, for a club beyond its allowances (BILL-7)', () => {
+    const november = new Date('2026-11-30T23:00:00Z');
+    const turning = async (at: Date) => (await turnMonths((await testDeps()).db, at)).turned;
+    beforeEach(async () => {
+      const source = await testDatabase();
+      await source.query(`DELETE FROM overage_turns`);
+      await source.query(`UPDATE clubs SET time_zone = 'America/Sao_Paulo' WHERE id = $1`, [clubId]);
+      await buildPlan(clubId, 'business');
+      await buildStudentCount(clubId, included('business'));
+      const { db, vault } = await testDeps();
+      const account = { name: 'Ada', email: someone(), openedBy: 'sale', invited: false } as const;
+      await db.transaction((tx) => findOrOpenAccount(tx, vault, clubId, account, november));
+    });
+    const inNovember = 'students 2026-11-01 1';
+
+    it('records the excess that stays, once, when the month begins in the club’s time zone', async () => {
+      expect(await turning(new Date('2026-12-01T02:59:59Z'))).to.equal(0);
+      expect(await overagesOf(clubId)).to.deep.equal([inNovember]);
+      const midnight = new Date('2026-12-01T03:00:00Z');
+      await Promise.all([turning(midnight), turning(midnight)]);
+      expect(await turning(midnight)).to.equal(0);
+      expect(await overagesOf(clubId)).to.deep.equal([inNovember, 'students 2026-12-01 1']);
+    });
+
+    it('records each month that passed without a worker', async () => {
+      const february = new Date('2027-02-10T00:00:00Z');
+      while ((await turning(february)) > 0);
+      const months = ['2026-12', '2027-01', '2027-02'].map((month) => `students ${month}-01 1`);
+      expect(await overagesOf(clubId)).to.deep.equal([inNovember, ...months]);
+    });
+
+    it('records storage as well as students', async () => {
+      const bytes = plans.business.allowances.storage_bytes.included + 9;
+      await (
+        await testDatabase()
+      ).query(`INSERT INTO club_storage (club_id, kind, bytes) VALUES ($1, 'video', $2)`, [clubId, bytes]);
+      await turning(new Date('2026-12-01T03:00:00Z'));
+      const december = ['storage_bytes 2026-12-01 9', inNovember, 'students 2026-12-01 1'];
+      expect(await overagesOf(clubId)).to.deep.equal(december);
+    });
+
+    it('ends with the excess, and with a plan that bills none', async () => {
+      await buildAddOn(clubId, { status: 'active', payment_id: 'pi_1', settled_at: november });
+      expect(await turning(new Date('2026-12-01T03:00:00Z'))).to.equal(1);
+      expect(await turning(new Date('2027-06-01T03:00:00Z'))).to.equal(0);
+      expect(await overagesOf(clubId)).to.deep.equal([inNovember]);
+    });
   });
 
   it('opens one account and counts an excess of one for three requests with one new address', async () => {

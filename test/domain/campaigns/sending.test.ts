@@ -23,6 +23,7 @@ import { Mail } from '../../../entities/mail/mail.ts';
 import { Student } from '../../../entities/identity/student.ts';
 import type { HandedMessage, HandOver } from '../../../platform/infra/smtp-hand-over.ts';
 import { buildClub, buildStudent, type TestClub, type TestStudent } from '../../toolkit/builders/clubs.ts';
+import { alter } from '../../toolkit/drive/alter.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
 import { testObjectStore } from '../../toolkit/stack/storage.ts';
 import { buildCampaign } from '../../toolkit/builders/campaigns.ts';
@@ -146,11 +147,20 @@ describe('a campaign, sent', () => {
   });
 
   it('waits for its time, and freezes nobody before it', async () => {
+    const [early] = await students(1);
     await schedule('2026-03-02T13:00');
     expect(await step()).to.include({ done: false, at: later(60 * minute).getTime(), waitingFor: 'start' });
     const [late] = await students(1);
     expect(await run(later(60 * minute))).to.deep.equal({ done: true, outcome: 'sent' });
-    expect(recipients()).to.deep.equal([late?.email]);
+    expect(recipients()).to.have.members([early?.email, late?.email]);
+  });
+
+  it('ends as sent where its audience is empty by its start', async () => {
+    const [only] = await students(1);
+    await schedule('2026-03-02T13:00');
+    await removeStudent(deps, club.id, only?.id ?? '', later(1));
+    expect(await run(later(60 * minute))).to.deep.equal({ done: true, outcome: 'sent' });
+    expect(await readCampaign(deps.db, club.id, campaignId)).to.include({ status: 'sent', recipients: 0 });
   });
 
   it('pauses where its start was missed by more than 24 hours', async () => {
@@ -196,6 +206,17 @@ describe('a campaign, sent', () => {
       student_name: 'Removed student',
       student_email: '',
     });
+  });
+
+  it('skips who has an address that no mail server takes, and writes to the others', async () => {
+    const [long, broken, fine] = await students(3);
+    await alter('students', long?.id ?? '', { email: `${'a'.repeat(65)}@example.com` });
+    await alter('students', broken?.id ?? '', { email: 'ada@example.com\r\nBcc: eve@example.com' });
+    await schedule();
+    expect(await run()).to.deep.equal({ done: true, outcome: 'sent' });
+    expect(recipients()).to.deep.equal([fine?.email]);
+    for (const student of [long, broken])
+      expect(await rowOf({ id: student?.id ?? '' })).to.include({ status: 'skipped', skip_reason: 'invalid_email' });
   });
 
   it('skips who has left the audience since the freeze', async () => {
@@ -699,7 +720,7 @@ describe('a campaign, sent', () => {
       });
       const db = new Queries(removing);
       const storage = await testObjectStore();
-      const seen = previewCampaign({ db, storage }, club.id, campaignId, undefined);
+      const seen = previewCampaign({ ...deps, db, storage }, club.id, campaignId, undefined, start);
       expect(await seen.catch(({ code }: DomainError) => code)).to.equal('campaign_has_problems');
     });
 

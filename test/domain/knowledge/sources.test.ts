@@ -6,6 +6,7 @@ import { setMaterial } from '../../../domain/agents/setup/material.ts';
 import { syncSources } from '../../../domain/knowledge/sources.ts';
 import { updateClub } from '../../../domain/clubs/settings.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { updateCourse } from '../../../domain/learning/courses/courses.ts';
 import { createLesson, updateLesson } from '../../../domain/learning/courses/lessons.ts';
@@ -27,6 +28,11 @@ import { untilWaitingForLocks, withOpenTransaction } from '../../toolkit/drive/r
 import { recordingEnds } from '../../toolkit/fakes/databases.ts';
 import { changeFile, openIndexedClub } from '../../toolkit/model/source-index.ts';
 import { testDatabase, testDeps } from '../../toolkit/stack/database.ts';
+
+/** A file that is archived already is refused as new material (MED-14). */
+function unlessArchived(error: unknown): void {
+  if (!(error instanceof DomainError && error.code === 'media_archived')) throw error;
+}
 
 /** What should stand in a club's index, told from its rows alone. */
 async function wantedOf(clubId: Id): Promise<Id[]> {
@@ -337,7 +343,10 @@ describe('administrators who change material at the same time', () => {
               lesson_ids: own.flatMap((lesson) => lessons[lesson] ?? []),
               media_ids: chosen(world.files, files),
             };
-            return [setMaterial({ db }, clubId, id, material, now), updateAgent({ db }, clubId, id, { status }, now)];
+            return [
+              setMaterial({ db }, clubId, id, material, now).catch(unlessArchived),
+              updateAgent({ db }, clubId, id, { status }, now),
+            ];
           }),
           ...lessons.map((id, place) =>
             updateLesson({ db }, clubId, id, { content: `${at}`, published: published[place] ?? true }, now),

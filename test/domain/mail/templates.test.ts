@@ -5,6 +5,7 @@ import { mailTemplates, renderMail } from '../../../domain/mail/templates.ts';
 
 const context = {
   endpointUrl: 'https://crm.example.com/hooks',
+  lessonTitle: 'Bends',
   name: 'Ada',
   clubName: 'Harbour',
   link: 'https://harbour.example.com/x?token=T&a=b',

@@ -90,31 +90,26 @@ describe('erasure of files', () => {
     });
   });
 
-  describe('beside a completion that breaks off', () => {
+  it('of a completion whose process dies before it is committed leaves the upload as it was', async () => {
     const died = () => Promise.reject(new Error('The process died.'));
-    const dying: Record<string, () => Promise<MediaDeps>> = {
-      'before the size is known': () => mediaDeps(() => ({ size: died })),
-      'before the content is read': () => mediaDeps(() => ({ read: died })),
-      'before the record is written': async () => {
-        const { db, ...others } = await mediaDeps();
-        const source = new Proxy(db.source, {
-          get(target, key) {
-            if (key === 'transaction') return died;
-            const value: unknown = Reflect.get(target, key, target);
-            return typeof value === 'function' ? value.bind(target) : value;
-          },
-        });
-        return { ...others, db: new Database(source, db.notifier) };
+    const { db, ...others } = await mediaDeps();
+    const source = new Proxy(db.source, {
+      get(target, key) {
+        if (key === 'transaction') return died;
+        const value: unknown = Reflect.get(target, key, target);
+        return typeof value === 'function' ? value.bind(target) : value;
       },
-    };
-    for (const [when, platformThatDies] of Object.entries(dying))
-      it(`leaves the upload as it was, to be completed again, when the process dies ${when}`, async () => {
-        const { media } = await uploadBytes({ club }, notes);
-        const outcome = await completed({ clubId: club.id }, media.id, { deps: await platformThatDies() });
-        expect(outcome).to.equal('The process died.');
-        expect(await mediaState(media.id)).to.equal('uploading key due');
-        expect((await completing({ club }, media.id)).body.data.status).to.equal('ready');
-      });
+    });
+    const dying: MediaDeps[] = [
+      await mediaDeps(() => ({ size: died })),
+      { ...others, db: new Database(source, db.notifier) },
+    ];
+    for (const deps of dying) {
+      const { media } = await uploadBytes({ club }, notes);
+      expect(await completed({ clubId: club.id }, media.id, { deps })).to.equal('The process died.');
+      expect(await mediaState(media.id)).to.equal('uploading key due');
+      expect((await completing({ club }, media.id)).body.data.status).to.equal('ready');
+    }
   });
 
   describe('at the moment of a completion', () => {

@@ -5,7 +5,7 @@ import { plans } from '../../../domain/billing/plans.policy.ts';
 import { eraseDue, purgeStudentFromMedia, removeMedia } from '../../../domain/media/erasure.ts';
 import type { MediaDeps } from '../../../domain/media/media.ts';
 import { reserveAgentImage, reserveMedia } from '../../../domain/media/reservation.ts';
-import { readStorageUsage, rollUpStorage, settleStorage } from '../../../domain/media/storage.ts';
+import { holdStorage, readStorageUsage, rollUpStorage, settleStorage } from '../../../domain/media/storage.ts';
 import type { PlanName } from '../../../entities/billing/values.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -80,6 +80,16 @@ describe('the storage of a club', function () {
       expect(await rowCounts()).to.deep.equal(before);
       expect(await ending(reserveFile(clubId, 1))).to.not.equal('limit_reached');
       expect(await ending(reserveFile(clubId, 1))).to.equal('limit_reached');
+    });
+
+    it('of a file whose size is not known yet needs a storage that is not full, and holds nothing', async () => {
+      await buildPlan(clubId, 'starter');
+      await buildStored(clubId, included('starter') - 1);
+      const { db } = await bucketless();
+      const hold = () => ending(db.transaction((tx) => holdStorage(tx, clubId, 0, 'person')));
+      expect([await hold(), await hold()]).to.deep.equal([undefined, undefined]);
+      await reserveFile(clubId, 1);
+      expect(await hold()).to.equal('limit_reached');
     });
 
     it('exactly those of fifty at once fit that the storage has room for', async () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { DataSource, EntityMetadata } from 'typeorm';
 import { migrate } from '../../../entities/migrate.ts';
-import { countOfDueRows, dueRowsOf } from '../../../platform/engine/due-rows.ts';
+import { ageOfDueRows, countOfDueRows, dueRowsOf } from '../../../platform/engine/due-rows.ts';
 import { overdueQueries } from '../../../platform/engine/sweeper.ts';
 import {
   workflowIdOf,
@@ -134,6 +134,26 @@ describe('queries of due rows', function () {
     const triedAgain = await countOf('transactionalMail');
     await source.query(`DELETE FROM failing_steps`);
     expect([failing, triedAgain]).to.deep.equal([dueRows - 1, dueRows]);
+  });
+
+  it('tells for how long the oldest due row of each type waits, without those that fail', async () => {
+    const oldest = async () => {
+      const ages = await db.rows<{ label: string; value: number }>(ageOfDueRows(source));
+      expect(ages.map(({ label }) => label)).to.deep.equal(workflowTypeNames);
+      return Math.floor((ages.find(({ label }) => label === 'automationRun')?.value ?? 0) / 100) * 100;
+    };
+    const [run] = await source.query<{ id: string }[]>(`SELECT id FROM automation_runs WHERE looks_at < now()`);
+    const look = (at: string) => source.query(`UPDATE automation_runs SET looks_at = ${at} WHERE id = $1`, [run?.id]);
+    await look(`now() - interval '1 hour'`);
+    expect(await oldest()).to.equal(3_600);
+    await source.query(
+      `INSERT INTO failing_steps VALUES ($1, 'automationRun', 1, 'Error', now(), now() + interval '1 min')`,
+      [workflowIdOf('automationRun', run?.id ?? '')],
+    );
+    expect(await oldest()).to.equal(0);
+    await source.query(`DELETE FROM failing_steps`);
+    await look(`now() - interval '1 second'`);
+    expect(await oldest()).to.equal(0);
   });
 
   it('counts the due rows of each workflow type', async () => {

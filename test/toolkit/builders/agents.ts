@@ -56,6 +56,11 @@ export async function buildMaterial(
     `INSERT INTO agent_materials (id, agent_id, course_id, lesson_id, media_id) VALUES ($1, $2, $3, $4, $5)`,
     [newId(), agentId, courseId ?? null, lessonId ?? null, mediaId ?? null],
   );
+  if (mediaId)
+    await source.query(`INSERT INTO media_uses (media_id, kind, place_id) VALUES ($1, 'agent', $2)`, [
+      mediaId,
+      agentId,
+    ]);
 }
 
 export interface OpenAgent extends TestAgent {

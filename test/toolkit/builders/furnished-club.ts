@@ -5,6 +5,7 @@ import { wayOutToken } from '../../../domain/mail/way-out.ts';
 import { testDatabase, testDeps } from '../stack/database.ts';
 import { buildAccessDelivery, buildEnrollment } from './access.ts';
 import { buildAgent } from './agents.ts';
+import { buildAssignment, buildAssignmentFile, buildSubmission } from './assignments.ts';
 import { buildClub, buildMember, buildStudent, type TestClub, type TestStudent } from './clubs.ts';
 import { buildCohort, buildCourse } from './courses.ts';
 import { buildMedia } from './media.ts';
@@ -24,6 +25,12 @@ export interface Records {
   lesson: Id;
   lessonPublicId: string;
   comment: Id;
+  /** Of the lesson, with an extension for the student, who has handed in nothing for it. */
+  assignment: Id;
+  /** The student's, for an assignment that is deleted by now; its first attempt waits for a review. */
+  submission: Id;
+  /** The student's, ready and not sent. */
+  assignmentFile: Id;
   cohort: Id;
   /** Free; the student does not have it, somebody else does. */
   delivery: Id;
@@ -79,7 +86,8 @@ export async function buildFurnishedClub(): Promise<FurnishedClub> {
   const student = await buildStudent(club.id, { email });
   const scene = { clubId: club.id, studentId: student.id, now: new Date() };
   const learning = await furnishLearning(scene);
-  const [people, sales, webhooks, agents, mail, automations] = await Promise.all([
+  const [assignments, people, sales, webhooks, agents, mail, automations] = await Promise.all([
+    furnishAssignments(scene, learning.lesson),
     furnishPeople(scene),
     furnishSales(scene, learning.delivery),
     furnishWebhooks(scene),
@@ -90,7 +98,17 @@ export async function buildFurnishedClub(): Promise<FurnishedClub> {
   return {
     ...club,
     student,
-    records: { student: student.id, ...learning, ...people, ...sales, ...webhooks, ...agents, ...mail, ...automations },
+    records: {
+      student: student.id,
+      ...learning,
+      ...assignments,
+      ...people,
+      ...sales,
+      ...webhooks,
+      ...agents,
+      ...mail,
+      ...automations,
+    },
   };
 }
 
@@ -145,6 +163,25 @@ async function furnishLearning({ clubId, studentId, now }: Scene) {
     comment,
     certificate,
   };
+}
+
+async function furnishAssignments({ clubId, studentId, now }: Scene, lessonId: Id) {
+  const inADay = new Date(now.getTime() + 86_400_000);
+  const { id: assignment } = await buildAssignment({ clubId, id: lessonId }, { maxFiles: 3, dueAt: inADay });
+  await insert('assignment_extensions', {
+    id: undefined,
+    assignment_id: assignment,
+    student_id: studentId,
+    due_at: new Date(inADay.getTime() + 86_400_000),
+    created_at: now,
+    updated_at: now,
+  });
+  const deleted = await buildAssignment({ clubId, id: lessonId }, { removedAt: now });
+  const [{ id: submission }, assignmentFile] = await Promise.all([
+    buildSubmission({ clubId, studentId, assignmentId: deleted.id }),
+    buildAssignmentFile(clubId, studentId),
+  ]);
+  return { assignment, submission, assignmentFile };
 }
 
 async function furnishMail({ clubId, studentId, now }: Scene) {
@@ -351,6 +388,7 @@ async function furnishAgents({ clubId, studentId, now }: Scene) {
   const made = { club_id: clubId, created_at: now, updated_at: now };
   await insert('club_ai_months', { id: undefined, club_id: clubId, month: `${now.toISOString().slice(0, 7)}-01` });
   await insert('agent_materials', { agent_id: agent.id, media_id: file });
+  await insert('media_uses', { id: undefined, media_id: file, kind: 'agent', place_id: agent.id });
   const source = await insert('agent_sources', {
     ...made,
     kind: 'media',

@@ -12,6 +12,8 @@ interface MediaOptions {
   bytes?: Uint8Array | string | null;
   /** What the row says; the truth unless told. */
   sizeBytes?: number;
+  /** Makes it a hosted video. */
+  video?: true;
   /** Makes it an image that this student shows to agents. */
   studentId?: Id;
 }
@@ -19,7 +21,7 @@ interface MediaOptions {
 /** A document of the club's library, or an image of a student; ready unless told. */
 export async function buildMedia(
   clubId: Id,
-  { title = 'Rope handbook', status = 'ready', bytes, sizeBytes, studentId }: MediaOptions = {},
+  { title = 'Rope handbook', status = 'ready', bytes, sizeBytes, video, studentId }: MediaOptions = {},
 ): Promise<{ id: Id }> {
   const source = await testDatabase();
   const id = newId();
@@ -29,13 +31,13 @@ export async function buildMedia(
     await (await testObjectStore()).put(key, 'application/octet-stream', Readable.from([content]));
   await source.query(
     `INSERT INTO media (id, club_id, purpose, owner_id, kind, title, provider, status, error, file_name, mime, size_bytes, object_key, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6, 'objstore', $7, $8, $9, $10, $11, $12, $13, $13)`,
+     VALUES ($1, $2, $3, $4, $5, $6, $14, $7, $8, $9, $10, $11, $12, $13, $13)`,
     [
       id,
       clubId,
       studentId === undefined ? 'library' : 'agent_image',
       studentId ?? null,
-      studentId === undefined ? 'document' : 'image',
+      video ? 'video' : studentId === undefined ? 'document' : 'image',
       title,
       status,
       status === 'failed' ? 'unreadable' : null,
@@ -44,6 +46,7 @@ export async function buildMedia(
       key && (sizeBytes ?? content.length),
       key,
       new Date(),
+      video ? 'hostedvideo_stream' : 'objstore',
     ],
   );
   return { id };

@@ -70,7 +70,7 @@ export function testApi(): Promise<RunningApi> {
 }
 
 async function start(): Promise<RunningApi> {
-  const api = await startApi(await testConfig(), { clock: clock.now, readinessGraceMs: 0 });
+  const api = await startApi(await testConfig(), { clock: clock.now, readinessGraceMs: 0, completionWatchMs: 0 });
   atEndOfFile(async () => {
     running = undefined;
     await api.stop();

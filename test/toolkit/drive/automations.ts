@@ -45,6 +45,7 @@ export async function automationDeps(smtp = nobody): Promise<RunDeps> {
     warmUps: { clubs: [], domains: [] },
     publicUrl: 'https://api.example',
     onMail: () => undefined,
+    onStep: () => undefined,
     failpoint: async () => undefined,
   };
 }

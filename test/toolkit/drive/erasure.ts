@@ -6,6 +6,7 @@ import { eraseDue } from '../../../domain/media/erasure.ts';
 import type { MediaDeps } from '../../../domain/media/media.ts';
 import type { TestStudent } from '../builders/clubs.ts';
 import { testDatabase } from '../stack/database.ts';
+import { processedFile } from './processing.ts';
 import { filesOf, mediaDeps, put, reserve, type Reserved, type TestFile, type Uploader } from './media.ts';
 
 /** Reserves an upload and puts the file; nobody completes it. */
@@ -46,13 +47,21 @@ export const beforeErasing = (mediaId: Id, meanwhile: () => Promise<unknown>): P
     },
   }));
 
-/** Completes an upload. @returns the status of its record and why it failed, or the code of the refusal */
+/** Completes an upload, and processes it as a worker does. @returns the status of its record and why it failed, or the code of the refusal */
 export async function completed(
   owner: { clubId: Id; studentId?: Id },
   mediaId: Id,
   { deps, at = new Date() }: { deps?: MediaDeps; at?: Date } = {},
 ): Promise<string> {
-  return completeMedia(deps ?? (await mediaDeps()), owner, mediaId, at).then(
+  const completion = { ...(deps ?? (await mediaDeps())), watchMs: 0 };
+  const complete = () => completeMedia(completion, owner, mediaId, at);
+  const processed = async (): ReturnType<typeof complete> => {
+    const record = await complete();
+    if (record.status !== 'processing') return record;
+    await processedFile(mediaId, { deps: completion, at });
+    return complete();
+  };
+  return processed().then(
     ({ status, error }) => [status, error].filter(Boolean).join(' '),
     (error: Error & { code?: string }) => error.code ?? error.message,
   );

@@ -6,6 +6,7 @@ import type { MediaDeps } from '../../../domain/media/media.ts';
 import type { TestClub, TestStudent } from '../builders/clubs.ts';
 import { call, type Answer } from './api.ts';
 import { testDeps } from '../stack/database.ts';
+import { processedFile } from './processing.ts';
 import { testObjectStore, testBucket } from '../stack/storage.ts';
 
 export type MediaRecord = RecordOf<'Media'>;
@@ -78,8 +79,17 @@ export async function put(
   return response.status;
 }
 
-export function completing(uploader: Uploader, mediaId: Id): Promise<Answer> {
+/** Says that the file has arrived. */
+export function sayingArrived(uploader: Uploader, mediaId: Id): Promise<Answer> {
   return call('POST', libraryPath(uploader.club, mediaId, 'complete'), { token: tokenOf(uploader) });
+}
+
+/** The same, and the file is processed as by a worker. @returns the answer to a second call, where the first found it processing */
+export async function completing(uploader: Uploader, mediaId: Id): Promise<Answer> {
+  const answer = await sayingArrived(uploader, mediaId);
+  if (answer.status !== 200 || answer.body.data.status !== 'processing') return answer;
+  await processedFile(mediaId);
+  return sayingArrived(uploader, mediaId);
 }
 
 /** Reserves, puts and completes. @returns the record at its end */

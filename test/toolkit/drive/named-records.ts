@@ -38,6 +38,9 @@ const inPaths: Readonly<Record<string, RecordName | Record<CallerKind, RecordNam
   'webhook-endpoints/{endpointId}': 'endpoint',
   'webhook-endpoints/{endpointId}/deliveries/{deliveryId}': 'webhookDelivery',
   'media/{mediaId}': { admin: 'file', student: 'image' },
+  'assignments/{assignmentId}': 'assignment',
+  'extensions/{studentId}': 'student',
+  'assignment-submissions/{submissionId}': 'submission',
   'agents/{agentId}': 'agent',
   'campaigns/{campaignId}': 'campaign',
   'workflows/{workflowId}': 'automation',
@@ -68,6 +71,8 @@ const byName: Readonly<Record<string, RecordName>> = {
   media_ids: 'file',
   image_ids: 'image',
   registration_code: 'linkCode',
+  assignment_ids: 'assignment',
+  file_ids: 'assignmentFile',
 };
 
 export interface NamedRecord {

@@ -13,7 +13,7 @@ interface ModelUpload {
 export class UploadModel {
   /** What the bucket holds. */
   stored: Buffer | undefined;
-  status: 'uploading' | 'ready' | 'failed' = 'uploading';
+  status: 'uploading' | 'processing' | 'ready' | 'failed' = 'uploading';
   removed = false;
   /** The store is still to be asked to erase it. */
   due = false;
@@ -39,8 +39,14 @@ export class UploadModel {
     return 200;
   }
 
+  /** It has arrived, and its processing waits for the store. */
+  arrive(): void {
+    if (this.status === 'uploading' && !this.removed && this.stored) this.status = 'processing';
+  }
+
   complete(now: number): void {
-    if (this.status !== 'uploading' || this.removed || !this.stored) return;
+    this.arrive();
+    if (this.status !== 'processing' || this.removed || !this.stored) return;
     this.status = this.stored.equals(this.#upload.good) ? 'ready' : 'failed';
     if (this.status === 'failed') this.#erase();
     else if (this.#upload.isImage) this.keptUntil = now + week;

@@ -9,7 +9,10 @@ import { buildClub } from '../../../../toolkit/builders/clubs.ts';
 import { testDatabase, testDeps } from '../../../../toolkit/stack/database.ts';
 
 /** What a list shows, counted one by one. */
-const counted: Record<Exclude<TalliedList, `mails_${string}` | `automation_${string}`>, string> = {
+const counted: Record<
+  Exclude<TalliedList, `mails_${string}` | `automation_${string}` | `submissions_${string}`>,
+  string
+> = {
   students: `SELECT NULL::uuid AS subject, verified_at IS NOT NULL AS marked FROM students WHERE removed_at IS NULL AND club_id = $1`,
   enrollments: `SELECT delivery_id, revoked_at IS NOT NULL FROM enrollments WHERE revoked_reason IS DISTINCT FROM 'removal' AND club_id = $1`,
   certificates: `SELECT course_id, revoked_at IS NOT NULL FROM certificates WHERE club_id = $1`,

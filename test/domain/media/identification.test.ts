@@ -1,11 +1,10 @@
 /** What a file is found to be: by its content, from as little of it as will do. */
-import { availableParallelism } from 'node:os';
 import { deflateRawSync } from 'node:zlib';
 import { expect } from 'chai';
 import { lookInto, type Finding } from '../../../domain/media/file-content.ts';
-import { inPlace, inspect } from '../../../domain/media/inspection.ts';
+import { identify } from '../../../domain/media/processing/identification.ts';
 import type { MediaPurpose } from '../../../entities/media/values.ts';
-import { documentTypes, inspectionPlaces, inspectionRules } from '../../../domain/media/media.policy.ts';
+import { documentTypes, identificationRules, mediaPlaces } from '../../../domain/media/media.policy.ts';
 import { docx, pdf, pptx } from '../../toolkit/builders/documents.ts';
 import { png } from '../../toolkit/builders/pictures.ts';
 
@@ -214,20 +213,27 @@ describe('an archive', () => {
   });
 });
 
-describe('the inspection of a file', () => {
-  const inspected = (store: Pick<ReturnType<typeof storeOf>, 'read'>, bytes: Buffer, mime: string) =>
-    inspect(store, { objectKey: 'key', purpose: 'library', mime }, bytes.length);
+describe('the identification of a file', () => {
+  const signal = new AbortController().signal;
+  type Store = ReturnType<typeof storeOf>;
+  const contentsOf = ({ read }: Pick<Store, 'read'>) => ({
+    read: (offset: number, length: number) => read('key', offset, length),
+  });
+  const fileOf = (bytes: Buffer, mime: string) =>
+    ({ purpose: 'library', mime, sizeBytes: String(bytes.length) }) as const;
+  const identified = (store: Pick<Store, 'read'>, bytes: Buffer, mime: string) =>
+    identify(contentsOf(store), fileOf(bytes, mime), { signal });
 
   it('leaves the event loop free: it turns between the last bytes and the result', async () => {
     const bytes = png(40, 30, { extra: 20_000 });
     const store = storeOf(bytes);
     let turns = 0;
-    let isInspected = false;
+    let isIdentified = false;
     const countTurns = () => {
       turns += 1;
-      if (!isInspected) setImmediate(countTurns);
+      if (!isIdentified) setImmediate(countTurns);
     };
-    const finding = await inspected(
+    const finding = await identified(
       {
         async read(key, offset, length) {
           if (length === bytes.length) setImmediate(countTurns);
@@ -237,38 +243,33 @@ describe('the inspection of a file', () => {
       bytes,
       'image/png',
     );
-    isInspected = true;
+    isIdentified = true;
     expect(finding).to.deep.equal({ sizeBytes: bytes.length, mime: 'image/png', kind: 'image', width: 40, height: 30 });
     expect(turns).to.be.at.least(2);
   });
 
   it('ends at its bounds: an image is broken then, and a document of no allowed content', async () => {
-    const bounds = { ...inspectionRules, workMs: 0 };
+    const bounds = { ...identificationRules, workMs: 0 };
     const ended = async (mime: string, bytes: Buffer) => {
-      const finding = await inspect(
-        storeOf(bytes),
-        { objectKey: 'key', purpose: 'library', mime },
-        bytes.length,
-        bounds,
-      );
+      const finding = await identify(contentsOf(storeOf(bytes)), fileOf(bytes, mime), { signal, bounds });
       return finding && outcome(finding);
     };
     expect(await ended('image/png', png(40, 30))).to.deep.equal({ error: 'image_broken' });
     expect(await ended(docxType, await docx('Knots'))).to.deep.equal({ error: 'content_not_allowed' });
-    expect(inspectionRules).to.include({ workMs: 5_000, maxHeapMb: 64, maxBuffersMb: 64 });
+    expect(identificationRules).to.deep.equal({ workMs: 5_000, maxHeapMb: 64, maxBuffersMb: 64 });
   });
 
   it('fails, and not the file, when the store fails at any of its reads', async () => {
     const bytes = await docx('Knots');
     const whole = storeOf(bytes);
-    expect(await inspected(whole, bytes, docxType)).to.include({ mime: docxType });
+    expect(await identified(whole, bytes, docxType)).to.include({ mime: docxType });
     expect(whole.reads, 'more than one place to fail at').to.have.length.above(1);
     for (const failsAt of whole.reads.keys()) {
       const store = storeOf(bytes);
       let reads = 0;
       const read: typeof store.read = (key, offset, length) =>
         reads++ === failsAt ? Promise.reject(new Error('The store is away.')) : store.read(key, offset, length);
-      const error = await inspected({ read }, bytes, docxType).then(
+      const error = await identified({ read }, bytes, docxType).then(
         () => undefined,
         (reason: unknown) => reason,
       );
@@ -278,33 +279,10 @@ describe('the inspection of a file', () => {
   });
 
   it('finds nothing in a file that is erased meanwhile', async () => {
-    expect(await inspected({ read: async () => undefined as never }, png(), 'image/png')).to.equal(undefined);
+    expect(await identified({ read: async () => undefined as never }, png(), 'image/png')).to.equal(undefined);
   });
 
-  it('leaves one core to requests: two places of up to three cores, three of four, four of many', () => {
-    expect([1, 2, 3, 4, 64].map(inspectionPlaces)).to.deep.equal([2, 2, 2, 3, 4]);
-  });
-
-  it('lets 32 wait for a place in their order, and turns the next away', async () => {
-    const { maxWaiting } = inspectionRules;
-    const places = inspectionPlaces(availableParallelism());
-    const begun: number[] = [];
-    const ends: (() => void)[] = [];
-    const outcomes = Array.from({ length: places + maxWaiting + 1 }, (_, at) =>
-      inPlace(async () => {
-        begun.push(at);
-        await new Promise<void>((resolve) => ends.push(resolve));
-        return at;
-      }),
-    );
-    expect(await outcomes.at(-1)).to.equal(undefined);
-    expect(begun).to.deep.equal([0, 1, 2, 3].slice(0, places));
-    expect(maxWaiting).to.equal(32);
-    for (let ended = 0; ended < places + maxWaiting; ended++) {
-      ends[ended]?.();
-      expect(await outcomes[ended]).to.equal(ended);
-    }
-    expect(begun).to.deep.equal(Array.from({ length: places + maxWaiting }, (_, at) => at));
-    expect(await inPlace(async () => 'free again')).to.equal('free again');
+  it('leaves one core to the rest: two places of up to three cores, three of four, four of many', () => {
+    expect([1, 2, 3, 4, 64].map(mediaPlaces)).to.deep.equal([2, 2, 2, 3, 4]);
   });
 });

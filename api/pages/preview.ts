@@ -1,0 +1,93 @@
+/** The page of a preview: an e-mail as one recipient would see it, on a screen and on a phone, and its text (CAMP-46). */
+import { readFileSync } from 'node:fs';
+import type { RecordOf } from '../../contract/contract.ts';
+import { noWayOut } from '../../domain/campaigns/preview.ts';
+import { escapeHtml } from '../../platform/core/text.policy.ts';
+import type { HtmlPage } from '../page.ts';
+
+type Preview = RecordOf<'CampaignPreviewPage'>;
+
+const style = readFileSync(new URL('preview.css', import.meta.url), 'utf8');
+
+/** What page and e-mail may do: links open in pages of their own. Neither runs a script, sends a form or has an origin. */
+const sandbox = 'allow-popups allow-popups-to-escape-sandbox';
+
+/** Where the images of an e-mail are; its author chooses none of these addresses. */
+const imageOrigins = ({ html }: Preview): string[] => [
+  ...new Set([...html.matchAll(/<img\b[^>]*? src="(https?:\/\/[^/"?#\s;,]+)/g)].flatMap(([, origin]) => origin ?? [])),
+];
+
+/** The frame inherits it: an e-mail has its styles in its elements, and of all addresses only those of its own images. */
+function contentSecurityPolicy(body: { data: Preview } | undefined): string {
+  const origins = body ? imageOrigins(body.data) : [];
+  return [
+    "default-src 'none'",
+    "style-src 'unsafe-inline'",
+    ...(origins.length > 0 ? [`img-src ${origins.join(' ')}`] : []),
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    `sandbox ${sandbox}`,
+  ].join('; ');
+}
+
+export const previewPage: HtmlPage<'showCampaignPreview'> = {
+  contentSecurityPolicy,
+  answer: ({ data }) => {
+    const copy = escapeHtml(inFrame(data.html));
+    return layout(
+      `Preview: ${data.subject}`,
+      `<header>
+        <h1 dir="auto">${text(data.subject)}</h1>
+        ${data.preheader === undefined ? '' : `<p class="preheader" dir="auto">${text(data.preheader)}</p>`}
+        <p class="note">${data.student_name === undefined ? 'As it looks to somebody of whom nothing is known' : `The copy of ${text(data.student_name)}`}.
+        A preview of ${text(data.campaign_name)}: nobody was written to, nothing is counted, and unsubscribing does nothing.</p>
+      </header>
+      <section class="copies">
+        <iframe title="The e-mail" sandbox="${sandbox}" referrerpolicy="no-referrer" srcdoc="${copy}"></iframe>
+        <iframe class="phone" title="The e-mail on a phone" sandbox="${sandbox}" referrerpolicy="no-referrer" srcdoc="${copy}"></iframe>
+      </section>
+      <details><summary>Plain text</summary><pre dir="auto">${escapeHtml(data.text)}</pre></details>`,
+    );
+  },
+  refusal: ({ code }) =>
+    code === 'campaign_has_problems'
+      ? layout(
+          'No preview',
+          '<section><h1>No preview</h1><p>The e-mail was changed and has problems now. Mend them, and open a new preview.</p></section>',
+        )
+      : layout(
+          'This preview is gone',
+          '<section><h1>This preview is gone</h1><p>A preview can be seen for 15 minutes. Please open a new one.</p></section>',
+        ),
+};
+
+/** Its links open in pages of their own. The way out has no address: from a frame even `#` would lead to this page. */
+const inFrame = (html: string) =>
+  html
+    .replace(/<head\b[^>]*>/i, '$&<base target="_blank">')
+    .replaceAll(
+      `href="${noWayOut}"`,
+      'role="link" title="Leads nowhere in a preview" style="text-decoration:underline"',
+    );
+
+/** What people wrote, in whatever direction their script runs. */
+const text = (written: string) => `<bdi>${escapeHtml(written)}</bdi>`;
+
+const layout = (title: string, content: string) => `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="robots" content="noindex">
+    <meta name="referrer" content="no-referrer">
+    <title>${escapeHtml(title)}</title>
+    <style>${style}</style>
+  </head>
+  <body>
+    <main>
+      ${content}
+    </main>
+  </body>
+</html>
+`;

@@ -1,0 +1,25 @@
+/**
+ * `npm run bench -- automations [throughput | waiting | burst | reads]`: runs and steps a second beside the bare engine; what 20,000
+ * waiting runs cost a worker; how soon 5,000 are out of their waits, and what that does to others; reads at a million runs.
+ */
+import { measureReads } from './automations/reads.ts';
+import { measureThroughput } from './automations/throughput.ts';
+import { measureWaiting } from './automations/waiting.ts';
+import { onMailbox } from './codes.ts';
+import { onWebhookScene } from './webhooks/scene.ts';
+
+export const automationMeasurements = ['throughput', 'waiting', 'burst', 'reads'] as const;
+type Measurement = (typeof automationMeasurements)[number];
+
+export async function benchAutomations(wanted: readonly string[]): Promise<void> {
+  const is = (measurement: Measurement) => wanted.includes(measurement);
+  if (is('throughput')) await onWebhookScene(measureThroughput);
+  if (is('waiting') || is('burst'))
+    await onMailbox(({ smtpUrl, arrivals }) =>
+      onWebhookScene(
+        (scene) => measureWaiting(scene, { arrivals }, { cost: is('waiting'), burst: is('burst') }),
+        async () => ({ SMTP_URL: smtpUrl }),
+      ),
+    );
+  if (is('reads')) await measureReads();
+}

@@ -1,0 +1,69 @@
+/** Sign-in codes of students: a mailbox on this machine, and how long a code's mail takes to arrive there. */
+import type { AddressInfo } from 'node:net';
+import { mailboxSmtp } from '../dev/mailbox/smtp.ts';
+import { host } from '../dev/ports.ts';
+import { requestMail } from '../domain/mail/requests.ts';
+import { newId, type Id } from '../platform/core/ids.ts';
+import type { Database } from '../platform/infra/postgres/database.ts';
+import type { Vault } from '../platform/infra/vault.ts';
+import { waitUntil } from './support.ts';
+import { steadily, times } from './webhooks/pace.ts';
+
+export interface Mailbox {
+  smtpUrl: string;
+  /** By recipient: when a mail arrived, by `performance.now()`. */
+  arrivals: ReadonlyMap<string, number>;
+}
+
+/** Runs `measure` with a mailbox that takes everything. */
+export async function onMailbox(measure: (mailbox: Mailbox) => Promise<void>): Promise<void> {
+  const arrivals = new Map<string, number>();
+  const { server, stop } = mailboxSmtp(async ({ to }) => {
+    for (const address of to) arrivals.set(address, performance.now());
+  });
+  await new Promise<void>((resolve) => server.listen(0, host, () => resolve()));
+  try {
+    await measure({ smtpUrl: `smtp://${host}:${(server.server.address() as AddressInfo).port}`, arrivals });
+  } finally {
+    await stop();
+  }
+}
+
+const codes = 40;
+const everyMs = 300;
+/** A code that has not come by then counts as having come then: the figure is bad, not missing. */
+const limitMs = 30_000;
+
+interface Asked {
+  db: Database;
+  vault: Vault;
+  clubId: Id;
+  arrivals: Mailbox['arrivals'];
+}
+
+/** @returns the milliseconds from each request of a sign-in code to the arrival of its mail */
+export async function askForCodes({ db, vault, clubId, arrivals }: Asked): Promise<number[]> {
+  const asked = new Map<string, number>();
+  await steadily(
+    everyMs,
+    async () => {
+      const studentId = newId();
+      const email = `${studentId}@example.com`;
+      const now = new Date();
+      await db.transaction(async (tx) => {
+        // Not confirmed and signed up by itself: no campaign is for it.
+        await tx.manager.query(
+          `INSERT INTO students (id, club_id, name, email, opened_by, created_at) VALUES ($1, $2, 'Student', $3, 'sign_up', $4)`,
+          [studentId, clubId, email, now],
+        );
+        await requestMail(tx, vault, { template: 'student_code', clubId, recipient: { studentId }, email }, now);
+      });
+      asked.set(email, performance.now());
+    },
+    times(codes),
+  );
+  const limit = performance.now() + limitMs;
+  const isDone = () => [...asked.keys()].every((email) => arrivals.has(email)) || performance.now() > limit;
+  await waitUntil('the codes arrive', isDone, { timeoutMs: 2 * limitMs });
+  return [...asked].map(([email, at]) => Math.min(limitMs, (arrivals.get(email) ?? Infinity) - at));
+}

@@ -1,0 +1,71 @@
+/** A student hands in a picture for an assignment; it is returned with a comment, sent again, and approved. */
+import { Problem } from '../problem.ts';
+import { requireOk, until, type Club, type Scene } from './scene.ts';
+
+/** The smallest picture there is. */
+const picture = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+/** @param student a session of theirs, the address of their mails, and the lesson that they take */
+export async function workIsReturnedAndApproved(
+  scene: Scene,
+  { clubId, token }: Club,
+  student: { token: string; email: string; lessonId: string; publicId: string },
+): Promise<void> {
+  const { say, mailbox } = scene;
+  const [administrator, classroom] = [scene.client(token), scene.client(student.token)];
+  const params = { path: { clubId } };
+  const assignment = requireOk(
+    await administrator.POST('/v1/clubs/{clubId}/lessons/{lessonId}/assignments', {
+      params: { path: { clubId, lessonId: student.lessonId } },
+      body: { prompt: 'Tie a *bowline*, and send a picture of it.', max_files: 1, required: true },
+    }),
+  ).data;
+  const inLesson = { path: { clubId, publicId: student.publicId } };
+  const early = await classroom.PUT('/v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', { params: inLesson });
+  if (early.error?.error.code !== 'assignment_open')
+    throw new Problem('The lesson could be completed without the work.');
+  say('   the lesson cannot be completed yet: assignment_open');
+
+  const { data: file, upload } = requireOk(
+    await classroom.POST('/v1/clubs/{clubId}/classroom/assignment-files', {
+      params,
+      body: { file_name: 'bowline.png', mime: 'image/png' },
+    }),
+  );
+  const put = await fetch(upload.url, { method: 'PUT', headers: upload.headers, body: new Uint8Array(picture) });
+  if (!put.ok) throw new Problem(`The file store answered ${put.status}.`);
+  await until('The picture', async () => {
+    const ofFile = { params: { path: { clubId, mediaId: file.id } } };
+    const { data } = requireOk(await classroom.POST('/v1/clubs/{clubId}/media/{mediaId}/complete', ofFile));
+    if (data.status === 'failed') throw new Problem(`The picture has failed: ${data.error}.`);
+    return data.status === 'ready' ? data : undefined;
+  });
+  const send = async (body: { text: string; file_ids?: string[] }) =>
+    requireOk(
+      await classroom.POST('/v1/clubs/{clubId}/classroom/assignments/{assignmentId}/submissions', {
+        params: { path: { clubId, assignmentId: assignment.id } },
+        body,
+      }),
+    ).data;
+  const review = async (body: { attempt: number; outcome: 'approved' | 'changes_requested'; comment?: string }) =>
+    requireOk(
+      await administrator.POST('/v1/clubs/{clubId}/assignment-submissions/{submissionId}/reviews', {
+        params: { path: { clubId, submissionId: first.id } },
+        body,
+      }),
+    ).data;
+  const first = await send({ text: 'Here is my bowline.', file_ids: [file.id] });
+  await review({
+    attempt: 1,
+    outcome: 'changes_requested',
+    comment: 'The loop slips. How do you keep it from slipping?',
+  });
+  const mail = await mailbox.waitFor(student.email);
+  say(`   “${mail.subject}” has arrived: ${mailbox.linkTo(mail)}`);
+  await send({ text: 'I pull the standing part first.' });
+  const { status } = await review({ attempt: 2, outcome: 'approved' });
+  say(`   the second attempt is ${status}`);
+}

@@ -1,0 +1,119 @@
+/** An automation is published, and one student goes through it: an e-mail, a wait, and a tag that webhooks tell of. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Message } from '../mailbox.ts';
+import { Problem } from '../problem.ts';
+import { requireOk, runPage, tellAttempt, until, type Club, type Scene } from './scene.ts';
+
+/** The wait of the tour; nobody watches it in real time. */
+const waitHours = 3;
+const longestWaitSeconds = 15;
+
+/** @returns what to look at closer */
+export async function automationRuns(
+  scene: Scene,
+  { clubId, token }: Club,
+  studentId: string,
+): Promise<{ run: string; mail: Message }> {
+  const { say, mailbox, receiver, environment } = scene;
+  const administrator = scene.client(token);
+  const quiet = scene.quietClient(token);
+  const params = { path: { clubId } };
+
+  say('\n14. An automation: a draft, what it lacks, and its first version');
+  const tag = requireOk(
+    await administrator.POST('/v1/clubs/{clubId}/tags', {
+      params,
+      body: { name: `On board ${randomBytes(3).toString('hex')}` },
+    }),
+  ).data;
+  const { secret } = requireOk(
+    await administrator.POST('/v1/clubs/{clubId}/webhook-endpoints', {
+      params,
+      body: { url: `${receiver.url}/hooks/tags`, event_types: ['student.tagged'] },
+    }),
+  ).data;
+  const created = await administrator.POST('/v1/clubs/{clubId}/workflows', {
+    params,
+    body: {
+      name: 'Welcome on board',
+      draft: {
+        trigger: { kind: 'manual' },
+        reentry: 'once',
+        exit_on_access_lost: false,
+        steps: [
+          {
+            id: 'welcome',
+            kind: 'send_email',
+            email: {
+              subject: 'Welcome on board, {{student_first_name|sailor}}',
+              blocks: [
+                { kind: 'heading', text: 'Ahoy {{student_first_name|sailor}}' },
+                { kind: 'text', text: 'Find your cabin. We **sail** soon.' },
+              ],
+            },
+          },
+          { id: 'a while', kind: 'wait', wait: { kind: 'delay', amount: waitHours, unit: 'hours' } },
+          { id: 'on board', kind: 'add_tag', tag_id: tag.id },
+        ],
+      },
+    },
+  });
+  const automation = requireOk(created).data;
+  const ofAutomation = { clubId, workflowId: automation.id };
+  const { problems } = requireOk(
+    await administrator.GET('/v1/clubs/{clubId}/workflows/{workflowId}/problems', { params: { path: ofAutomation } }),
+  ).data;
+  say(`   problems of the draft: ${problems.length === 0 ? 'none, so it can be published' : JSON.stringify(problems)}`);
+  const published = requireOk(
+    await administrator.POST('/v1/clubs/{clubId}/workflows/{workflowId}/publish', {
+      params: { path: ofAutomation, header: { 'If-Match': created.response.headers.get('etag') ?? '*' } },
+    }),
+  ).data;
+  say(`   version ${published.published?.number} decides on who enters from now on`);
+
+  say('\n15. One student enters; each step happens once, whatever dies meanwhile');
+  const student = requireOk(
+    await quiet.GET('/v1/clubs/{clubId}/students/{studentId}', { params: { path: { clubId, studentId } } }),
+  ).data;
+  requireOk(
+    await administrator.POST('/v1/clubs/{clubId}/workflows/{workflowId}/runs', {
+      params: { path: ofAutomation },
+      body: { id: randomUUID(), student_ids: [studentId] },
+    }),
+  );
+  const runId = requireOk(
+    await quiet.GET('/v1/clubs/{clubId}/workflows/{workflowId}/runs', { params: { path: ofAutomation } }),
+  ).data[0]?.id;
+  if (runId === undefined) throw new Problem('Nobody entered the automation.');
+  const read = async () =>
+    requireOk(
+      await quiet.GET('/v1/clubs/{clubId}/workflows/{workflowId}/runs/{runId}', {
+        params: { path: { ...ofAutomation, runId } },
+      }),
+    ).data;
+  const mail = await until('The mail of the automation', async () => {
+    const newest = await mailbox.waitFor(student.email);
+    return newest.subject.startsWith('Welcome on board') ? newest : undefined;
+  });
+  say(`   “${mail.subject}” has arrived: ${mailbox.linkTo(mail)}`);
+  const run = runPage(scene, 'automationRun', runId);
+  say(`   the run is one durable workflow; its details say at which step it is: ${run}`);
+  const speed = Number(environment['AUTOMATION_WAIT_SPEED'] ?? 1);
+  if ((waitHours * 3_600) / speed > longestWaitSeconds) {
+    say(`   it waits ${waitHours} hours now; with AUTOMATION_WAIT_SPEED=3600 they would pass in ${waitHours} s`);
+    return { run, mail };
+  }
+  say(`   it waits ${waitHours} hours, which pass ${speed} times faster here (AUTOMATION_WAIT_SPEED)`);
+
+  const request = await until('The webhook student.tagged', async () =>
+    receiver.requests.find(({ path }) => path === '/hooks/tags'),
+  );
+  tellAttempt(request, 200, [secret], say);
+  const ended = await until('The end of the run', async () => {
+    const now = await read();
+    return now.status === 'active' ? undefined : now;
+  });
+  for (const { step_id: id, kind, outcome } of ended.path) say(`   “${id}” (${kind}): ${outcome}`);
+  if (ended.status !== 'completed') throw new Problem(`The run is ${ended.status}.`);
+  return { run, mail };
+}

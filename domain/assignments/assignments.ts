@@ -1,0 +1,222 @@
+/** The assignments of a lesson as administrators write them. Whoever changes one holds its course. */
+import { Assignment } from '../../entities/assignments/assignment.ts';
+import type { RecordOf } from '../../contract/contract.ts';
+import { DomainError, notFound } from '../../platform/core/errors.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import { tidyName } from '../../platform/core/text.policy.ts';
+import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
+import { columns, given, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
+import type { DatabaseDeps } from '../deps.ts';
+import { findLesson, lockLesson } from '../learning/courses/lessons.ts';
+import { assignmentRules, type Dates } from './assignments.policy.ts';
+
+type AssignmentRecord = RecordOf<'Assignment'>;
+
+/** Its place among those of its lesson, from 1. */
+export const place = sql`(SELECT count(*)::int FROM assignments other
+  WHERE other.lesson_id = assignment.lesson_id AND other.removed_at IS NULL
+    AND (other.position, other.id) <= (assignment.position, assignment.id)) AS place`;
+
+const assignmentColumns = columns(
+  Assignment,
+  [
+    'id',
+    'lessonId',
+    'blockLabel',
+    'prompt',
+    'dueAt',
+    'closesAt',
+    'takesText',
+    'maxFiles',
+    'required',
+    'createdAt',
+    'updatedAt',
+  ],
+  'assignment',
+).and<{ place: number }>(place);
+export type AssignmentRow = RowOf<typeof assignmentColumns>;
+
+const standing = sql`FROM assignments assignment WHERE assignment.removed_at IS NULL`;
+
+/** @returns a page of the lesson's assignments, in their order @throws DomainError not_found (lesson) */
+export async function listAssignments(
+  db: Queries,
+  clubId: Id,
+  lessonId: Id,
+  page: PageRequest,
+): Promise<Page<AssignmentRecord>> {
+  await findLesson(db, clubId, lessonId);
+  const { rows, total } = await listPage(db, page, {
+    columns: assignmentColumns,
+    from: sql`${standing} AND assignment.lesson_id = ${lessonId}`,
+    orderBy: sql`assignment.position, assignment.id`,
+  });
+  return { rows: rows.map(presentAssignment), total };
+}
+
+/** @throws DomainError not_found, also for one of another club and a deleted one */
+export async function findAssignment(db: Queries, clubId: Id, assignmentId: Id): Promise<AssignmentRecord> {
+  return presentAssignment(await findRow(db, clubId, assignmentId));
+}
+
+/** Adds an assignment at the end of the lesson. @throws DomainError not_found (lesson), invalid_request, assignment_limit_reached */
+export async function createAssignment(
+  { db }: DatabaseDeps,
+  clubId: Id,
+  lessonId: Id,
+  input: RecordOf<'AssignmentCreation'>,
+  now: Date,
+): Promise<AssignmentRecord> {
+  const id = newId();
+  const rules = {
+    dueAt: dateOf(input.due_at),
+    closesAt: dateOf(input.closes_at),
+    takesText: input.takes_text ?? true,
+    maxFiles: input.max_files ?? 0,
+  };
+  return db.transaction(async (tx) => {
+    await lockLesson(tx, clubId, lessonId);
+    requireSense(rules);
+    const present = await tx.one<{ count: number; end: number }>(sql`
+      SELECT count(*)::int AS count, coalesce(max(position) + 1, 0) AS "end" FROM assignments
+       WHERE lesson_id = ${lessonId} AND removed_at IS NULL`);
+    if (present && present.count >= assignmentRules.maxOfLesson)
+      throw new DomainError(
+        'assignment_limit_reached',
+        `A lesson has at most ${assignmentRules.maxOfLesson} assignments.`,
+      );
+    await tx.manager.insert(Assignment, {
+      id,
+      clubId,
+      lessonId,
+      blockLabel: labelOf(input.block_label),
+      prompt: input.prompt,
+      position: present?.end ?? 0,
+      ...rules,
+      required: input.required ?? false,
+      createdAt: now,
+      updatedAt: now,
+    });
+    return findAssignment(tx, clubId, id);
+  });
+}
+
+/** Changes what is given; what is absent stays, an empty text removes. @throws DomainError not_found, invalid_request */
+export async function updateAssignment(
+  { db }: DatabaseDeps,
+  clubId: Id,
+  assignmentId: Id,
+  input: RecordOf<'AssignmentChange'>,
+  now: Date,
+): Promise<AssignmentRecord> {
+  return db.transaction(async (tx) => {
+    const before = await lockAssignment(tx, clubId, assignmentId);
+    const change = given({
+      blockLabel: input.block_label === undefined ? undefined : labelOf(input.block_label),
+      prompt: input.prompt,
+      dueAt: input.due_at === undefined ? undefined : dateOf(input.due_at),
+      closesAt: input.closes_at === undefined ? undefined : dateOf(input.closes_at),
+      takesText: input.takes_text,
+      maxFiles: input.max_files,
+      required: input.required,
+    });
+    requireSense({ ...before, ...change });
+    await tx.manager.update(Assignment, { id: assignmentId }, { ...change, updatedAt: now });
+    return findAssignment(tx, clubId, assignmentId);
+  });
+}
+
+/**
+ * Puts the assignments of a lesson in a new order.
+ * @throws DomainError not_found (lesson), invalid_request unless every assignment of the lesson is named once, and no other
+ */
+export async function orderAssignments(
+  { db }: DatabaseDeps,
+  clubId: Id,
+  lessonId: Id,
+  assignmentIds: readonly Id[],
+): Promise<void> {
+  const asked = assignmentIds.map((id) => id.toLowerCase());
+  await db.transaction(async (tx) => {
+    await lockLesson(tx, clubId, lessonId);
+    const present = await tx.rows<{ id: Id }>(sql`SELECT id ${standing} AND assignment.lesson_id = ${lessonId}`);
+    const named = new Set(asked);
+    if (asked.length !== present.length || present.some(({ id }) => !named.has(id)))
+      throw new DomainError(
+        'invalid_request',
+        "assignment_ids: every one of the lesson's assignments must be named once, and no other.",
+      );
+    await tx.run(sql`UPDATE assignments SET position = asked.place
+      FROM unnest(${asked}::uuid[]) WITH ORDINALITY AS asked (id, place) WHERE assignments.id = asked.id`);
+  });
+}
+
+/** Takes an assignment out of its lesson; what was handed in stays. @throws DomainError not_found */
+export async function removeAssignment({ db }: DatabaseDeps, clubId: Id, assignmentId: Id, now: Date): Promise<void> {
+  await db.transaction(async (tx) => {
+    await lockAssignment(tx, clubId, assignmentId);
+    await tx.manager.update(Assignment, { id: assignmentId }, { removedAt: now, updatedAt: now });
+  });
+}
+
+/** Locks the assignment's course, then reads it. @throws DomainError not_found */
+export async function lockAssignment(tx: Transaction, clubId: Id, assignmentId: Id): Promise<AssignmentRow> {
+  const { lessonId } = await findRow(tx, clubId, assignmentId);
+  await lockLesson(tx, clubId, lessonId);
+  return findRow(tx, clubId, assignmentId);
+}
+
+async function findRow(db: Queries, clubId: Id, assignmentId: Id): Promise<AssignmentRow> {
+  const row = await db.one<AssignmentRow>(sql`SELECT ${assignmentColumns} ${standing}
+      AND assignment.id = ${assignmentId} AND assignment.club_id = ${clubId}
+      AND EXISTS (SELECT FROM lessons WHERE id = assignment.lesson_id AND removed_at IS NULL)`);
+  if (!row) throw notFound('assignment');
+  return row;
+}
+
+/** @throws DomainError invalid_request */
+function requireSense({
+  dueAt,
+  closesAt,
+  takesText,
+  maxFiles,
+}: Dates & { takesText: boolean; maxFiles: number }): void {
+  if (!takesText && maxFiles === 0)
+    throw new DomainError('invalid_request', 'max_files: an assignment takes a text, files, or both.');
+  if (dueAt !== null && closesAt !== null && dueAt > closesAt)
+    throw new DomainError('invalid_request', 'closes_at: an assignment closes at its deadline or later.');
+}
+
+/** @param text a date-time, or nothing */
+function dateOf(text: string | undefined): Date | null {
+  return text === undefined || text === '' ? null : new Date(text);
+}
+
+function labelOf(text: string | undefined): string | null {
+  const label = tidyName(text ?? '');
+  return label === '' ? null : label;
+}
+
+function presentAssignment(row: AssignmentRow): AssignmentRecord {
+  return {
+    id: row.id,
+    lesson_id: row.lessonId,
+    ...(row.blockLabel !== null && { block_label: row.blockLabel }),
+    prompt: row.prompt,
+    position: row.place,
+    ...presentDates(row),
+    takes_text: row.takesText,
+    max_files: row.maxFiles,
+    required: row.required,
+    created_at: row.createdAt.toISOString(),
+    updated_at: row.updatedAt.toISOString(),
+  };
+}
+
+export function presentDates({ dueAt, closesAt }: Dates): { due_at?: string; closes_at?: string } {
+  return {
+    ...(dueAt !== null && { due_at: dueAt.toISOString() }),
+    ...(closesAt !== null && { closes_at: closesAt.toISOString() }),
+  };
+}

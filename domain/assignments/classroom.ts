@@ -1,0 +1,63 @@
+/** The assignments of a lesson as the student sees them who takes it. */
+import { Assignment } from '../../entities/assignments/assignment.ts';
+import { AssignmentExtension } from '../../entities/assignments/assignment-extension.ts';
+import type { RecordOf } from '../../contract/contract.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
+import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
+import { columns, sql } from '../../platform/infra/postgres/sql.ts';
+import type { Reader } from '../identity/student-ref.ts';
+import { findVisibleLesson } from '../learning/courses/classroom.ts';
+import { place, presentDates } from './assignments.ts';
+import { datesInForce, isClosed } from './assignments.policy.ts';
+import { findOwnOf } from './submissions.ts';
+
+const seenColumns = columns(
+  Assignment,
+  ['id', 'blockLabel', 'prompt', 'dueAt', 'closesAt', 'takesText', 'maxFiles', 'required'],
+  'assignment',
+)
+  .and(columns(AssignmentExtension, { extendedDueAt: 'dueAt', extendedClosesAt: 'closesAt' }, 'extension'))
+  .and<{ place: number }>(place);
+
+/** @returns a page of the lesson's assignments, in their order @throws DomainError not_found where the student does not see the lesson */
+export async function listVisibleAssignments(
+  db: Queries,
+  reader: Reader,
+  publicId: string,
+  page: PageRequest,
+  now: Date,
+): Promise<Page<RecordOf<'ClassroomAssignment'>>> {
+  const lesson = await findVisibleLesson(db, reader, publicId, now);
+  const { rows, total } = await listPage(db, page, {
+    columns: seenColumns,
+    from: sql`FROM assignments assignment LEFT JOIN assignment_extensions extension
+        ON extension.assignment_id = assignment.id AND extension.student_id = ${reader.id}
+      WHERE assignment.lesson_id = ${lesson.id} AND assignment.removed_at IS NULL`,
+    orderBy: sql`assignment.position, assignment.id`,
+  });
+  const handedIn = await findOwnOf(
+    db,
+    reader,
+    rows.map(({ id }) => id),
+  );
+  return {
+    rows: rows.map((row) => {
+      const dates = datesInForce(row, { dueAt: row.extendedDueAt, closesAt: row.extendedClosesAt });
+      const submission = handedIn.get(row.id);
+      const isOurTurn = submission === undefined || submission.status === 'changes_requested';
+      return {
+        id: row.id,
+        ...(row.blockLabel !== null && { block_label: row.blockLabel }),
+        prompt: row.prompt,
+        position: row.place,
+        ...presentDates(dates),
+        takes_text: row.takesText,
+        max_files: row.maxFiles,
+        required: row.required,
+        open: isOurTurn && !isClosed(dates, now),
+        ...(submission && { submission }),
+      };
+    }),
+    total,
+  };
+}

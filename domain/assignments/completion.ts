@@ -1,0 +1,29 @@
+/** Completing a lesson that has assignments (ASG-13). */
+import type { RecordOf } from '../../contract/contract.ts';
+import { DomainError } from '../../platform/core/errors.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import type { Transaction } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
+import type { AddressedDeps } from '../deps.ts';
+import type { Reader } from '../identity/student-ref.ts';
+import * as completion from '../learning/courses/completion.ts';
+
+/** @throws DomainError not_found, assignment_open: nothing is written */
+export function completeLesson(
+  deps: Pick<AddressedDeps, 'db' | 'publicUrl'>,
+  reader: Reader,
+  publicId: string,
+  now: Date,
+): Promise<RecordOf<'LessonCompletion'>> {
+  return completion.completeLesson(deps, reader, publicId, now, requireApproved);
+}
+
+/** The caller holds the student and the lesson's course: neither submissions nor assignments change meanwhile. @throws DomainError assignment_open */
+async function requireApproved(tx: Transaction, reader: Reader, lessonId: Id): Promise<void> {
+  const open = await tx.one(sql`
+    SELECT 1 FROM assignments assignment
+     WHERE assignment.lesson_id = ${lessonId} AND assignment.required AND assignment.removed_at IS NULL AND NOT EXISTS (
+       SELECT FROM assignment_submissions WHERE assignment_id = assignment.id AND student_id = ${reader.id} AND status = 'approved')
+     LIMIT 1`);
+  if (open) throw new DomainError('assignment_open', 'The lesson has a required assignment that is not approved yet.');
+}

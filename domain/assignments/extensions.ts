@@ -1,0 +1,111 @@
+/** Later dates of an assignment for single students (ASG-7). */
+import { AssignmentExtension } from '../../entities/assignments/assignment-extension.ts';
+import { Student } from '../../entities/identity/student.ts';
+import type { RecordOf } from '../../contract/contract.ts';
+import { DomainError, notFound } from '../../platform/core/errors.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
+import { columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
+import type { DatabaseDeps } from '../deps.ts';
+import { lockStudent } from '../identity/accounts.ts';
+import { findAssignment, lockAssignment, presentDates } from './assignments.ts';
+import { datesInForce, type Dates } from './assignments.policy.ts';
+
+type ExtensionRecord = RecordOf<'AssignmentExtension'>;
+
+/** The extensions of a removed student are deleted: each has a student with an address. */
+const extensionColumns = columns(
+  AssignmentExtension,
+  ['studentId', 'dueAt', 'closesAt', 'createdAt', 'updatedAt'],
+  'extension',
+).and<Pick<Student, 'name'> & { email: string }>(columns(Student, ['name', 'email'], 'student'));
+type ExtensionRow = RowOf<typeof extensionColumns>;
+
+/** @returns a page of those who have later dates, newest first @throws DomainError not_found (assignment) */
+export async function listExtensions(
+  db: Queries,
+  clubId: Id,
+  assignmentId: Id,
+  page: PageRequest,
+): Promise<Page<ExtensionRecord>> {
+  await findAssignment(db, clubId, assignmentId);
+  const { rows, total } = await listPage(db, page, {
+    columns: extensionColumns,
+    from: sql`FROM assignment_extensions extension JOIN students student ON student.id = extension.student_id
+      WHERE extension.assignment_id = ${assignmentId}`,
+    counted: sql`FROM assignment_extensions WHERE assignment_id = ${assignmentId}`,
+    orderBy: sql`extension.created_at DESC, extension.student_id`,
+  });
+  return { rows: rows.map(presentExtension), total };
+}
+
+/** Gives a student later dates, in place of those that they have. @throws DomainError not_found, invalid_request */
+export async function setExtension(
+  { db }: DatabaseDeps,
+  { clubId, assignmentId, studentId }: { clubId: Id; assignmentId: Id; studentId: Id },
+  input: RecordOf<'AssignmentExtensionChange'>,
+  now: Date,
+): Promise<ExtensionRecord> {
+  const extension = {
+    dueAt: input.due_at === undefined ? null : new Date(input.due_at),
+    closesAt: input.closes_at === undefined ? null : new Date(input.closes_at),
+  };
+  return db.transaction(async (tx) => {
+    await findAssignment(tx, clubId, assignmentId);
+    const { name, email } = await lockStudent(tx, clubId, studentId);
+    requireLater(await lockAssignment(tx, clubId, assignmentId), extension);
+    const row = await tx.one<{ createdAt: Date }>(sql`
+      INSERT INTO assignment_extensions (assignment_id, student_id, due_at, closes_at, created_at, updated_at)
+      VALUES (${assignmentId}, ${studentId}, ${extension.dueAt}, ${extension.closesAt}, ${now}, ${now})
+      ON CONFLICT (assignment_id, student_id) DO UPDATE
+        SET due_at = excluded.due_at, closes_at = excluded.closes_at, updated_at = excluded.updated_at
+      RETURNING ${columns(AssignmentExtension, ['createdAt'])}`);
+    return presentExtension({
+      ...extension,
+      studentId: studentId.toLowerCase(),
+      name,
+      email,
+      createdAt: row?.createdAt ?? now,
+      updatedAt: now,
+    });
+  });
+}
+
+/** @throws DomainError not_found, also where the student has none */
+export async function removeExtension(
+  { db }: DatabaseDeps,
+  { clubId, assignmentId, studentId }: { clubId: Id; assignmentId: Id; studentId: Id },
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    await findAssignment(tx, clubId, assignmentId);
+    await lockStudent(tx, clubId, studentId); // what is sent at this moment is sent before or after
+    const { affected } = await tx.manager.delete(AssignmentExtension, { assignmentId, studentId });
+    if (affected === 0) throw notFound('extension');
+  });
+}
+
+/** @throws DomainError invalid_request */
+function requireLater(own: Dates, extension: Dates): void {
+  for (const [name, date, moved] of [
+    ['due_at', own.dueAt, extension.dueAt],
+    ['closes_at', own.closesAt, extension.closesAt],
+  ] as const) {
+    if (moved === null) continue;
+    if (date === null) throw new DomainError('invalid_request', `${name}: the assignment has no such date to move.`);
+    if (moved <= date)
+      throw new DomainError('invalid_request', `${name}: an extension must be later than the assignment's own date.`);
+  }
+  const { dueAt } = datesInForce(own, extension);
+  if (extension.closesAt !== null && dueAt !== null && dueAt > extension.closesAt)
+    throw new DomainError('invalid_request', 'closes_at: an assignment closes at its deadline or later.');
+}
+
+function presentExtension(row: ExtensionRow): ExtensionRecord {
+  return {
+    student: { id: row.studentId, name: row.name, email: row.email },
+    ...presentDates(row),
+    created_at: row.createdAt.toISOString(),
+    updated_at: row.updatedAt.toISOString(),
+  };
+}

@@ -1,0 +1,55 @@
+/** Administrators review what students have handed in (ASG-12). */
+import { AssignmentReview } from '../../entities/assignments/assignment-review.ts';
+import { AssignmentSubmission } from '../../entities/assignments/assignment-submission.ts';
+import type { RecordOf } from '../../contract/contract.ts';
+import { DomainError, notFound } from '../../platform/core/errors.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import type { VaultDeps } from '../deps.ts';
+import { lockStudent } from '../identity/accounts.ts';
+import { requestMail } from '../mail/requests.ts';
+import type { MediaDeps } from '../media/media.ts';
+import { findWaiting } from './sending.ts';
+import { isLateNow, readSubmission } from './submissions.ts';
+
+/** Which submission, and who reviews it. */
+export interface Reviewing {
+  clubId: Id;
+  submissionId: Id;
+  reviewerId: Id;
+}
+
+/**
+ * Approves an attempt, for good, or asks for changes, and mails the student. Whoever comes second finds the attempt reviewed, and
+ * whoever has seen another attempt than the last one is told so: nobody approves what they have not seen.
+ * @throws DomainError not_found, invalid_request (changes without a comment), submission_changed
+ */
+export async function reviewSubmission(
+  { db, vault, storage }: MediaDeps & VaultDeps,
+  { clubId, submissionId, reviewerId }: Reviewing,
+  { attempt: number, outcome, comment }: RecordOf<'AssignmentReviewCreation'>,
+  now: Date,
+): Promise<RecordOf<'AssignmentSubmissionDetail'>> {
+  if (outcome === 'changes_requested' && comment === undefined)
+    throw new DomainError('invalid_request', 'comment: say which changes you ask for.');
+  await db.transaction(async (tx) => {
+    const found = await tx.manager.findOneBy(AssignmentSubmission, { id: submissionId, clubId });
+    if (!found) throw notFound('submission');
+    const { studentId } = found;
+    const { email } = await lockStudent(tx, clubId, studentId);
+    const attempt = await findWaiting(tx, { submissionId, studentId }, number);
+    const reviewId = newId();
+    await tx.manager.insert(AssignmentReview, {
+      id: reviewId,
+      attemptId: attempt.id,
+      outcome,
+      comment: comment ?? null,
+      reviewerId,
+      createdAt: now,
+    });
+    const late = outcome === 'approved' ? await isLateNow(tx, submissionId) : null;
+    await tx.manager.update(AssignmentSubmission, { id: submissionId }, { status: outcome, reviewedAt: now, late });
+    const template = `assignment_${outcome}` as const;
+    await requestMail(tx, vault, { template, clubId, recipient: { studentId }, email, reviewId }, now);
+  });
+  return readSubmission(db, storage, clubId, submissionId);
+}

@@ -1,0 +1,176 @@
+/** Students hand in work and take it back. The student's row is held, so one change of their submissions follows another. */
+import { Assignment } from '../../entities/assignments/assignment.ts';
+import { AssignmentAttempt } from '../../entities/assignments/assignment-attempt.ts';
+import { AssignmentExtension } from '../../entities/assignments/assignment-extension.ts';
+import { AssignmentSubmission } from '../../entities/assignments/assignment-submission.ts';
+import type { RecordOf } from '../../contract/contract.ts';
+import { DomainError, notFound } from '../../platform/core/errors.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import type { Transaction } from '../../platform/infra/postgres/database.ts';
+import { columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
+import { lockStudent } from '../identity/accounts.ts';
+import type { Reader } from '../identity/student-ref.ts';
+import { lockVisibleLessonForShare } from '../learning/courses/classroom.ts';
+import { keepSentFiles, releaseFiles } from '../media/assignment-files.ts';
+import type { MediaDeps } from '../media/media.ts';
+import { datesInForce, isClosed, type Dates } from './assignments.policy.ts';
+import { findOwnSubmission, readOwnSubmission } from './submissions.ts';
+
+interface Work {
+  text?: string;
+  file_ids?: readonly Id[];
+}
+
+const noAssignment = () => notFound('assignment');
+
+/**
+ * Sends an attempt: the first, or another one after a review has asked for changes. Its files belong to it from then on.
+ * @throws DomainError not_found, invalid_request (what the assignment does not take), invalid_file, assignment_closed, submission_state
+ */
+export async function submitAssignment(
+  { db, storage }: MediaDeps,
+  reader: Reader,
+  assignmentId: Id,
+  work: Work,
+  now: Date,
+): Promise<RecordOf<'ClassroomSubmission'>> {
+  const submissionId = await db.transaction(async (tx) => {
+    await lockStudent(tx, reader.clubId, reader.id);
+    const assignment = await lockVisible(tx, reader, assignmentId, now);
+    requireTaken(assignment, work);
+    const dates = datesInForce(assignment, { dueAt: assignment.extendedDueAt, closesAt: assignment.extendedClosesAt });
+    if (isClosed(dates, now)) throw new DomainError('assignment_closed', 'The assignment takes nothing any more.');
+    const attempt = await recordSending(
+      tx,
+      reader,
+      assignment.id,
+      { dates, fileCount: work.file_ids?.length ?? 0 },
+      now,
+    );
+    await tx.manager.insert(AssignmentAttempt, { ...attempt, text: work.text ?? null, submittedAt: now });
+    await takeFiles(tx, reader, attempt.id, work.file_ids ?? []);
+    return attempt.submissionId;
+  });
+  return readOwnSubmission(db, storage, reader, submissionId);
+}
+
+const taken = columns(Assignment, ['id', 'dueAt', 'closesAt', 'takesText', 'maxFiles'], 'assignment').and(
+  columns(AssignmentExtension, { extendedDueAt: 'dueAt', extendedClosesAt: 'closesAt' }, 'extension'),
+);
+type Taken = RowOf<typeof taken>;
+
+/** With a shared lock on its course, so that its dates stay and it is not deleted meanwhile. @throws DomainError not_found */
+async function lockVisible(tx: Transaction, reader: Reader, assignmentId: Id, now: Date): Promise<Taken> {
+  const lesson = await tx.one<{ publicId: string }>(sql`SELECT lesson.public_id AS "publicId"
+      FROM assignments assignment JOIN lessons lesson ON lesson.id = assignment.lesson_id
+     WHERE assignment.id = ${assignmentId} AND assignment.club_id = ${reader.clubId}`);
+  if (!lesson) throw noAssignment();
+  await lockVisibleLessonForShare(tx, reader, lesson.publicId, now).catch((error: unknown) => {
+    throw error instanceof DomainError && error.code === 'not_found' ? noAssignment() : error;
+  });
+  const row = await tx.one<Taken>(sql`SELECT ${taken} FROM assignments assignment
+      LEFT JOIN assignment_extensions extension ON extension.assignment_id = assignment.id AND extension.student_id = ${reader.id}
+     WHERE assignment.id = ${assignmentId} AND assignment.removed_at IS NULL`);
+  if (!row) throw noAssignment();
+  return row;
+}
+
+/** @throws DomainError invalid_request */
+function requireTaken({ takesText, maxFiles }: Taken, { text, file_ids: fileIds = [] }: Work): void {
+  if (text !== undefined && !takesText) throw new DomainError('invalid_request', 'text: the assignment takes no text.');
+  if (fileIds.length > maxFiles)
+    throw new DomainError('invalid_request', `file_ids: the assignment takes at most ${maxFiles} files.`);
+}
+
+/** @returns the attempt that is to be written @throws DomainError submission_state */
+async function recordSending(
+  tx: Transaction,
+  { clubId, id: studentId }: Reader,
+  assignmentId: Id,
+  { dates, fileCount }: { dates: Dates; fileCount: number },
+  now: Date,
+): Promise<{ id: Id; submissionId: Id; number: number }> {
+  const before = await tx.manager.findOneBy(AssignmentSubmission, { studentId, assignmentId });
+  const sent = { status: 'submitted', submittedAt: now, fileCount, reviewedAt: null } as const;
+  if (!before) {
+    const submissionId = newId();
+    await tx.manager.insert(AssignmentSubmission, {
+      id: submissionId,
+      clubId,
+      assignmentId,
+      studentId,
+      ...sent,
+      lastNumber: 1,
+      dueAt: dates.dueAt,
+      firstSubmittedAt: now,
+    });
+    return { id: newId(), submissionId, number: 1 };
+  }
+  if (before.status === 'submitted')
+    throw new DomainError('submission_state', 'Your work waits for its review. Withdraw it to send other work.');
+  if (before.status === 'approved') throw new DomainError('submission_state', 'Your work is approved.');
+  const number = before.lastNumber + 1;
+  await tx.manager.update(AssignmentSubmission, { id: before.id }, { ...sent, lastNumber: number });
+  return { id: newId(), submissionId: before.id, number };
+}
+
+/** @throws DomainError invalid_file */
+async function takeFiles(tx: Transaction, reader: Reader, attemptId: Id, fileIds: readonly Id[]): Promise<void> {
+  if (fileIds.length === 0) return;
+  const asked = await keepSentFiles(tx, { clubId: reader.clubId, studentId: reader.id }, fileIds);
+  await tx.run(sql`INSERT INTO assignment_attempt_files (media_id, attempt_id, position)
+    SELECT id, ${attemptId}, place - 1 FROM unnest(${asked}::uuid[]) WITH ORDINALITY AS asked (id, place)`);
+}
+
+/**
+ * Takes the last attempt back while it waits for its review. An earlier one, of which changes were requested, counts again; without one
+ * the submission is gone. The number is not given again.
+ * @returns what is left
+ * @throws DomainError not_found, submission_changed
+ */
+export async function withdrawSubmission(
+  { db }: MediaDeps,
+  reader: Reader,
+  submissionId: Id,
+  number: number,
+  now: Date,
+): Promise<RecordOf<'WithdrawnSubmission'>> {
+  return db.transaction(async (tx) => {
+    await lockStudent(tx, reader.clubId, reader.id);
+    const attempt = await findWaiting(tx, { submissionId, studentId: reader.id }, number);
+    await releaseFiles(tx, sql`SELECT media_id FROM assignment_attempt_files WHERE attempt_id = ${attempt.id}`, now);
+    await tx.manager.delete(AssignmentAttempt, { id: attempt.id });
+    const returned = await tx.run(sql`
+      UPDATE assignment_submissions submission
+         SET status = 'changes_requested', submitted_at = earlier.submitted_at, reviewed_at = earlier.reviewed_at, file_count = earlier.files
+        FROM (SELECT attempt.submitted_at, review.created_at AS reviewed_at,
+                     (SELECT count(*) FROM assignment_attempt_files WHERE attempt_id = attempt.id) AS files
+                FROM assignment_attempts attempt JOIN assignment_reviews review ON review.attempt_id = attempt.id
+               WHERE attempt.submission_id = ${submissionId} ORDER BY attempt.number DESC LIMIT 1) AS earlier
+       WHERE submission.id = ${submissionId}`);
+    if (returned > 0) return { submission: await findOwnSubmission(tx, reader, submissionId) };
+    await tx.manager.delete(AssignmentSubmission, { id: submissionId });
+    return {};
+  });
+}
+
+/**
+ * The attempt that waits for its review, if it is this one. The caller holds the student.
+ * @throws DomainError not_found, submission_changed
+ */
+export async function findWaiting(
+  tx: Transaction,
+  { submissionId, studentId }: { submissionId: Id; studentId: Id },
+  number: number,
+): Promise<{ id: Id }> {
+  const submission = await tx.manager.findOneBy(AssignmentSubmission, { id: submissionId, studentId });
+  if (!submission) throw notFound('submission');
+  const last = await tx.one<{ id: Id; number: number }>(sql`
+    SELECT id, number FROM assignment_attempts WHERE submission_id = ${submissionId} ORDER BY number DESC LIMIT 1`);
+  if (submission.status !== 'submitted' || last?.number !== number)
+    throw new DomainError(
+      'submission_changed',
+      'The attempt is not the last one, or does not wait for a review any more. Read the submission again.',
+    );
+  return last;
+}

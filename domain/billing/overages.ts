@@ -1,0 +1,67 @@
+/** How far a club is beyond allowances that bill overage: recorded when something is added, and anew in each month (BILL-7). */
+import { OverageTurn } from '../../entities/billing/overage-turn.ts';
+import type { Resource } from '../../entities/billing/values.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
+import { columns, sql } from '../../platform/infra/postgres/sql.ts';
+import { limitOf, termsOf, type Terms } from './terms.ts';
+
+/**
+ * Records by how much a club is beyond an allowance: of a month (in the club's time zone) the highest excess counts. The turn of
+ * the month is noted with it, for the excess may stay ({@link turnMonths}).
+ * @param excess in the resource's unit; 0 records nothing
+ */
+export async function recordOverage(
+  tx: Transaction,
+  clubId: Id,
+  resource: Resource,
+  excess: number,
+  now: Date,
+): Promise<void> {
+  if (excess <= 0) return;
+  await tx.run(sql`WITH club AS (
+       SELECT id, time_zone, date_trunc('month', ${now}::timestamptz AT TIME ZONE time_zone) AS month FROM clubs WHERE id = ${clubId}),
+     noted AS (
+       INSERT INTO overage_turns (club_id, turns_at)
+       SELECT id, (month + interval '1 month') AT TIME ZONE time_zone FROM club ON CONFLICT (club_id) DO NOTHING)
+     INSERT INTO overages AS recorded (club_id, resource, month, excess, reached_at)
+     SELECT id, ${resource}, month, ${excess}, ${now} FROM club
+     ON CONFLICT (club_id, resource, month) DO UPDATE SET excess = excluded.excess, reached_at = excluded.reached_at
+      WHERE recorded.excess < excluded.excess`);
+}
+
+/** Records what a club has now beyond its allowances: for a plan that is new, and a month that is. Takes no lock on the counts. */
+export async function recordPresentOverages(tx: Transaction, clubId: Id, now: Date): Promise<void> {
+  const students = await tx.one<Terms & { used: string }>(sql`
+    SELECT ${termsOf(clubId, 'students')},
+           (SELECT coalesce(sum(students), 0) FROM club_student_counts WHERE club_id = ${clubId})
+           + (SELECT coalesce(sum(students), 0) FROM club_student_changes WHERE club_id = ${clubId}) AS used`);
+  const storage = await tx.one<Terms & { used: string }>(sql`
+    SELECT ${termsOf(clubId, 'storage')},
+           (SELECT coalesce(sum(bytes), 0) FROM club_storage WHERE club_id = ${clubId})
+           + (SELECT coalesce(sum(bytes), 0) FROM club_storage_changes WHERE club_id = ${clubId}) AS used`);
+  for (const [resource, row] of [['students', students] as const, ['storage_bytes', storage] as const]) {
+    if (!row) throw new Error('A statement of one row has one');
+    const { limit, overage } = limitOf(row, resource);
+    if (overage === 'billed') await recordOverage(tx, clubId, resource, Number(row.used) - limit, now);
+  }
+}
+
+/** Clubs of a round, each a transaction of some milliseconds. */
+const turnsPerRound = 200;
+
+/**
+ * Begins a new month for clubs that were beyond an allowance in the one before: what they still have beyond it is recorded for the
+ * new month, too. After months without a worker each month gets its record. Safe to repeat and to run twice at once.
+ */
+export async function turnMonths(db: Database, now: Date): Promise<{ turned: number; more: boolean }> {
+  const due = await db.rows<Pick<OverageTurn, 'clubId'>>(sql`
+    SELECT ${columns(OverageTurn, ['clubId'])} FROM overage_turns WHERE turns_at <= ${now} ORDER BY turns_at LIMIT ${turnsPerRound}`);
+  for (const { clubId } of due)
+    await db.transaction(async (tx) => {
+      const turn = await tx.one<Pick<OverageTurn, 'turnsAt'>>(sql`
+        DELETE FROM overage_turns WHERE club_id = ${clubId} AND turns_at <= ${now} RETURNING ${columns(OverageTurn, ['turnsAt'])}`);
+      if (turn) await recordPresentOverages(tx, clubId, turn.turnsAt);
+    });
+  return { turned: due.length, more: due.length === turnsPerRound };
+}

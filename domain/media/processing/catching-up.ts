@@ -1,0 +1,22 @@
+/** Files that were ready before workers processed files: they are processed a few at a time, beside what is uploaded. */
+import type { Database } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { processingRules } from '../media.policy.ts';
+
+/** Wakes the processing of some of them, unless enough files wait already. @returns how many */
+export async function processOldFiles(db: Database, now: Date): Promise<number> {
+  return db.transaction(async (tx) => {
+    const woken = await tx.rows<{ id: Id; clubId: Id }>(sql`
+      WITH waiting AS (
+        SELECT count(*) AS files FROM (SELECT FROM media WHERE looks_at IS NOT NULL LIMIT ${processingRules.caughtUpAtOnce}) queue),
+      old AS (
+        SELECT id FROM media
+         WHERE status = 'ready' AND processed_at IS NULL AND looks_at IS NULL AND removed_at IS NULL AND object_key IS NOT NULL
+         ORDER BY id LIMIT (SELECT ${processingRules.caughtUpAtOnce} - files FROM waiting) FOR NO KEY UPDATE SKIP LOCKED)
+      UPDATE media SET looks_at = ${now} FROM old WHERE media.id = old.id RETURNING media.id, media.club_id AS "clubId"`);
+    await wake(tx, 'mediaProcessing', woken, now);
+    return woken.length;
+  });
+}

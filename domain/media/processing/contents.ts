@@ -1,0 +1,37 @@
+/** What the store holds of a file, read in pieces or in one go; that the store is away is told apart from every other fault. */
+import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+
+/** The store did not answer as it should: no file is at fault. */
+export class StoreAway extends Error {
+  override name = 'StoreAway';
+}
+
+export interface Contents {
+  /** @returns at most `length` bytes from `offset` on; undefined where the file is gone @throws StoreAway */
+  read(offset: number, length: number): Promise<Buffer | undefined>;
+  /** @returns undefined where the file is gone; the bytes throw StoreAway where they break off @throws StoreAway */
+  stream(signal: AbortSignal): Promise<AsyncIterable<Buffer> | undefined>;
+}
+
+export function contentsOf(storage: Pick<ObjectStore, 'read' | 'stream'>, key: string): Contents {
+  return {
+    read: (offset, length) => storage.read(key, offset, length).catch(asAway),
+    async stream(signal) {
+      const bytes = await storage.stream(key, signal).catch(asAway);
+      return bytes && throughAway(bytes, signal);
+    },
+  };
+}
+
+async function* throughAway(bytes: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer> {
+  try {
+    yield* bytes;
+  } catch (error) {
+    signal.throwIfAborted();
+    asAway(error);
+  }
+}
+
+function asAway(error: unknown): never {
+  throw new StoreAway('The store is away', { cause: error });
+}

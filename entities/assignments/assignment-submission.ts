@@ -1,0 +1,69 @@
+/** What a student has handed in for an assignment: one for each pair, whatever is sent again. It is deleted with its student. */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Club } from '../clubs/club.ts';
+import { Student } from '../identity/student.ts';
+import { oneOf } from '../one-of.ts';
+import { Assignment } from './assignment.ts';
+import { submissionStatuses, type SubmissionStatus } from './values.ts';
+
+@Entity('assignment_submissions')
+@Check('assignment_submissions_status', oneOf('status', submissionStatuses))
+@Check('assignment_submissions_late', `(late IS NOT NULL) = (status = 'approved')`)
+@Check('assignment_submissions_reviewed', `(reviewed_at IS NULL) = (status = 'submitted')`)
+@Index('assignment_submissions_student_assignment', ['studentId', 'assignmentId'], { unique: true })
+@Index('assignment_submissions_club', ['clubId', 'submittedAt', 'id'])
+@Index('assignment_submissions_by_status', ['clubId', 'status', 'submittedAt', 'id'])
+export class AssignmentSubmission {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  @Column({ type: 'uuid' })
+  @Index('assignment_submissions_assignment')
+  assignmentId: string;
+
+  @Column({ type: 'uuid' })
+  studentId: string;
+
+  @Column({ type: 'text' })
+  status: SubmissionStatus;
+
+  /** The highest number that an attempt has had: a number is never given again, so that a review cannot mean another attempt. */
+  @Column({ type: 'integer' })
+  lastNumber: number;
+
+  /** The deadline in force when it was first sent; null where there was none. */
+  @Column({ type: 'timestamptz', nullable: true })
+  dueAt: Date | null;
+
+  @Column({ type: 'timestamptz' })
+  firstSubmittedAt: Date;
+
+  /** When its last attempt was sent. */
+  @Column({ type: 'timestamptz' })
+  submittedAt: Date;
+
+  /** Files of its last attempt. */
+  @Column({ type: 'smallint' })
+  fileCount: number;
+
+  /** When its last attempt was reviewed. */
+  @Column({ type: 'timestamptz', nullable: true })
+  reviewedAt: Date | null;
+
+  /** Whether it was late, as it stood at the approval; null before, when later dates still correct it. */
+  @Column({ type: 'boolean', nullable: true })
+  late: boolean | null;
+
+  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  club: Relation<Club>;
+
+  @ManyToOne(() => Assignment, { onDelete: 'CASCADE' })
+  assignment: Relation<Assignment>;
+
+  @ManyToOne(() => Student, { onDelete: 'CASCADE' })
+  student: Relation<Student>;
+}

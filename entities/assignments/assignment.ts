@@ -1,0 +1,66 @@
+/** A block of a lesson in which students hand in work. A removed one stays for the work that was handed in (ASG-5). */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Club } from '../clubs/club.ts';
+import { Lesson } from '../learning/lesson.ts';
+
+@Entity('assignments')
+@Check('assignments_max_files', 'max_files BETWEEN 0 AND 10')
+@Check('assignments_takes_something', 'takes_text OR max_files > 0')
+@Check('assignments_dates', 'due_at <= closes_at')
+@Index('assignments_lesson', ['lessonId', 'position', 'id'])
+export class Assignment {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  @Column({ type: 'uuid' })
+  lessonId: string;
+
+  /** Tells it apart from the others of its lesson; null where it needs no label. */
+  @Column({ type: 'text', nullable: true })
+  blockLabel: string | null;
+
+  /** Markdown. */
+  @Column({ type: 'text' })
+  prompt: string;
+
+  /** From 0; its place in the lesson. */
+  @Column({ type: 'integer' })
+  position: number;
+
+  /** Work that is first sent after it is late. */
+  @Column({ type: 'timestamptz', nullable: true })
+  dueAt: Date | null;
+
+  /** From then on nothing is taken. */
+  @Column({ type: 'timestamptz', nullable: true })
+  closesAt: Date | null;
+
+  @Column({ type: 'boolean' })
+  takesText: boolean;
+
+  @Column({ type: 'smallint' })
+  maxFiles: number;
+
+  /** Whether the lesson can only be completed once the work is approved. */
+  @Column({ type: 'boolean' })
+  required: boolean;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz' })
+  updatedAt: Date;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  removedAt: Date | null;
+
+  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  club: Relation<Club>;
+
+  @ManyToOne(() => Lesson, { onDelete: 'CASCADE' })
+  lesson: Relation<Lesson>;
+}

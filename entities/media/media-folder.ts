@@ -1,0 +1,40 @@
+/** A folder of a club's library (MED-15). A folder that holds something cannot be deleted: the keys of what it holds refuse it. */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Club } from '../clubs/club.ts';
+
+@Entity('media_folders')
+@Check('media_folders_parent', 'parent_id <> id')
+@Index('media_folders_top_name', ['clubId', 'foldedName'], { unique: true, where: 'parent_id IS NULL' })
+@Index('media_folders_name', ['parentId', 'foldedName'], { unique: true, where: 'parent_id IS NOT NULL' })
+@Index('media_folders_club', ['clubId', 'foldedName', 'id'])
+export class MediaFolder {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  /** Null at the top of the library. */
+  @Column({ type: 'uuid', nullable: true })
+  parentId: string | null;
+
+  @Column({ type: 'text' })
+  name: string;
+
+  /** The name without regard to case: unique in its parent. */
+  @Column({ type: 'text' })
+  foldedName: string;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz' })
+  updatedAt: Date;
+
+  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  club: Relation<Club>;
+
+  @ManyToOne(() => MediaFolder, { onDelete: 'NO ACTION' })
+  parent: Relation<MediaFolder>;
+}

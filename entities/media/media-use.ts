@@ -1,0 +1,24 @@
+/** That a place names a file of the library: written in the transaction that writes the place (MED-14). */
+import { Check, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { oneOf } from '../one-of.ts';
+import { Media } from './media.ts';
+import { mediaUseKinds, type MediaUseKind } from './values.ts';
+
+@Entity('media_uses')
+@Check('media_uses_kind', oneOf('kind', mediaUseKinds))
+@Index('media_uses_place', ['kind', 'placeId'])
+export class MediaUse {
+  @PrimaryColumn({ type: 'uuid' })
+  mediaId: string;
+
+  @PrimaryColumn({ type: 'text' })
+  kind: MediaUseKind;
+
+  /** The lesson, course, agent, campaign, automation or version. */
+  @PrimaryColumn({ type: 'uuid' })
+  placeId: string;
+
+  @ManyToOne(() => Media, { onDelete: 'CASCADE' })
+  media: Relation<Media>;
+}

@@ -1,0 +1,59 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { datesInForce, isClosed, isLate } from '../../../domain/assignments/assignments.policy.ts';
+
+const at = (time: number) => new Date(time);
+const none = { dueAt: null, closesAt: null };
+
+describe('dates of assignments', () => {
+  it('are the assignment’s own without an extension, and where they are later than it (ASG-7)', () => {
+    const own = { dueAt: at(10), closesAt: at(20) };
+    expect(datesInForce(own)).to.deep.equal(own);
+    expect(datesInForce(own, none)).to.deep.equal(own);
+    expect(datesInForce(own, { dueAt: at(5), closesAt: at(6) })).to.deep.equal(own);
+    expect(datesInForce(own, { dueAt: at(15), closesAt: null })).to.deep.equal({ dueAt: at(15), closesAt: at(20) });
+  });
+
+  it('move the closing with a deadline that is moved beyond it', () => {
+    const own = { dueAt: at(10), closesAt: at(20) };
+    expect(datesInForce(own, { dueAt: at(30), closesAt: null })).to.deep.equal({ dueAt: at(30), closesAt: at(30) });
+    expect(datesInForce(own, { dueAt: at(30), closesAt: at(25) }).closesAt).to.deep.equal(at(30));
+  });
+
+  it('are none where the assignment has none, whatever an extension says', () => {
+    expect(datesInForce(none, { dueAt: at(5), closesAt: at(6) })).to.deep.equal(none);
+  });
+
+  it('never come earlier by an extension, and keep the deadline before the closing', () => {
+    const date = fc.option(fc.nat({ max: 50 }).map(at));
+    const dates = fc.record({ dueAt: date, closesAt: date });
+    fc.assert(
+      fc.property(dates, dates, (own, extension) => {
+        fc.pre(own.dueAt === null || own.closesAt === null || own.dueAt <= own.closesAt);
+        const { dueAt, closesAt } = datesInForce(own, extension);
+        for (const [before, after] of [
+          [own.dueAt, dueAt],
+          [own.closesAt, closesAt],
+        ] as const)
+          expect((before === null) === (after === null) && Number(after) >= Number(before)).to.equal(true);
+        if (dueAt !== null && closesAt !== null) expect(dueAt <= closesAt).to.equal(true);
+      }),
+    );
+  });
+
+  it('close at the millisecond of the closing (ASG-6)', () => {
+    const dates = { dueAt: null, closesAt: at(20) };
+    expect([19, 20, 21].map((time) => isClosed(dates, at(time)))).to.deep.equal([false, true, true]);
+    expect(isClosed(none, at(20))).to.equal(false);
+  });
+
+  it('make late what is first sent after the deadline, not what is sent in its millisecond (ASG-8)', () => {
+    const lateAt = (sent: number, due: number | null, now: number | null = due) =>
+      isLate({ sentAt: at(sent), dueAt: due === null ? null : at(due) }, now === null ? null : at(now));
+    expect([9, 10, 11].map((sent) => lateAt(sent, 10))).to.deep.equal([false, false, true]);
+    expect(lateAt(11, 10, 12), 'a later deadline corrects it').to.equal(false);
+    expect(lateAt(9, 10, 5), 'an earlier one makes nothing late').to.equal(false);
+    expect(lateAt(9, null, 5), 'nor does one that came later').to.equal(false);
+    expect(lateAt(11, 10, null), 'nor one that is gone').to.equal(false);
+  });
+});

@@ -1,0 +1,71 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { contrasting, mostPreviews, type Candidate } from '../../../domain/campaigns/contrasts.policy.ts';
+
+const student = (name: string, changes: Partial<Candidate> = {}): Candidate => ({
+  id: name,
+  name,
+  email: 'a@example.com',
+  confirmed: true,
+  ...changes,
+});
+const told = (students: readonly Candidate[]) =>
+  contrasting(students).map(({ student: { id }, because }) => `${because} ${id}`);
+
+describe('contrasting students (CAMP-46)', () => {
+  it('shows each contrast by the student who has it most, and fills up with the newest', () => {
+    expect(
+      told([
+        student('Ada New'),
+        student('Bob Newer'),
+        student('Cleo Other'),
+        student('דנה לוי'),
+        student('Анна Иванова'),
+        student('Gail 🎉 Party'),
+        student('<b>Hal & "co"</b>'),
+        student('Jo'),
+        student('Prince'),
+        student('Maximiliana Esperanza Guadalupe of the Long Name'),
+        student('Ida Mail', { email: 'the.longest.address.of.all@mail.example.com' }),
+        student('Never Seen', { confirmed: false }),
+      ]),
+    ).to.deep.equal([
+      'unconfirmed Never Seen',
+      'longest_name Maximiliana Esperanza Guadalupe of the Long Name',
+      'shortest_name Jo',
+      'one_word_name Prince',
+      'right_to_left דנה לוי',
+      'other_script Анна Иванова',
+      'emoji Gail 🎉 Party',
+      'special_characters <b>Hal & "co"</b>',
+      'longest_email Ida Mail',
+      'newest Ada New',
+    ]);
+  });
+
+  it('takes the name of nobody who did not confirm it for a contrast, because no copy shows it', () => {
+    const unseen = ['Never 🎉 Seen', 'ال'].map((name) => student(name, { confirmed: false }));
+    expect(told([student('Ada New'), ...unseen])).to.deep.equal([
+      'unconfirmed Never 🎉 Seen',
+      'longest_name Ada New',
+      'newest ال',
+    ]);
+    expect(told([])).to.deep.equal([]);
+  });
+
+  it('names at most ten, each once, and all of fewer, whatever their names are', () => {
+    const one = fc.record({
+      name: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 }),
+      email: fc.emailAddress(),
+      confirmed: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.array(one, { maxLength: 30 }), (people) => {
+        const students = people.map((person, place) => ({ ...person, id: String(place) }));
+        const ids = contrasting(students).map(({ student: { id } }) => id);
+        expect(ids).to.have.length(Math.min(mostPreviews, students.length));
+        expect(new Set(ids).size).to.equal(ids.length);
+      }),
+    );
+  });
+});

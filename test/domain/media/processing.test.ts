@@ -1,0 +1,320 @@
+/** Uploads as they are completed, and their way through a worker: once each, whoever calls and whatever dies (MED-16). */
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { expect } from 'chai';
+import { completeMedia } from '../../../domain/media/completion.ts';
+import { mediaRules, processingRules, waitAfterFault } from '../../../domain/media/media.policy.ts';
+import { processOldFiles } from '../../../domain/media/processing/catching-up.ts';
+import { StoreAway } from '../../../domain/media/processing/contents.ts';
+import { processFile } from '../../../domain/media/processing/step.ts';
+import type { MediaDeps } from '../../../domain/media/media.ts';
+import { DomainError } from '../../../platform/core/errors.ts';
+import { newId } from '../../../platform/core/ids.ts';
+import { buildClub, buildStudent, type TestClub, type TestStudent } from '../../toolkit/builders/clubs.ts';
+import { buildMedia } from '../../toolkit/builders/media.ts';
+import { archiveOfManyEntries, jpegOfManySegments, png } from '../../toolkit/builders/pictures.ts';
+import { completed, eraseAll, leftOf, mediaState, uploadBytes } from '../../toolkit/drive/erasure.ts';
+import { filesOf, mediaDeps, reserve, sayingArrived, type TestFile } from '../../toolkit/drive/media.ts';
+import { processedFile, processingDeps, processOnce } from '../../toolkit/drive/processing.ts';
+import { until } from '../../toolkit/drive/until.ts';
+import { testDatabase } from '../../toolkit/stack/database.ts';
+import { testObjectStore } from '../../toolkit/stack/storage.ts';
+
+const hour = 3_600_000;
+const image: TestFile = { fileName: 'knot.png', mime: 'image/png', bytes: png() };
+
+describe('an upload that has arrived (MED-16)', () => {
+  let club: TestClub;
+  let student: TestStudent;
+  let owner: { clubId: string; studentId: string };
+  beforeEach(async () => {
+    club = await buildClub();
+    student = await buildStudent(club.id);
+    owner = { clubId: club.id, studentId: student.id };
+  });
+
+  const uploader = () => ({ club, student });
+  const upload = async (file: TestFile = image) => (await uploadBytes(uploader(), file)).media.id;
+  /** Put, and said to have arrived. */
+  async function arrived(file?: TestFile): Promise<string> {
+    const id = await upload(file);
+    expect((await sayingArrived(uploader(), id)).body.data.status).to.equal('processing');
+    return id;
+  }
+  async function rowOf(id: string, columns: string): Promise<Record<string, unknown> | undefined> {
+    const [row] = await (
+      await testDatabase()
+    ).query<Record<string, unknown>[]>(`SELECT ${columns} FROM media WHERE id = $1`, [id]);
+    return row;
+  }
+  const claimOf = (id: string) => rowOf(id, 'fence, fault_count AS faults, lease_until IS NOT NULL AS leased');
+  const endLease = async (id: string) =>
+    (await testDatabase()).query(
+      `UPDATE media SET lease_until = clock_timestamp() - interval '1 second' WHERE id = $1`,
+      [id],
+    );
+  const wakesOf = async (id: string) =>
+    (await testDatabase()).query<object[]>(`SELECT workflow_id, raised FROM wakes WHERE subject_id = $1`, [id]);
+  /** A step whose process dies once it has claimed the file. */
+  async function dieOnce(id: string): Promise<void> {
+    const dead = Promise.withResolvers<never>();
+    const claimed = Promise.withResolvers<void>();
+    const failpoint = () => {
+      claimed.resolve();
+      return dead.promise;
+    };
+    processOnce(await processingDeps({ failpoint }), id).catch(() => {});
+    await claimed.promise;
+    await endLease(id);
+  }
+
+  describe('complete', () => {
+    it('moves the file once of fifty calls at once, with one wake; the others answer with the record', async () => {
+      const id = await upload();
+      const deps = { ...(await mediaDeps()), watchMs: 0 };
+      let charges = 0;
+      const charge = async () => void charges++;
+      const calls = Array.from({ length: 50 }, () => completeMedia(deps, owner, id, new Date(), charge));
+      const statuses = (await Promise.all(calls)).map(({ status }) => status);
+      expect(statuses.filter((status) => status !== 'processing' && status !== 'uploading')).to.deep.equal([]);
+      expect([charges, await mediaState(id)]).to.deep.equal([1, 'processing key']);
+      expect(await wakesOf(id)).to.deep.equal([{ workflow_id: `media-processing/${id}`, raised: false }]);
+      expect(await rowOf(id, 'size_bytes, looks_at IS NOT NULL AS due, erases_at')).to.deep.equal({
+        size_bytes: String(image.bytes.length),
+        due: true,
+        erases_at: null,
+      });
+    });
+
+    it('reads no byte of the file: it asks the store for the size alone', async () => {
+      const id = await upload();
+      const unread = () => Promise.reject(new Error('It was read.'));
+      const deps = await mediaDeps(() => ({ read: unread, stream: unread }));
+      const record = await completeMedia({ ...deps, watchMs: 0 }, owner, id, new Date());
+      expect([record.status, record.size_bytes]).to.deep.equal(['processing', image.bytes.length]);
+    });
+
+    it('watches for two seconds, and answers ready as soon as the file is', async () => {
+      expect(processingRules.watchMs).to.equal(2_000);
+      const id = await upload();
+      const answer = completeMedia({ ...(await mediaDeps()), watchMs: 20_000 }, owner, id, new Date());
+      await until('its arrival', { timeoutMs: 5_000 }, async () => (await mediaState(id)).startsWith('processing'));
+      await processedFile(id);
+      expect((await answer).status).to.equal('ready');
+    });
+
+    it('fails at once, and erases, what is larger than its type may be: too_large', async () => {
+      const id = await upload();
+      const deps = await mediaDeps(() => ({ size: async () => mediaRules.agentImageBytes + 1 }));
+      expect(await completed(owner, id, { deps })).to.equal('failed too_large');
+      expect(await filesOf(club)).to.deep.equal([]);
+      expect(await wakesOf(id)).to.deep.equal([]);
+    });
+
+    describe('charges the club', () => {
+      /** Completes the image. @returns what it became, and how often the club was charged */
+      async function charged(id: string, charge: () => Promise<void> = async () => {}, deps?: MediaDeps) {
+        let charges = 0;
+        const completing = completeMedia(
+          { ...(deps ?? (await mediaDeps())), watchMs: 0 },
+          owner,
+          id,
+          new Date(),
+          () => {
+            charges += 1;
+            return charge();
+          },
+        );
+        const outcome = await completing.then(
+          ({ status }) => status as string,
+          (error: Error & { code?: string }) => error.code ?? error.message,
+        );
+        return `${outcome}, charged ${charges}`;
+      }
+
+      it('once, for the call that changes something', async () => {
+        const id = await upload();
+        const calls = await Promise.all(Array.from({ length: 5 }, () => charged(id)));
+        expect(calls.filter((call) => call.endsWith('1'))).to.deep.equal(['processing, charged 1']);
+        await processedFile(id);
+        expect(await charged(id)).to.equal('ready, charged 0');
+      });
+
+      it('never for what changes nothing: an unknown image, and one that has not arrived', async () => {
+        expect(await charged(newId())).to.equal('not_found, charged 0');
+        const { media } = await reserve(uploader(), image);
+        expect(await charged(media.id)).to.equal('upload_missing, charged 0');
+      });
+
+      it('and leaves the upload as it was where the club has spent its limit', async () => {
+        const id = await upload();
+        const spent = () => Promise.reject(new DomainError('rate_limited', 'Later.', { retryAfterSeconds: 60 }));
+        expect(await charged(id, spent)).to.equal('rate_limited, charged 1');
+        expect([await mediaState(id), await wakesOf(id)]).to.deep.equal(['uploading key due', []]);
+        expect(await completed(owner, id)).to.equal('ready');
+      });
+    });
+  });
+
+  describe('its processing', () => {
+    it('records the SHA-256 and the CRC-32 of the whole content', async () => {
+      const bytes = Buffer.from(`# Knots\n${'bends and hitches\n'.repeat(20_000)}`);
+      const { media } = await uploadBytes({ club }, { fileName: 'notes.md', mime: 'text/markdown', bytes });
+      expect(await completed({ clubId: club.id }, media.id)).to.equal('ready');
+      expect(await rowOf(media.id, 'sha256, crc32, processed_at IS NOT NULL AS ended, looks_at')).to.deep.equal({
+        sha256: createHash('sha256').update(bytes).digest(),
+        crc32: String(crc32(bytes)),
+        ended: true,
+        looks_at: null,
+      });
+    });
+
+    it('fails hostile files by their content, whatever is announced, and erases them', async () => {
+      const hostile: Record<string, Buffer> = {
+        'an archive of many entries': archiveOfManyEntries(),
+        'a JPEG of many segments': jpegOfManySegments(),
+        'a cut PNG': png(900, 900, { extra: 9_000 }).subarray(0, -20),
+      };
+      const outcomes: Record<string, string> = {};
+      for (const [name, bytes] of Object.entries(hostile))
+        outcomes[name] = await completed(owner, await upload({ ...image, bytes }));
+      expect(outcomes).to.deep.equal({
+        'an archive of many entries': 'failed content_not_allowed',
+        'a JPEG of many segments': 'failed image_broken',
+        'a cut PNG': 'failed image_broken',
+      });
+      expect(await filesOf(club)).to.deep.equal([]);
+    });
+
+    it('is not taken over before the lease of a worker that died has run out, and counts the death', async () => {
+      const id = await arrived();
+      await dieOnce(id);
+      await (
+        await testDatabase()
+      ).query(`UPDATE media SET lease_until = now() + interval '1 minute' WHERE id = $1`, [id]);
+      expect((await processOnce(await processingDeps(), id)).done).to.equal(false);
+      expect(await claimOf(id)).to.deep.equal({ fence: 1, faults: 0, leased: true });
+      await endLease(id);
+      await processOnce(await processingDeps({ failpoint: () => Promise.reject(new StoreAway('away')) }), id).catch(
+        () => {},
+      );
+      await endLease(id);
+      expect(await processedFile(id)).to.deep.equal({ done: true, outcome: 'ready' });
+      expect(await claimOf(id)).to.deep.equal({ fence: 3, faults: 0, leased: false });
+    });
+
+    it('fails a file that seven workers have died of, without an eighth look', async () => {
+      const id = await arrived();
+      for (let died = 0; died < 7; died++) await dieOnce(id);
+      const unread = () => Promise.reject(new Error('It was read.'));
+      const storage = { ...(await testObjectStore()), read: unread, stream: unread };
+      const step = await processedFile(id, { deps: { storage } });
+      expect(step).to.deep.equal({ done: true, outcome: 'failed', error: 'inspection_failed' });
+      expect(await filesOf(club)).to.deep.equal([]);
+    });
+
+    it('is tried again after growing pauses where the work itself fails, seven times in all', async () => {
+      const id = await arrived();
+      const faults: string[] = [];
+      const failing = await processingDeps({
+        onFault: (error) => faults.push((error as Error).message),
+        failpoint: (name) => (name === 'file_identified' ? Promise.reject(new Error('a fault')) : Promise.resolve()),
+      });
+      let now = new Date();
+      const pauses: number[] = [];
+      for (;;) {
+        const step = await processOnce(failing, id, now);
+        if (step.done) break;
+        pauses.push((step.at - now.getTime()) / 1_000);
+        expect((await processOnce(failing, id, new Date(step.at - 1))).done, 'looks too early').to.equal(false);
+        now = new Date(step.at);
+      }
+      expect(pauses).to.deep.equal([1, 10, 60, 600, 2_400, 7_200]);
+      expect(waitAfterFault(processingRules.maxFaults)).to.equal(undefined);
+      expect([faults.length, await mediaState(id)]).to.deep.equal([7, 'failed inspection_failed key due']);
+    });
+
+    it('counts no fault while the store is away: the step throws, and is tried again for as long as it takes', async () => {
+      const id = await arrived();
+      const away = () => Promise.reject(new Error('The store is away.'));
+      const stores = [{ read: away }, { stream: away }];
+      for (const replaced of [...stores, ...stores, ...stores, ...stores]) {
+        const storage = { ...(await testObjectStore()), ...replaced };
+        const error = await processedFile(id, { deps: { storage } }).catch((reason: unknown) => reason);
+        expect(error).to.be.instanceOf(StoreAway);
+      }
+      expect(await claimOf(id)).to.deep.equal({ fence: 8, faults: 0, leased: false });
+      expect(await processedFile(id)).to.deep.equal({ done: true, outcome: 'ready' });
+    });
+
+    it('gives the file back when its worker is stopped: another one has it at once', async () => {
+      const id = await arrived();
+      const stop = new AbortController();
+      const deps = await processingDeps({
+        async failpoint(name) {
+          if (name === 'file_identified') stop.abort(new Error('WORKER_SHUTDOWN'));
+        },
+      });
+      const step = await processFile(deps, id, Date.now(), { beat() {}, stop: stop.signal });
+      expect(step.done).to.equal(false);
+      expect(await claimOf(id)).to.deep.equal({ fence: 1, faults: 0, leased: false });
+      expect(await processedFile(id)).to.deep.equal({ done: true, outcome: 'ready' });
+    });
+
+    it('records nothing once another worker has claimed the file', async () => {
+      const id = await arrived();
+      let raced = false;
+      const slow = await processingDeps({
+        async failpoint(name) {
+          if (name !== 'file_identified' || raced) return;
+          raced = true;
+          await endLease(id);
+          expect(await processedFile(id)).to.deep.equal({ done: true, outcome: 'ready' });
+          await (await testDatabase()).query(`UPDATE media SET sha256 = NULL WHERE id = $1`, [id]);
+        },
+      });
+      expect(await processOnce(slow, id)).to.deep.equal({ done: true, outcome: 'ready' });
+      expect(await rowOf(id, 'fence, sha256')).to.deep.equal({ fence: 2, sha256: null });
+    });
+
+    it('does not expire, however long it waits', async () => {
+      const id = await arrived();
+      await eraseAll(new Date(Date.now() + 48 * hour));
+      expect(await mediaState(id)).to.equal('processing key');
+    });
+
+    it('ends where the file is removed meanwhile, which goes', async () => {
+      const id = await arrived();
+      await (
+        await testDatabase()
+      ).query(`UPDATE media SET removed_at = now(), looks_at = NULL, erases_at = now() WHERE id = $1`, [id]);
+      expect(await processedFile(id)).to.deep.equal({ done: true, outcome: 'removed' });
+      await eraseAll(new Date(Date.now() + 1_000));
+      expect(await leftOf(club, id)).to.deep.equal([
+        'processing removed key due'.replace('processing', 'failed upload_expired'),
+        [],
+      ]);
+    });
+  });
+
+  it('before workers processed files is processed later, fifty at a time, once', async () => {
+    const { db } = await processingDeps();
+    const old = await Promise.all(
+      Array.from({ length: 53 }, async (_, at) => (await buildMedia(club.id, { bytes: `knot ${at}` })).id),
+    );
+    await buildMedia(club.id); // it has no file
+    expect([await processOldFiles(db, new Date()), await processOldFiles(db, new Date())]).to.deep.equal([50, 0]);
+    for (const id of old) await processedFile(id);
+    expect(await processOldFiles(db, new Date())).to.equal(3);
+    for (const id of old) await processedFile(id);
+    expect(await processOldFiles(db, new Date())).to.equal(0);
+    const [row] = await (
+      await testDatabase()
+    ).query<object[]>(
+      `SELECT count(*)::int AS files, count(sha256)::int AS known, count(*) FILTER (WHERE status = 'ready')::int AS ready
+         FROM media WHERE club_id = $1 AND object_key IS NOT NULL`,
+      [club.id],
+    );
+    expect(row).to.deep.equal({ files: 53, known: 53, ready: 53 });
+  });
+});

@@ -1,0 +1,34 @@
+/** Victims that are killed in turn, round after round, and started again after a while. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { progress } from './progress.ts';
+import { between } from './ranges.ts';
+
+interface Turns<Victim extends string> {
+  victims: readonly Victim[];
+  rounds: number;
+  /** How long what was killed stays dead, in milliseconds. */
+  deadForMs: Parameters<typeof between>[0];
+  /** Resolves when the next one may be killed. */
+  beforeKill: () => Promise<unknown>;
+  kill: (victim: Victim) => Promise<unknown>;
+  startAgain: (victim: Victim) => Promise<unknown>;
+  /** How far everything has come. */
+  standing: () => string;
+}
+
+/** @returns who was killed, in order */
+export async function killInTurn<Victim extends string>(turns: Turns<Victim>): Promise<Victim[]> {
+  const { victims, rounds, deadForMs, beforeKill, kill, startAgain, standing } = turns;
+  const kills: Victim[] = [];
+  for (let round = 1; round <= rounds; round++) {
+    for (const victim of victims) {
+      await beforeKill();
+      await kill(victim);
+      kills.push(victim);
+      progress(`killed ${victim} (round ${round}); ${standing()}`);
+      await sleep(between(deadForMs));
+      await startAgain(victim);
+    }
+  }
+  return kills;
+}

@@ -1,0 +1,53 @@
+/** Files that have arrived. Videos that the plan does not keep: one that is removed in the end, and one that the next plan keeps. */
+import type { WorkflowHandle } from '@temporalio/client';
+import { Media } from '../../../entities/media/media.ts';
+import { buildPlan } from '../../toolkit/builders/billing.ts';
+import { buildClub } from '../../toolkit/builders/clubs.ts';
+import { buildMedia } from '../../toolkit/builders/media.ts';
+import { testDeps } from '../../toolkit/stack/database.ts';
+import { uploadBytes } from '../../toolkit/drive/erasure.ts';
+import { sayingArrived, type TestFile } from '../../toolkit/drive/media.ts';
+import type { Recorder, Scenarios } from '../recorder.ts';
+
+const day = 86_400_000;
+
+/** A recording that expires in 30 days. */
+async function expiring({ skipped }: Recorder): Promise<{ id: string; handle: WorkflowHandle }> {
+  const { id: clubId } = await buildClub();
+  await buildPlan(clubId, 'starter');
+  const { id } = await buildMedia(clubId, { video: true, bytes: 'a film' });
+  const now = (await skipped.now()).getTime();
+  const { db } = await testDeps();
+  const [expiresAt, expiryLooksAt] = [new Date(now + 30 * day), new Date(now + 23 * day)];
+  await db.manager.update(Media, { id }, { expiresAt, expiryLooksAt });
+  return { id, handle: await skipped.start('mediaExpiry', 'upkeep', id) };
+}
+
+const notes: TestFile = { fileName: 'notes.md', mime: 'text/markdown', bytes: Buffer.from('# Knots\n') };
+
+async function processed({ by, injected }: Recorder, file: TestFile, faults = 0): Promise<WorkflowHandle> {
+  const club = await buildClub();
+  const { media } = await uploadBytes({ club }, file);
+  await sayingArrived({ club }, media.id);
+  injected.fileFaults = faults;
+  return by.startOrSignal('mediaProcessing', { id: media.id, clubId: club.id });
+}
+
+export const mediaScenarios: Scenarios = {
+  mediaProcessing: {
+    ready: (recorder) => processed(recorder, notes),
+    failed: (recorder) => processed(recorder, { ...notes, mime: 'application/pdf' }),
+    'fault-then-ready': (recorder) => processed(recorder, notes, 1),
+  },
+
+  mediaExpiry: {
+    'warned-then-removed': async (recorder) => (await expiring(recorder)).handle,
+    async 'kept-by-the-next-plan'(recorder) {
+      const { id, handle } = await expiring(recorder);
+      const { db } = await testDeps();
+      await db.manager.update(Media, { id }, { expiresAt: null, expiryLooksAt: null });
+      await handle.signal('lookAgain');
+      return handle;
+    },
+  },
+};

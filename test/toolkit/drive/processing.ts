@@ -1,0 +1,33 @@
+/** Files on their way through a worker: their steps taken here, one after another, as its workflow takes them. */
+import type { Id } from '../../../platform/core/ids.ts';
+import type { MediaDeps } from '../../../domain/media/media.ts';
+import { processFile, type ProcessingDeps, type ProcessingStep } from '../../../domain/media/processing/step.ts';
+import { testDeps } from '../stack/database.ts';
+import { testObjectStore } from '../stack/storage.ts';
+
+export async function processingDeps(changes: Partial<ProcessingDeps> = {}): Promise<ProcessingDeps> {
+  return {
+    db: (await testDeps()).db,
+    storage: await testObjectStore(),
+    onFault() {},
+    onOutcome() {},
+    failpoint: async () => {},
+    ...changes,
+  };
+}
+
+/** One step, by a worker that is not stopped. */
+export const processOnce = (deps: ProcessingDeps, mediaId: Id, at = new Date()): Promise<ProcessingStep> =>
+  processFile(deps, mediaId, at.getTime(), { beat() {}, stop: new AbortController().signal });
+
+/** Steps until nothing is left to do now. @returns the last one */
+export async function processedFile(
+  mediaId: Id,
+  { deps = {}, at = new Date() }: { deps?: Partial<ProcessingDeps> & Partial<MediaDeps>; at?: Date } = {},
+): Promise<ProcessingStep> {
+  const all = await processingDeps(deps);
+  for (;;) {
+    const step = await processOnce(all, mediaId, at);
+    if (step.done || step.at > at.getTime()) return step;
+  }
+}

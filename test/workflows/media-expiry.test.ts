@@ -1,0 +1,255 @@
+/** Videos that the plan of their club does not keep: given a date, announced, removed; and kept again with the next plan (MED-10). */
+import { expect } from 'chai';
+import { activities as all } from '../../activities/index.ts';
+import { receiveEvent } from '../../domain/billing/events.ts';
+import { planOfPriceBy, readEvent } from '../../domain/billing/events.policy.ts';
+import { followVideoHosting, lookAtExpiry, requireVideoHosting } from '../../domain/media/expiry.ts';
+import { reserveMedia } from '../../domain/media/reservation.ts';
+import { Media } from '../../entities/media/media.ts';
+import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
+import { DomainError } from '../../platform/core/errors.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import { wake } from '../../platform/engine/wakes.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
+import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
+import { createWorkflowClient } from '../../worker/workflow-client.ts';
+import { keptOf } from '../toolkit/assert/histories.ts';
+import { wakesBy } from '../toolkit/assert/wakes.ts';
+import { buildPlan } from '../toolkit/builders/billing.ts';
+import { billingEvents } from '../toolkit/builders/billing-events.ts';
+import { buildClub, buildMember } from '../toolkit/builders/clubs.ts';
+import { buildMedia } from '../toolkit/builders/media.ts';
+import { mediaDeps } from '../toolkit/drive/media.ts';
+import { inThisOrder } from '../toolkit/drive/races.ts';
+import { until } from '../toolkit/drive/until.ts';
+import { rowCounts, testDeps } from '../toolkit/stack/database.ts';
+import { relayHere, type RelayHere } from '../toolkit/stack/relay-here.ts';
+import { searchAttributes } from '../toolkit/stack/skipped-engine.ts';
+import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
+import { runWorkerHere } from '../toolkit/stack/worker.ts';
+
+const day = 86_400_000;
+const later = (at: Date, days: number) => new Date(at.getTime() + days * day);
+
+describe('videos that the plan does not keep (MED-10)', function () {
+  this.timeout(60_000);
+  const workers: { stop(): Promise<void> }[] = [];
+  after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
+  const environment = useTimeSkipping();
+  let relay: RelayHere;
+  before('start the worker', async () => {
+    const { connection, nativeConnection } = environment();
+    await connection.operatorService.addSearchAttributes({ namespace: 'default', searchAttributes });
+    relay = relayHere(createWorkflowClient(nativeConnection, 'default'), ['mediaExpiry']);
+    const activities = relay.carryingAfterEach(all.mediaExpiry({ ...(await testDeps()), ...(await mediaDeps()) }));
+    workers.push(await runWorkerHere(nativeConnection, { taskQueue: 'upkeep', activities }));
+  });
+
+  let clubId: Id;
+  let now: Date;
+  let ownerId: Id;
+  let adminId: Id;
+  beforeEach(async () => {
+    now = new Date(await environment().currentTimeMs());
+    clubId = (await buildClub()).id;
+    relay.serve(clubId);
+    adminId = (await buildMember(clubId, 'admin')).id;
+    await buildMember(clubId, 'editor');
+    const { db } = await testDeps();
+    const owner = await db.one<{ id: Id }>(
+      sql`SELECT administrator_id AS id FROM memberships WHERE club_id = ${clubId} AND role = 'owner'`,
+    );
+    ownerId = owner?.id ?? '';
+  });
+
+  /** Reserves an upload. @returns the id of the file, or the code of the refusal */
+  async function reserving(recording: boolean, mime = 'video/mp4'): Promise<string> {
+    const deps = await mediaDeps(() => ({ signPut: async () => ({ url: 'https://files.example.com', headers: {} }) }));
+    return reserveMedia(deps, clubId, { fileName: 'film.mp4', mime, sizeBytes: 9, recording }, now).then(
+      ({ data }) => data.id,
+      (error: unknown) => (error instanceof DomainError ? error.code : Promise.reject(error as Error)),
+    );
+  }
+  const datesOf = async (id: Id) => {
+    const { expiresAt, expiryLooksAt } = await fileOf(id);
+    return { expiresAt, expiryLooksAt };
+  };
+  /** A recording that is reserved now, in a club whose plan does not host videos, with its run. */
+  async function recorded(at = now): Promise<Id> {
+    await turnTo('starter', at);
+    await follow();
+    const { id } = await buildMedia(clubId, { video: true, bytes: 'a film' });
+    const { db } = await testDeps();
+    await db.transaction(async (tx) => {
+      await tx.manager.update(Media, { id }, await requireVideoHosting(tx, clubId, { recording: true }, at));
+      await wake(tx, 'mediaExpiry', [{ id, clubId }], at);
+    });
+    return id;
+  }
+  const fileOf = async (id: Id) => (await testDeps()).db.manager.findOneByOrFail(Media, { id });
+  const warnings = async () => {
+    const { db } = await testDeps();
+    const mails = await db.manager.findBy(TransactionalMail, { clubId, template: 'media_expiring' });
+    return mails.map(({ administratorId }) => String(administratorId)).toSorted();
+  };
+  const step = async (id: Id, at: Date) =>
+    lookAtExpiry({ ...(await testDeps()), ...(await mediaDeps()) }, id, at.getTime());
+  const runOf = (id: Id) => environment().client.workflow.getHandle(workflowIdOf('mediaExpiry', id));
+  const customer = newId();
+  let second = 1_790_000_000;
+  /** The plan as the payment processor's next event has it. */
+  async function turnTo(plan: string, at = now): Promise<void> {
+    const { db } = await testDeps();
+    const about = { clubId, customer: `${customer}${clubId}`, subscription: `sub_${clubId}`, plan, at: (second += 1) };
+    const event = readEvent(billingEvents.subscription('updated', about), planOfPriceBy([]));
+    if (event) await receiveEvent(db, event, at);
+  }
+  const follow = async () => {
+    let changed = 0;
+    for (let more = true; more;) {
+      const round = await followVideoHosting((await testDeps()).db, now);
+      changed += round.changed;
+      ({ more } = round);
+    }
+    return changed;
+  };
+
+  describe('a reservation', () => {
+    it('of a video is feature_not_in_plan, of a recording for 30 days, and of both for good with the feature', async () => {
+      await buildPlan(clubId, 'starter');
+      const before = await rowCounts();
+      expect(await reserving(false)).to.equal('feature_not_in_plan');
+      expect(await rowCounts()).to.deep.equal(before);
+      let id = '';
+      const runs = await wakesBy(clubId, async () => (id = await reserving(true)));
+      expect(runs).to.deep.equal([workflowIdOf('mediaExpiry', id)]);
+      expect(await datesOf(id)).to.deep.equal({ expiresAt: later(now, 30), expiryLooksAt: later(now, 23) });
+      for (const plan of ['professional', 'business'] as const) {
+        await buildPlan(clubId, plan);
+        for (const recording of [true, false]) {
+          expect(await wakesBy(clubId, async () => (id = await reserving(recording)))).to.deep.equal([]);
+          expect(await datesOf(id), plan).to.deep.equal({ expiresAt: null, expiryLooksAt: null });
+        }
+      }
+      await buildPlan(clubId, 'trial');
+      expect(await reserving(false)).to.equal('feature_not_in_plan');
+    });
+
+    it('of another file needs no feature, and is no recording', async () => {
+      await buildPlan(clubId, 'starter');
+      expect(await datesOf(await reserving(false, 'application/pdf'))).to.deep.equal({
+        expiresAt: null,
+        expiryLooksAt: null,
+      });
+      expect(await reserving(true, 'application/pdf')).to.equal('invalid_request');
+    });
+
+    it('and a change of the plan at once: a video that is let in follows the new plan', async () => {
+      await turnTo('professional');
+      await follow();
+      const { db } = await testDeps();
+      const { id } = await buildMedia(clubId, { bytes: 'no film yet' });
+      const reserve = () =>
+        db.transaction(async (tx) => {
+          const expiry = await requireVideoHosting(tx, clubId, { recording: false }, now);
+          const video = { ...expiry, kind: 'video', provider: 'hostedvideo_stream' } as const;
+          await tx.manager.update(Media, { id }, video);
+        });
+      await inThisOrder(sql`SELECT FROM clubs WHERE id = ${clubId} FOR UPDATE`, reserve, () => turnTo('starter'));
+      await follow();
+      expect((await fileOf(id)).expiresAt).to.deep.equal(later(now, 30));
+    });
+  });
+
+  describe('media-expiry', () => {
+    it('warns owner and admins 7 days before, then removes the file, its bytes and what it took', async () => {
+      const id = await recorded();
+      await relay.carry();
+      await environment().sleep(23 * day - 60_000);
+      expect([await warnings(), (await fileOf(id)).removedAt]).to.deep.equal([[], null]);
+      await environment().sleep(120_000);
+      await until('the warning', { timeoutMs: 10_000 }, async () => (await warnings()).length === 2);
+      expect(await warnings()).to.deep.equal([adminId, ownerId].toSorted());
+      const { expiresAt } = await fileOf(id);
+      expect(expiresAt?.getTime()).to.be.within(later(now, 30).getTime(), later(now, 30).getTime() + 60_000);
+      await environment().sleep(7 * day - 180_000);
+      expect((await fileOf(id)).removedAt).to.equal(null);
+
+      expect(await runOf(id).result()).to.equal('removed');
+      const { removedAt, erasedAt, objectKey } = await fileOf(id);
+      expect(removedAt?.getTime()).to.be.within(later(now, 30).getTime(), later(now, 30).getTime() + 120_000);
+      expect([erasedAt?.getTime(), objectKey]).to.deep.equal([removedAt?.getTime(), null]);
+      expect(await warnings()).to.have.length(2);
+      expect(await keptOf(runOf(id))).to.not.include('film');
+    });
+
+    it('ends with kept as soon as the plan has the feature, and nothing is removed', async () => {
+      const id = await recorded();
+      await relay.carry();
+      await environment().sleep(25 * day);
+      await turnTo('professional');
+      expect(await follow()).to.equal(1);
+      await relay.carry();
+      expect(await runOf(id).result()).to.equal('kept');
+      expect(await fileOf(id)).to.include({ expiresAt: null, expiryLooksAt: null, removedAt: null });
+    });
+
+    it('ends with removed where the file was removed before', async () => {
+      const id = await recorded();
+      const { db } = await testDeps();
+      await db.manager.update(Media, { id }, { removedAt: now, title: '' });
+      expect(await step(id, now)).to.deep.equal({ done: true, outcome: 'removed' });
+      expect(await step(newId(), now)).to.deep.equal({ done: true, outcome: 'removed' });
+    });
+
+    it('sends one mail to each administrator for all files of a day, and another one for those of the next', async () => {
+      const [first, second_, third] = [await recorded(), await recorded(), await recorded(later(now, 2))];
+      const at = later(now, 23);
+      await Promise.all([step(first, at), step(second_, at)]);
+      expect(await warnings()).to.deep.equal([adminId, ownerId].toSorted());
+      await step(third, later(at, 2));
+      expect(await warnings()).to.have.length(4);
+      await step(first, at);
+      expect(await warnings()).to.have.length(4);
+    });
+
+    it('that comes late, for no worker ran, warns first and gives the whole week', async () => {
+      const id = await recorded();
+      const late = later(now, 29);
+      const waiting = { done: false, at: later(late, 7).getTime(), waitingFor: 'removal' };
+      expect(await step(id, late)).to.deep.equal(waiting);
+      expect((await fileOf(id)).expiresAt).to.deep.equal(later(late, 7));
+      expect(await step(id, later(now, 31))).to.deep.equal(waiting);
+      expect(await step(id, later(late, 7))).to.deep.equal({ done: true, outcome: 'removed' });
+    });
+  });
+
+  describe('a plan that loses the feature', () => {
+    it('gives every hosted video of the library a date and a run, and no other file', async () => {
+      await turnTo('professional');
+      await follow();
+      const videos = [await buildMedia(clubId, { video: true }), await buildMedia(clubId, { video: true })];
+      const other = await buildMedia(clubId, { bytes: 'a text' });
+      const elsewhere = await buildMedia((await buildClub()).id, { video: true });
+      await turnTo('starter');
+      const runs = videos.map(({ id }) => workflowIdOf('mediaExpiry', id)).toSorted();
+      expect(await wakesBy(clubId, follow)).to.deep.equal(runs);
+      expect(await wakesBy(clubId, follow)).to.deep.equal([]);
+      for (const { id } of videos)
+        expect(await fileOf(id)).to.deep.include({ expiresAt: later(now, 30), expiryLooksAt: later(now, 23) });
+      for (const { id } of [other, elsewhere]) expect(await fileOf(id)).to.include({ expiresAt: null });
+
+      await turnTo('business');
+      expect(await wakesBy(clubId, follow)).to.deep.equal(runs);
+      for (const { id } of videos) expect(await fileOf(id)).to.include({ expiresAt: null, expiryLooksAt: null });
+    });
+
+    it('keeps the date of a recording that has one', async () => {
+      const id = await recorded();
+      await turnTo('professional');
+      await turnTo('starter', later(now, 5));
+      await follow();
+      expect((await fileOf(id)).expiresAt).to.deep.equal(later(now, 30));
+    });
+  });
+});

@@ -17,7 +17,10 @@ export async function benchAutomations(wanted: readonly string[]): Promise<void>
   if (is('waiting') || is('burst'))
     await onMailbox(({ smtpUrl, arrivals }) =>
       onWebhookScene(
-        (scene) => measureWaiting(scene, { arrivals }, { cost: is('waiting'), burst: is('burst') }),
+        async (scene) => {
+          await measureWaiting(scene, { arrivals }, { cost: is('waiting'), burst: is('burst') });
+          await scene.clear();
+        },
         async () => ({ SMTP_URL: smtpUrl }),
       ),
     );

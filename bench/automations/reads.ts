@@ -57,8 +57,7 @@ export async function measureReads(): Promise<void> {
         { id: 'wait', kind: 'wait', wait: { kind: 'delay', amount: 300, unit: 'days' } },
         { id: 'points', kind: 'award_points', points: 1 },
       ]);
-      const runId = await loadRuns(db, { clubId, automationId, studentIds }, count);
-      return { clubId, automationId, studentId: studentIds[0] ?? '', runId };
+      return { clubId, automationId, ...(await loadRuns(db, { clubId, automationId, studentIds }, count)) };
     };
     const [short, long] = [await seed(sizes.short), await seed(sizes.long)];
     await source.query(
@@ -69,12 +68,12 @@ export async function measureReads(): Promise<void> {
   });
 }
 
-/** Most have completed; some of each other status. @returns the id of one of them */
+/** Most have completed; some of each other status. @returns one of them */
 async function loadRuns(
   { source }: Database,
   { clubId, automationId, studentIds }: { clubId: Id; automationId: Id; studentIds: readonly Id[] },
   count: number,
-): Promise<Id> {
+): Promise<Pick<Seeded, 'runId' | 'studentId'>> {
   const atOnce = 25_000;
   for (let left = count; left > 0; left -= atOnce) {
     await source.query(
@@ -85,7 +84,7 @@ async function loadRuns(
                 CASE WHEN status = 'exited' THEN 'by_hand' END, CASE WHEN status = 'failed' THEN 'fault' END, gen_random_uuid(), 'always',
                 CASE WHEN status <> 'completed' THEN 'wait' END, at + interval '300 days', status = 'active',
                 CASE WHEN status = 'active' THEN at + interval '300 days' END, at, CASE WHEN status <> 'active' THEN at END
-           FROM (SELECT ($3::uuid[])[1 + (place * 7919) % $4::int] AS student_id, now() - interval '1 second' * ($6::int - place) AS at,
+           FROM (SELECT ($3::uuid[])[1 + (place::bigint * 7919) % $4::int] AS student_id, now() - interval '1 second' * ($6::int - place) AS at,
                         (ARRAY['completed', 'completed', 'completed', 'completed', 'completed', 'completed', 'active', 'active', 'exited', 'failed'])[1 + (random() * 9)::int] AS status
                    FROM generate_series($6::int - $5::int + 1, $6::int) AS place) AS one
       RETURNING id, version_id, status, entered_at)
@@ -96,11 +95,12 @@ async function loadRuns(
     );
     if (left % 250_000 === 0) progress(`${left} runs are left to be loaded`);
   }
-  const [run] = await source.query<{ id: Id }[]>(
-    `SELECT id FROM automation_runs WHERE automation_id = $1 AND student_id = $2 ORDER BY entered_at LIMIT 1`,
-    [automationId, studentIds[0] ?? ''],
+  const [run] = await source.query<Pick<Seeded, 'runId' | 'studentId'>[]>(
+    `SELECT id AS "runId", student_id AS "studentId" FROM automation_runs WHERE automation_id = $1 ORDER BY entered_at LIMIT 1`,
+    [automationId],
   );
-  return run?.id ?? '';
+  if (!run) throw new Error('No runs were loaded.');
+  return run;
 }
 
 /** Both sizes take turns, so that whatever else the machine does falls on both. */

@@ -4668,7 +4668,7 @@ export interface paths {
         };
         /**
          * List runs
-         * @description Newest first.
+         * @description Newest first. Runs at a step are counted up to 1,000, or up to the end of the page: the counts of steps say how many wait.
          *
          *     Codes of its own:
          *

@@ -10,7 +10,7 @@ import type { Queries, Transaction } from '../../platform/infra/postgres/databas
 import { violates } from '../../platform/infra/postgres/errors.ts';
 import { countListed } from '../../platform/infra/postgres/lists/counts.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
-import { all, sql } from '../../platform/infra/postgres/sql.ts';
+import { all, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../deps.ts';
 import { endRun, lockRun, runColumns, shareAutomation, type RunRow } from './running/moves.ts';
 import { readVersion, type ReadVersion } from './running/version-cache.ts';
@@ -41,17 +41,29 @@ export async function listRuns(db: Queries, clubId: Id, automationId: Id, filter
     studentId === undefined ? undefined : sql`run.student_id = ${studentId}`,
     stepId === undefined ? undefined : sql`run.status = 'active' AND run.cursor = ${stepId}`,
   ]);
-  const tallied = studentId === undefined && stepId === undefined;
+  const totalOf = () =>
+    stepId === undefined ? countOf(db, clubId, version?.id ?? automationId, status) : countAtStep(db, where, filter);
   const { rows, total } = await listPage(db, filter, {
     columns: runColumns,
     from: sql`FROM automation_runs run WHERE ${where}`,
     orderBy: sql`run.entered_at DESC, run.id DESC`,
-    ...(tallied && { total: () => countOf(db, clubId, version?.id ?? automationId, status) }),
+    ...(studentId === undefined && { total: totalOf }),
   });
   return {
     rows: await Promise.all(rows.map(async (row) => present(row, await readVersion(db, row.versionId)))),
     total,
   };
+}
+
+/** Runs at a step are counted so far: whoever wants to know how many wait there reads the counts of steps. */
+const mostCountedAtStep = 1_000;
+
+async function countAtStep(db: Queries, where: Sql, { page, page_size: size }: PageRequest): Promise<number> {
+  const most = Math.max(mostCountedAtStep, page * size + 1);
+  const counted = await db.one<{ count: number }>(
+    sql`SELECT count(*)::int AS count FROM (SELECT FROM automation_runs run WHERE ${where} LIMIT ${most}) AS found`,
+  );
+  return counted?.count ?? 0;
 }
 
 const statuses = ['active', 'completed', 'exited', 'failed'] as const;

@@ -18,15 +18,19 @@ export const runSubject = columns(AutomationRun, ['id', 'clubId', 'automationId'
 /**
  * Makes runs look again: those that stand between two steps, and those that wait for such a fact. Others sleep on until their
  * deadline (ADR 24). Runs that a pause holds look when it ends.
- * @param type of a fact, or the one whose condition this change can turn
+ * @param types of a fact, or the one whose condition this change can turn
+ * @param ofRun the run whose step it was: between two steps it looks anyway, after the commit of that step
  */
 export async function wakeRunsOf(
   tx: Transaction,
   studentId: Id,
   types: readonly EventType[],
   now: Date,
+  ofRun?: Id,
 ): Promise<void> {
-  await lookNow(tx, sql`run.student_id = ${studentId} AND (NOT run.waiting OR run.watches && ${types}::text[])`, now);
+  const isOwn = sql`run.id = ${ofRun ?? noClub}`;
+  const which = sql`run.student_id = ${studentId} AND (NOT (run.waiting OR ${isOwn}) OR run.watches && ${types}::text[])`;
+  await lookNow(tx, which, now);
 }
 
 /** Makes one run look again, as when its e-mail was opened. */

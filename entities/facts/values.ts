@@ -43,4 +43,6 @@ export interface FactDetails {
   previousCohortId?: string;
   /** When automations started one another on the way to this fact: times, the oldest first (AUTO-14). */
   links?: readonly string[];
+  /** The run of an automation whose step it was. */
+  runId?: string;
 }

@@ -89,7 +89,7 @@ async function tell(
       else runs.push(...(await startedBefore(tx, automationId, fact)));
     }
   }
-  await wakeRunsOf(tx, fact.studentId, [fact.type], now);
+  await wakeRunsOf(tx, fact.studentId, [fact.type], now, fact.details?.runId);
   return runs;
 }
 

@@ -14,7 +14,7 @@ import { effectKey, type RunRow } from './moves.ts';
  */
 export async function takeEffect(tx: Transaction, run: RunRow, step: Step, now: Date): Promise<string> {
   const { clubId, studentId } = run;
-  const options: FactOptions = { priority: bulk, details: { links: linksAfter(run.links, now) } };
+  const options: FactOptions = { priority: bulk, details: { links: linksAfter(run.links, now), runId: run.id } };
   switch (step.kind) {
     case 'add_tag':
       return (await putTag(tx, { clubId, studentId, tagId: step.tag_id ?? '' }, now, options))

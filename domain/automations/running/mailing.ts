@@ -22,7 +22,7 @@ import { outcomeOf, outcomeUnknown, type Outcome } from '../../mail/recipients.p
 import { trackedAddresses, type LinkedEmail } from '../../mail/tracking/addresses.ts';
 import { wayOutToken } from '../../mail/way-out.ts';
 import type { Step } from '../definition.policy.ts';
-import type { RunRow } from './moves.ts';
+import type { Recipient, RunRow } from './moves.ts';
 
 export interface MailingDeps {
   vault: Vault;
@@ -57,15 +57,6 @@ export type MailState =
   /** It may be claimed now. */
   | { kind: 'due'; mailId: Id }
   | { kind: 'waits'; until: Date };
-
-/** The student, locked by the caller. */
-export interface Recipient {
-  name: string;
-  email: string;
-  confirmed: boolean;
-  /** Signed up and never confirmed: nobody writes to such an address (DEC-62). */
-  pending: boolean;
-}
 
 /** Writes the row of the step's e-mail, unless it is there, and looks whether it can go out. The caller holds the run. */
 export async function prepareMail(

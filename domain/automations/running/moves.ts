@@ -4,6 +4,7 @@ import { AutomationRun } from '../../../entities/automations/automation-run.ts';
 import type { ExitReason } from '../../../entities/automations/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { columns, raw, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import { watchOf } from '../interpreter.policy.ts';
 import { deadlineOnEntry, type WaitClock } from '../wait-speed.policy.ts';
@@ -40,6 +41,69 @@ export type RunRow = RowOf<typeof runColumns>;
 /** @returns the run under its lock, which comes after those of student and automation; undefined where there is none */
 export async function lockRun(tx: Transaction, runId: Id): Promise<RunRow | undefined> {
   return tx.one<RunRow>(sql`SELECT ${runColumns} FROM automation_runs run WHERE run.id = ${runId} FOR NO KEY UPDATE`);
+}
+
+/** The student, locked by the caller. */
+export interface Recipient {
+  name: string;
+  email: string;
+  confirmed: boolean;
+  /** Signed up and never confirmed: nobody writes to such an address (DEC-62). */
+  pending: boolean;
+}
+
+/** What a look is about, all of it locked. */
+export interface LockedLook {
+  run: RunRow;
+  /** Undefined where the student was removed. */
+  student: Recipient | undefined;
+  automation: Held;
+}
+
+const lookColumns = sql`${runColumns}, student.name AS "studentName", student.email AS "studentEmail",
+  student.removed_at IS NOT NULL AS removed, student.verified_at IS NOT NULL AS confirmed,
+  student.verified_at IS NULL AND student.opened_by = 'sign_up' AS pending,
+  automation.status AS "automationStatus", club.time_zone AS "timeZone"`;
+
+/** Postgres takes the locks of a row in the order of these clauses. */
+const lockForLook = prepared<
+  RunRow & {
+    studentName: string;
+    studentEmail: string;
+    removed: boolean;
+    confirmed: boolean;
+    pending: boolean;
+    automationStatus: Held['status'];
+    timeZone: string;
+  }
+>(
+  'lock_look',
+  `SELECT ${lookColumns.render([])}
+     FROM automation_runs run JOIN students student ON student.id = run.student_id
+     JOIN automations automation ON automation.id = run.automation_id JOIN clubs club ON club.id = automation.club_id
+    WHERE run.id = $1 AND run.status = 'active'
+      FOR NO KEY UPDATE OF student FOR SHARE OF automation FOR NO KEY UPDATE OF run`,
+);
+
+/** Locks student, automation (shared) and run, in this order, in one statement. @returns undefined where the run is not active */
+export async function lockLook(tx: Transaction, runId: Id): Promise<LockedLook | undefined> {
+  const [found] = await lockForLook(tx, [runId]);
+  if (!found) return undefined;
+  const {
+    studentName: name,
+    studentEmail: email,
+    removed,
+    confirmed,
+    pending,
+    automationStatus,
+    timeZone,
+    ...run
+  } = found;
+  return {
+    run,
+    student: removed ? undefined : { name, email, confirmed, pending },
+    automation: { status: automationStatus, timeZone },
+  };
 }
 
 /** The key of what a step does once for a run. */

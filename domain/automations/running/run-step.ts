@@ -21,18 +21,17 @@ import {
   recordMail,
   wordOfOutcome,
   type MailingDeps,
-  type Recipient,
 } from './mailing.ts';
 import {
   endRun,
   enterStep,
   goOn,
   holdRun,
+  lockLook,
   lockRun,
   noteOpen,
   passStep,
   rest,
-  shareAutomation,
   type Passed,
   type Rest,
   type RunRow,
@@ -111,15 +110,13 @@ const ended = (status: RunStatus): Answered => ({ ...over(status), ended: status
 
 function look(deps: RunDeps, runId: Id, now: Date): Promise<Looked> {
   return deps.db.transaction(async (tx) => {
-    const known = await tx.one<{ studentId: Id; automationId: Id; versionId: Id; status: RunStatus }>(
-      sql`SELECT student_id AS "studentId", automation_id AS "automationId", version_id AS "versionId", status FROM automation_runs WHERE id = ${runId}`,
-    );
-    if (!known) return over('exited'); // its club is gone
-    if (known.status !== 'active') return over(known.status);
-    const student = await lockRecipient(tx, known.studentId);
-    const { status, timeZone } = await shareAutomation(tx, known.automationId);
-    const run = await lockRun(tx, runId);
-    if (!run || run.status !== 'active') return over(run?.status ?? 'exited');
+    const locked = await lockLook(tx, runId);
+    if (!locked) {
+      const known = await tx.one<{ status: RunStatus }>(sql`SELECT status FROM automation_runs WHERE id = ${runId}`);
+      return over(known?.status ?? 'exited'); // without a row its club is gone
+    }
+    const { run, student, automation } = locked;
+    const { status, timeZone } = automation;
     if (!student) return finish(tx, run, { status: 'exited', reason: 'student_removed' }, now);
 
     const version = await readVersion(tx, run.versionId);
@@ -226,11 +223,9 @@ async function effectOf(
   }
 }
 
-/** @returns the student, locked; undefined where they were removed */
-async function lockRecipient(tx: Transaction, studentId: Id): Promise<Recipient | undefined> {
-  return tx.one<Recipient>(sql`SELECT name, email, verified_at IS NOT NULL AS confirmed,
-      verified_at IS NULL AND opened_by = 'sign_up' AS pending
-    FROM students WHERE id = ${studentId} AND removed_at IS NULL FOR NO KEY UPDATE`);
+/** Removed or not: what is recorded of the mail is true in any case. */
+async function lockStudentOf(tx: Transaction, { studentId }: RunRow): Promise<void> {
+  await tx.run(sql`SELECT FROM students WHERE id = ${studentId} FOR NO KEY UPDATE`);
 }
 
 async function finish(
@@ -265,12 +260,9 @@ async function sendMail(deps: RunDeps, mail: MailToSend, now: Date): Promise<Ans
   const { run, placed, version, scene } = mail;
   const { nextChange } = scene;
   const claimed = await deps.db.transaction(async (tx) => {
-    const student = await lockRecipient(tx, run.studentId);
-    const automation = await shareAutomation(tx, run.automationId);
-    const current = await lockRun(tx, run.id);
-    const goesOn =
-      student && automation.status === 'active' && current?.status === 'active' && current.cursor === run.cursor;
-    if (goesOn) {
+    const current = await lockLook(tx, run.id);
+    if (current?.student && current.automation.status === 'active' && current.run.cursor === run.cursor) {
+      const { student } = current;
       // Composed before the claim: a fault of ours leaves the e-mail as it was.
       const message = await messageOf(tx, deps, run, { step: placed.step, mailId: mail.mailId, to: student });
       const row = await claimMail(tx, deps.vault, mail.mailId, student, now);
@@ -286,7 +278,7 @@ async function sendMail(deps: RunDeps, mail: MailToSend, now: Date): Promise<Ans
   await deps.failpoint('run_mail_handed_over');
   const outcome = await recordInTime(() =>
     deps.db.transaction(async (tx) => {
-      await lockRecipient(tx, run.studentId);
+      await lockStudentOf(tx, run);
       const current = await lockRun(tx, run.id);
       const recorded = await recordMail(tx, claimed, answer, now);
       if (!current || current.status !== 'active') return { recorded, step: over(current?.status ?? 'exited') };

@@ -69,8 +69,8 @@ describe('a run', () => {
     for (let steps = 0; steps < 4; steps++) await takeStep(play.deps, run.runId, start.getTime());
     const facts = await factRecordsOf(club.id);
     expect(facts.map(({ type, details }) => [type, details])).to.deep.equal([
-      ['student.tagged', { links: [start.toISOString()] }],
-      ['student.untagged', { links: [start.toISOString()] }],
+      ['student.tagged', { links: [start.toISOString()], runId: run.runId }],
+      ['student.untagged', { links: [start.toISOString()], runId: run.runId }],
     ]);
     expect(await storyOf(run)).to.equal('completed: tag tagged, again tagged_already, points awarded, untag untagged');
     const awards = await deps.db.source.query(
@@ -78,6 +78,46 @@ describe('a run', () => {
       [ada.id],
     );
     expect(awards).to.deep.equal([{ cause_kind: 'automation', points: 5, note: 'Well done' }]);
+  });
+
+  it('is not woken between two steps by what it did itself; other runs of the student are', async () => {
+    const steps: Step[] = [
+      { id: 'tag', kind: 'add_tag', tag_id: tag },
+      { id: 'points', kind: 'award_points', points: 1 },
+    ];
+    const run = await begin({ steps });
+    const other = await begin({ steps });
+    await deps.db.source.query('DELETE FROM wakes');
+    await takeStep(play.deps, run.runId, start.getTime());
+    await play.tellFacts();
+    const woken = await deps.db.source.query(`SELECT subject_id AS id FROM wakes WHERE club_id = $1`, [club.id]);
+    expect(woken).to.deep.equal([{ id: other.runId }]);
+  });
+
+  it('leaves a wait at once for what it did itself before it', async () => {
+    const run = await begin({
+      exit_when: hasTag(tag),
+      steps: [{ id: 'tag', kind: 'add_tag', tag_id: tag }, delay('long', 90, 'days')],
+    });
+    await play.settle();
+    expect(await storyOf(run)).to.equal('exited exit_when: tag tagged, long exit_when');
+  });
+
+  it('counts runs at a step up to 1,000, and all of them otherwise', async () => {
+    const automationId = await publish({ steps: [delay('wait', 10)] });
+    await deps.db.source.query(
+      `INSERT INTO automation_runs (id, club_id, automation_id, version_id, student_id, cause_id, reentry, cursor, looks_at, entered_at)
+       SELECT gen_random_uuid(), $1, $2, (SELECT published_id FROM automations WHERE id = $2), $3, gen_random_uuid(), 'always', 'wait', now(), now()
+         FROM generate_series(1, 1100)`,
+      [club.id, automationId, ada.id],
+    );
+    const totalOf = async (filter: object) =>
+      (await listRuns(deps.db, club.id, automationId, { page: 1, page_size: 100, ...filter })).total;
+    const totals = [await totalOf({}), await totalOf({ step_id: 'wait' }), await totalOf({ step_id: 'none' })];
+    expect(totals).to.deep.equal([1_100, 1_000, 0]);
+    expect(await totalOf({ step_id: 'wait', page: 10 }), 'there is another page').to.equal(1_001);
+    expect(await totalOf({ step_id: 'wait', page: 11 })).to.equal(1_100);
+    await deps.db.source.query('DELETE FROM automations WHERE id = $1', [automationId]);
   });
 
   it('decides a condition at the moment it comes to it, and keeps what each rule answered', async () => {

@@ -20,6 +20,8 @@ export interface AutomationPlay {
   given: HandedMessage[];
   /** What it says; acceptance unless told. */
   answer: (message: HandedMessage) => Promise<HandOver> | HandOver;
+  /** Facts alone. */
+  tellFacts: () => Promise<void>;
   /** Everything that is due now: facts, runs, gates. */
   settle: () => Promise<void>;
   /** Lets so much time go by; everything happens when it is due. */
@@ -68,6 +70,9 @@ export async function playAutomations(clubId: Id, start: Date): Promise<Automati
         return play.answer(message);
       },
     }),
+    async tellFacts() {
+      while (await tellOne());
+    },
     async settle() {
       for (let steps = 0; steps < mostSteps; steps++) if (!(await takeOne())) return;
       throw new Error('The automations go on and on.');
@@ -102,17 +107,19 @@ export async function playAutomations(clubId: Id, start: Date): Promise<Automati
     },
   };
 
-  async function takeOne(): Promise<boolean> {
+  async function tellOne(): Promise<boolean> {
     const facts = await source.query<ClaimedFact[]>(
       `DELETE FROM facts WHERE id = (SELECT id FROM facts WHERE club_id = $1 ORDER BY seq LIMIT 1)
        RETURNING id, club_id AS "clubId", type, student_id AS "studentId", subject_id AS "subjectId", details, occurred_at AS "occurredAt", priority`,
       [clubId],
     );
     const [told] = facts as unknown as [ClaimedFact[], number];
-    if (told.length > 0) {
-      await enrollByFacts(shared.db, told, now);
-      return true;
-    }
+    await enrollByFacts(shared.db, told, now);
+    return told.length > 0;
+  }
+
+  async function takeOne(): Promise<boolean> {
+    if (await tellOne()) return true;
     const [run] = await source.query<{ id: Id }[]>(
       `SELECT id FROM automation_runs WHERE club_id = $1 AND looks_at <= $2 ORDER BY looks_at, id LIMIT 1`,
       [clubId, now],

@@ -151,6 +151,8 @@ import { OverageTurns1795375200000 } from './migrations/1795375200000-overage-tu
 import { LeftMails1795377237000 } from './migrations/1795377237000-left-mails.ts';
 import { MediaExpiry1795377900000 } from './migrations/1795377900000-media-expiry.ts';
 import { Assignments1795378414000 } from './migrations/1795378414000-assignments.ts';
+import { MediaLists1795378500000 } from './migrations/1795378500000-media-lists.ts';
+import { MediaPlaces1795378510000 } from './migrations/1795378510000-media-places.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -353,6 +355,8 @@ const migrations = [
   MediaExpiry1795377900000,
   MediaProcessing1795378000000,
   Assignments1795378414000,
+  MediaLists1795378500000,
+  MediaPlaces1795378510000,
 ];
 
 export interface DatabaseSettings {

@@ -1,4 +1,5 @@
 /** Courses with their modules and lessons, and the progress of students in them, as administrators see them. */
+import * as covers from '../../domain/learning/courses/covers.ts';
 import * as courses from '../../domain/learning/courses/courses.ts';
 import * as lessons from '../../domain/learning/courses/lessons.ts';
 import * as modules from '../../domain/learning/courses/modules.ts';
@@ -6,20 +7,20 @@ import * as progress from '../../domain/learning/courses/progress.ts';
 import type { Operation } from '../operation.ts';
 import { data, noContent, page } from './answers.ts';
 
-export const listCourses: Operation<'listCourses'> = async ({ params, query, db }) =>
-  page(await courses.listCourses(db, params.clubId, query));
+export const listCourses: Operation<'listCourses'> = async ({ params, query, db, deps }) =>
+  page(await covers.pageWithCovers({ ...deps, db }, courses.listCourses(db, params.clubId, query)));
 
 export const createCourse: Operation<'createCourse'> = async ({ params, body, deps, now }) =>
-  data(await courses.createCourse(deps, params.clubId, body, now));
+  data(await covers.withCover(deps, courses.createCourse(deps, params.clubId, body, now)));
 
-export const getCourse: Operation<'getCourse'> = async ({ params, db }) =>
-  data(await courses.findCourse(db, params.clubId, params.courseId));
+export const getCourse: Operation<'getCourse'> = async ({ params, db, deps }) =>
+  data(await covers.withCover({ ...deps, db }, courses.findCourse(db, params.clubId, params.courseId)));
 
 export const updateCourse: Operation<'updateCourse'> = async ({ params, body, deps, now }) =>
-  data(await courses.updateCourse(deps, params.clubId, params.courseId, body, now));
+  data(await covers.withCover(deps, courses.updateCourse(deps, params.clubId, params.courseId, body, now)));
 
 export const orderCourse: Operation<'orderCourse'> = async ({ params, body, deps, now }) =>
-  data(await courses.orderCourse(deps, params.clubId, params.courseId, body, now));
+  data(await covers.withCover(deps, courses.orderCourse(deps, params.clubId, params.courseId, body, now)));
 
 export const createModule: Operation<'createModule'> = async ({ params, body, deps, now }) =>
   data(await modules.createModule(deps, params.clubId, params.courseId, body, now));

@@ -1,21 +1,47 @@
 /** Files of a club's library, and the images that students show agents. */
 import * as completion from '../../domain/media/completion.ts';
 import * as erasure from '../../domain/media/erasure.ts';
+import * as folders from '../../domain/media/folders.ts';
 import * as library from '../../domain/media/library.ts';
+import * as references from '../../domain/media/references.ts';
+import * as replacing from '../../domain/media/replacing.ts';
 import * as reservation from '../../domain/media/reservation.ts';
 import * as uses from '../../domain/media/uses.ts';
 import * as storage from '../../domain/media/storage.ts';
 import type { Operation } from '../operation.ts';
 import { data, noContent, page } from './answers.ts';
 
-export const listMedia: Operation<'listMedia'> = async ({ params, query, db, deps }) =>
-  page(await library.listMedia(db, deps.storage, params.clubId, query));
+export const listMedia: Operation<'listMedia'> = async ({ params, query, administrator, db, deps }) =>
+  page(await library.listMedia(db, deps.storage, readerOf(params, administrator), query));
 
 export const reserveMedia: Operation<'reserveMedia'> = async ({ params, body, deps, now }) =>
   reservation.reserveMedia(deps, params.clubId, announcedBy(body), now);
 
-export const getMedia: Operation<'getMedia'> = async ({ params, db, deps }) =>
-  data(await library.findMedia(db, deps.storage, params.clubId, params.mediaId));
+export const getMedia: Operation<'getMedia'> = async ({ params, administrator, db, deps }) =>
+  data(await library.findMedia(db, deps.storage, readerOf(params, administrator), params.mediaId));
+
+export const updateMedia: Operation<'updateMedia'> = async ({ params, administrator, body, deps, now }) =>
+  data(await library.updateMedia(deps, readerOf(params, administrator), params.mediaId, body, now));
+
+export const createMediaReference: Operation<'createMediaReference'> = async (call) => {
+  const { params, administrator, body, deps, now } = call;
+  return data(await references.createReference(deps, readerOf(params, administrator), body, now));
+};
+
+export const listMediaFolders: Operation<'listMediaFolders'> = async ({ params, query, db }) =>
+  page(await folders.listFolders(db, params.clubId, query));
+
+export const createMediaFolder: Operation<'createMediaFolder'> = async ({ params, body, deps, now }) =>
+  data(await folders.createFolder(deps, params.clubId, body, now));
+
+export const updateMediaFolder: Operation<'updateMediaFolder'> = async ({ params, body, deps, now }) =>
+  data(await folders.updateFolder(deps, params.clubId, params.folderId, body, now));
+
+export const deleteMediaFolder: Operation<'deleteMediaFolder'> = async ({ params, deps }) =>
+  noContent(await folders.deleteFolder(deps, params.clubId, params.folderId));
+
+export const replaceMedia: Operation<'replaceMedia'> = async ({ params, administrator, body, deps, now }) =>
+  data(await replacing.replaceMedia(deps, readerOf(params, administrator), params.mediaId, body, now));
 
 export const listMediaUsage: Operation<'listMediaUsage'> = async ({ params, query, db }) =>
   page(await uses.usesOf(db, params.clubId, params.mediaId, query));
@@ -47,3 +73,7 @@ function announcedBy(body: {
 /** Without the wrapper of other records (MED-13). */
 export const getStorageUsage: Operation<'getStorageUsage'> = async ({ params, db }) =>
   storage.readStorageUsage(db, params.clubId);
+
+function readerOf({ clubId }: { clubId: string }, { id }: { id: string }): library.LibraryReader {
+  return { clubId, administratorId: id };
+}

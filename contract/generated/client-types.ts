@@ -721,7 +721,9 @@ export interface paths {
          *
          *     | code | status | meaning |
          *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
          *     | `public_id_taken` | 409 | Another of these resources has this `public_id` in the club. |
+         *     | `media_archived` | 409 | The file is archived: it stays where it is used, and cannot be used in another place. |
          */
         post: operations["createCourse"];
         delete?: never;
@@ -765,6 +767,7 @@ export interface paths {
          *     |---|---|---|
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
          *     | `public_id_taken` | 409 | Another of these resources has this `public_id` in the club. |
+         *     | `media_archived` | 409 | The file is archived: it stays where it is used, and cannot be used in another place. |
          */
         patch: operations["updateCourse"];
         trace?: never;
@@ -889,6 +892,7 @@ export interface paths {
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
          *     | `public_id_taken` | 409 | Another of these resources has this `public_id` in the club. |
          *     | `course_full` | 409 | The course has as many modules or lessons as a course may have. |
+         *     | `media_archived` | 409 | The file is archived: it stays where it is used, and cannot be used in another place. |
          */
         post: operations["createLesson"];
         delete?: never;
@@ -944,6 +948,7 @@ export interface paths {
          *     |---|---|---|
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
          *     | `public_id_taken` | 409 | Another of these resources has this `public_id` in the club. |
+         *     | `media_archived` | 409 | The file is archived: it stays where it is used, and cannot be used in another place. |
          */
         patch: operations["updateLesson"];
         trace?: never;
@@ -3288,6 +3293,7 @@ export interface paths {
          *     |---|---|---|
          *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
          *     | `campaign_limit_reached` | 409 | The club has as many campaigns as a club may have. |
+         *     | `media_archived` | 409 | The file is archived: it stays where it is used, and cannot be used in another place. |
          */
         post: operations["createCampaign"];
         delete?: never;
@@ -3345,6 +3351,7 @@ export interface paths {
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
          *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
          *     | `campaign_not_draft` | 409 | The campaign is scheduled, under way or over; only a draft can be changed. |
+         *     | `media_archived` | 409 | The file is archived: it stays where it is used, and cannot be used in another place. |
          */
         patch: operations["updateCampaign"];
         trace?: never;
@@ -3371,6 +3378,7 @@ export interface paths {
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
          *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
          *     | `campaign_limit_reached` | 409 | The club has as many campaigns as a club may have. |
+         *     | `media_archived` | 409 | The file is archived: it stays where it is used, and cannot be used in another place. |
          */
         post: operations["duplicateCampaign"];
         delete?: never;
@@ -4381,6 +4389,7 @@ export interface paths {
          *     |---|---|---|
          *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
          *     | `automation_limit_reached` | 409 | The club has as many automations as a club may have. |
+         *     | `media_archived` | 409 | The file is archived: it stays where it is used, and cannot be used in another place. |
          */
         post: operations["createAutomation"];
         delete?: never;
@@ -4426,6 +4435,7 @@ export interface paths {
          *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
          *     | `draft_changed` | 409 | Somebody has changed the draft since it was read; read it again. |
          *     | `automation_state` | 409 | The status of the automation does not allow this. |
+         *     | `media_archived` | 409 | The file is archived: it stays where it is used, and cannot be used in another place. |
          */
         patch: operations["updateAutomation"];
         trace?: never;
@@ -4452,6 +4462,7 @@ export interface paths {
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
          *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
          *     | `automation_limit_reached` | 409 | The club has as many automations as a club may have. |
+         *     | `media_archived` | 409 | The file is archived: it stays where it is used, and cannot be used in another place. |
          */
         post: operations["duplicateAutomation"];
         delete?: never;
@@ -4511,6 +4522,7 @@ export interface paths {
          *     | `automation_state` | 409 | The status of the automation does not allow this. |
          *     | `nothing_to_publish` | 409 | The draft is the same as the published version. |
          *     | `invalid_definition` | 422 | The draft of the automation has problems; the message names the first, and `problems` lists all. |
+         *     | `media_archived` | 409 | The file is archived: it stays where it is used, and cannot be used in another place. |
          */
         post: operations["publishAutomation"];
         delete?: never;
@@ -5109,6 +5121,113 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/clubs/{clubId}/media/references": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Refer to content elsewhere
+         * @description Adds a reference to the library by an id, or by an address as it is pasted. It is `ready` at once, has no bytes and no `download_url`, and nothing of it is fetched.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        post: operations["createMediaReference"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/media/folders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the folders of the library
+         * @description By name, whatever they lie in: `parent_id` makes a tree of them.
+         */
+        get: operations["listMediaFolders"];
+        put?: never;
+        /**
+         * Create a folder
+         * @description A name that another folder in the same place has, in any case of its letters: `409 name_taken`. Folders lie at most 10 deep (`409 folder_too_deep`), and a library has at most 1,000 (`409 folder_limit_reached`).
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `name_taken` | 409 | Another of these resources has this name in the club. |
+         *     | `folder_too_deep` | 409 | The folder would lie deeper than folders may. |
+         *     | `folder_limit_reached` | 409 | The library has as many folders as it may have. |
+         */
+        post: operations["createMediaFolder"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/media/folders/{folderId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete an empty folder
+         * @description A folder that holds files or folders, archived files among them, answers `409 folder_not_empty`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `folder_not_empty` | 409 | The folder holds files or folders; only an empty one can be deleted. |
+         */
+        delete: operations["deleteMediaFolder"];
+        options?: never;
+        head?: never;
+        /**
+         * Rename or move a folder
+         * @description Changes what is given; what is absent stays. A folder moves with all that lies in it, and never into itself: `409 folder_cycle`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `name_taken` | 409 | Another of these resources has this name in the club. |
+         *     | `folder_too_deep` | 409 | The folder would lie deeper than folders may. |
+         *     | `folder_cycle` | 409 | The folder would lie inside itself. |
+         */
+        patch: operations["updateMediaFolder"];
+        trace?: never;
+    };
     "/v1/clubs/{clubId}/media/storage": {
         parameters: {
             query?: never;
@@ -5165,7 +5284,19 @@ export interface paths {
         delete: operations["removeMedia"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Edit a file of the library
+         * @description Changes what is given; what is absent stays. An archived file stays where it is used, leaves the agents' index, and cannot be used in another place. `favorite` is the caller's own mark.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        patch: operations["updateMedia"];
         trace?: never;
     };
     "/v1/clubs/{clubId}/media/{mediaId}/usage": {
@@ -5188,6 +5319,35 @@ export interface paths {
         get: operations["listMediaUsage"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/media/{mediaId}/replace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace the content of a file
+         * @description Exchanges the contents of two files of one kind and one visibility, both `ready` and uploaded, at once. Ids, titles, folders and uses stay, so the new content is wherever the file is used. The other file is archived and holds the content from before: to do it again undoes it.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `media_mismatch` | 409 | The two files cannot exchange their contents; the message says why. |
+         */
+        post: operations["replaceMedia"];
         delete?: never;
         options?: never;
         head?: never;
@@ -6114,6 +6274,11 @@ export interface components {
          *     | `import_ended` | 409 | The import has ended: nothing of it is left to cancel. |
          *     | `in_use` | 409 | Something else still needs the resource; the message says what. |
          *     | `media_archived` | 409 | The file is archived: it stays where it is used, and cannot be used in another place. |
+         *     | `media_mismatch` | 409 | The two files cannot exchange their contents; the message says why. |
+         *     | `folder_not_empty` | 409 | The folder holds files or folders; only an empty one can be deleted. |
+         *     | `folder_cycle` | 409 | The folder would lie inside itself. |
+         *     | `folder_too_deep` | 409 | The folder would lie deeper than folders may. |
+         *     | `folder_limit_reached` | 409 | The library has as many folders as it may have. |
          *     | `name_taken` | 409 | Another of these resources has this name in the club. |
          *     | `public_id_taken` | 409 | Another of these resources has this `public_id` in the club. |
          *     | `campaign_not_draft` | 409 | The campaign is scheduled, under way or over; only a draft can be changed. |
@@ -6159,7 +6324,7 @@ export interface components {
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          *     | `busy` | 503 | Other requests, most likely of the same club, hold what this one needs; nothing was changed. The header `Retry-After` says how many seconds to wait. | A later version may add values: accept those that you do not know.
          */
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "too_many_images" | "too_many_files" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "invalid_image" | "invalid_file" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable" | "busy" | string;
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "too_many_images" | "too_many_files" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "invalid_image" | "invalid_file" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable" | "busy" | string;
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -6701,8 +6866,101 @@ export interface components {
          * @enum {string}
          */
         CourseStatusInput: "draft" | "published" | "archived";
+        /** @description A label for screens; it grants nothing. A later version may add values: accept those that you do not know. */
+        MediaKind: "video" | "audio" | "image" | "document" | string;
+        /** @description `hostedvideo_stream`: self-hosted video. `objstore`: self-hosted file. `videosite1`, `videosite2`, `external`: references to outside content. `protectedvideo`: video in a third-party protected-video player that applies its own watermark. A later version may add values: accept those that you do not know. */
+        MediaProvider: "hostedvideo_stream" | "objstore" | "videosite1" | "videosite2" | "external" | "protectedvideo" | string;
         /**
-         * @description A course without its outline. Every field but `hours` and `published_at` is always present.
+         * @description `uploading` while the file has not arrived; `processing` while the service finds out what it is; `ready` when it can be delivered; `failed` when it cannot: `error` says why.
+         * @enum {string}
+         */
+        MediaStatus: "uploading" | "processing" | "ready" | "failed";
+        /**
+         * @description `private` has no public address and is delivered by a signed short-lived one; `public` has a stable, cacheable address.
+         * @default private
+         * @enum {string}
+         */
+        MediaVisibility: "private" | "public";
+        /** @description Derived from provider, kind, file type and extension; `embed` covers external references. A later version may add values: accept those that you do not know. */
+        MediaScreenType: "video" | "image" | "audio" | "pdf" | "file" | "embed" | string;
+        /**
+         * @description A file or video of the club, or a reference to one elsewhere.
+         * @example {
+         *       "id": "7c9e6679-7425-40de-944b-e07fc1f90ae7",
+         *       "kind": "document",
+         *       "title": "essay.pdf",
+         *       "provider": "objstore",
+         *       "status": "uploading",
+         *       "visibility": "private",
+         *       "archived": false,
+         *       "created_at": "2026-03-02T09:15:00.000Z",
+         *       "file_name": "essay.pdf",
+         *       "mime": "application/pdf",
+         *       "type": "pdf"
+         *     }
+         */
+        Media: {
+            /**
+             * Format: uuid
+             * @description Stays the same for as long as the record exists; `media_id` in other records.
+             */
+            id: string;
+            kind: components["schemas"]["MediaKind"];
+            /** @description 1 to 255 characters; the file's name unless the club chose another. */
+            title: string;
+            provider: components["schemas"]["MediaProvider"];
+            status: components["schemas"]["MediaStatus"];
+            visibility: components["schemas"]["MediaVisibility"];
+            /** @description Whether it is put away: the library lists it apart. */
+            archived: boolean;
+            /**
+             * Format: date-time
+             * @description When it was reserved or added (UTC).
+             */
+            created_at: string;
+            /** @description The name of the file as it was uploaded; absent for a reference. */
+            file_name?: string;
+            /** @description Media type of the content, such as `application/pdf`; absent for a reference. */
+            mime?: string;
+            /**
+             * Format: int64
+             * @description Size of the file in bytes; absent for a reference.
+             */
+            size_bytes?: number;
+            /** @description Id at an external provider or pasted URL; not returned for self-hosted media. */
+            external_id?: string;
+            /** @description Reason when the status is `failed`. Of uploads: `upload_expired` (nobody completed it in time), `content_not_allowed` (by its content it is nothing that may be uploaded there), `not_utf8` (a text in another encoding), `too_large`, `storage_full` (it is larger than announced, and the club's storage has no room for it), `image_broken` (it ends too early or is damaged), `image_animated`, `image_dimensions`, `inspection_failed` (a fault of the service, as often as it was tried: upload it again). */
+            error?: string;
+            /** @description Length in whole seconds; only of video and audio, once it is known. */
+            duration_seconds?: number;
+            /** @description In pixels; only of images and videos, once it is known. */
+            width?: number;
+            /** @description In pixels; only of images and videos, once it is known. */
+            height?: number;
+            /** @description Signed, short-lived, never stored. */
+            preview_url?: string;
+            /** @description Signed, same lifetime. */
+            thumbnail_url?: string;
+            /**
+             * Format: uuid
+             * @description The folder that it lies in; absent at the top of the library.
+             */
+            folder_id?: string;
+            type?: components["schemas"]["MediaScreenType"];
+            /** @description Signed, short-lived; for hosted files it downloads with the original name, for hosted video it is a 720p MP4; external references have none. */
+            download_url?: string;
+            /**
+             * Format: date-time
+             * @description A video that the club's plan does not keep is removed on this date: a live or meeting recording, or any hosted video after the plan has lost `video_hosting`. Absent means that the media does not expire.
+             */
+            expires_at?: string;
+            /** @description Whether the requester favorited it; present in list, single read and library edits. */
+            favorite?: boolean;
+            /** @description Number of places that use it; same presence as `favorite`. */
+            usage_count?: number;
+        };
+        /**
+         * @description A course without its outline. Every field but `hours`, `cover` and `published_at` is always present.
          * @example {
          *       "id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
          *       "public_id": "knots",
@@ -6733,6 +6991,7 @@ export interface components {
             status: components["schemas"]["CourseStatus"];
             /** @description What a certificate says that the course takes. */
             hours?: number;
+            cover?: components["schemas"]["Media"];
             /** @description Whether completing it issues a certificate. */
             certificate_on_completion: boolean;
             /** @description Lessons of the course, published or not. */
@@ -6763,6 +7022,8 @@ export interface components {
         PublicId: string;
         /** @description What a certificate says that the course takes; 0 for not saying it. */
         Hours: number;
+        /** @description The cover: an image of the library that is `ready`; `none` for no cover. */
+        CoverMediaId: string;
         /**
          * @description A new course. It is a draft until it is published.
          * @example {
@@ -6778,6 +7039,7 @@ export interface components {
             hours?: components["schemas"]["Hours"];
             /** @description Absent means false. */
             certificate_on_completion?: boolean;
+            cover_media_id?: components["schemas"]["CoverMediaId"];
         };
         /**
          * @description A lesson in an outline; every field is always present.
@@ -6805,7 +7067,7 @@ export interface components {
             published: boolean;
         };
         /**
-         * @description A course with its modules and lessons in order. Every field but `hours` and `published_at` is always present.
+         * @description A course with its modules and lessons in order. Every field but `hours`, `cover` and `published_at` is always present.
          * @example {
          *       "id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
          *       "public_id": "knots",
@@ -6851,6 +7113,7 @@ export interface components {
             status: components["schemas"]["CourseStatus"];
             /** @description What a certificate says that the course takes. */
             hours?: number;
+            cover?: components["schemas"]["Media"];
             /** @description Whether completing it issues a certificate. */
             certificate_on_completion: boolean;
             /** @description Lessons of the course, published or not. */
@@ -6900,6 +7163,7 @@ export interface components {
             /** @description Whether completing the course issues a certificate by itself. */
             certificate_on_completion?: boolean;
             status?: components["schemas"]["CourseStatusInput"];
+            cover_media_id?: components["schemas"]["CoverMediaId"];
         };
         /**
          * @description The whole outline in its new order: every module and every lesson of the course, each once.
@@ -7139,7 +7403,7 @@ export interface components {
             created_at: string;
         };
         /**
-         * @description A course and the progress of the student. Every field but `hours` and `completed_at` is always present.
+         * @description A course and the progress of the student. Every field but `hours`, `cover` and `completed_at` is always present.
          * @example {
          *       "id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
          *       "public_id": "knots",
@@ -7164,6 +7428,7 @@ export interface components {
             description: string;
             /** @description What a certificate says that the course takes. */
             hours?: number;
+            cover?: components["schemas"]["Media"];
             /** @description Published lessons. */
             lesson_count: number;
             /** @description How many of them are completed. */
@@ -7175,7 +7440,7 @@ export interface components {
             completed_at?: string;
         };
         /**
-         * @description A course with its published lessons in order. Every field but `hours` and `completed_at` is always present.
+         * @description A course with its published lessons in order. Every field but `hours`, `cover` and `completed_at` is always present.
          * @example {
          *       "id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
          *       "public_id": "knots",
@@ -7215,6 +7480,7 @@ export interface components {
             description: string;
             /** @description What a certificate says that the course takes. */
             hours?: number;
+            cover?: components["schemas"]["Media"];
             /** @description Published lessons. */
             lesson_count: number;
             /** @description How many of them are completed. */
@@ -7263,7 +7529,8 @@ export interface components {
          *         "id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
          *         "public_id": "knots",
          *         "title": "Knots for Beginners"
-         *       }
+         *       },
+         *       "media": []
          *     }
          */
         ClassroomLesson: {
@@ -7276,7 +7543,7 @@ export interface components {
             public_id: string;
             /** @description 1 to 200 characters. */
             title: string;
-            /** @description Markdown. */
+            /** @description Markdown; `media:<id>` stands for the file of this id in `media`. */
             content: string;
             /** @description Awarded at the first completion. */
             points: number;
@@ -7299,6 +7566,8 @@ export interface components {
                 /** @description 1 to 200 characters. */
                 title: string;
             };
+            /** @description The files that the content names as `media:<id>`, in the order in which it names them first, with addresses that are good for 15 minutes. A file that the library has no more is not among them. */
+            media: components["schemas"]["Media"][];
         };
         /**
          * @description A completed lesson and the progress in its course that it makes; every field is always present.
@@ -8655,99 +8924,6 @@ export interface components {
          * @enum {string}
          */
         AgentMessageStatus: "generating" | "complete" | "truncated" | "refused" | "failed";
-        /** @description A label for screens; it grants nothing. A later version may add values: accept those that you do not know. */
-        MediaKind: "video" | "audio" | "image" | "document" | string;
-        /** @description `hostedvideo_stream`: self-hosted video. `objstore`: self-hosted file. `videosite1`, `videosite2`, `external`: references to outside content. `protectedvideo`: video in a third-party protected-video player that applies its own watermark. A later version may add values: accept those that you do not know. */
-        MediaProvider: "hostedvideo_stream" | "objstore" | "videosite1" | "videosite2" | "external" | "protectedvideo" | string;
-        /**
-         * @description `uploading` while the file has not arrived; `processing` while the service finds out what it is; `ready` when it can be delivered; `failed` when it cannot: `error` says why.
-         * @enum {string}
-         */
-        MediaStatus: "uploading" | "processing" | "ready" | "failed";
-        /**
-         * @description `private` has no public address and is delivered by a signed short-lived one; `public` has a stable, cacheable address.
-         * @default private
-         * @enum {string}
-         */
-        MediaVisibility: "private" | "public";
-        /** @description Derived from provider, kind, file type and extension; `embed` covers external references. A later version may add values: accept those that you do not know. */
-        MediaScreenType: "video" | "image" | "audio" | "pdf" | "file" | "embed" | string;
-        /**
-         * @description A file or video of the club, or a reference to one elsewhere.
-         * @example {
-         *       "id": "7c9e6679-7425-40de-944b-e07fc1f90ae7",
-         *       "kind": "document",
-         *       "title": "essay.pdf",
-         *       "provider": "objstore",
-         *       "status": "uploading",
-         *       "visibility": "private",
-         *       "archived": false,
-         *       "created_at": "2026-03-02T09:15:00.000Z",
-         *       "file_name": "essay.pdf",
-         *       "mime": "application/pdf",
-         *       "type": "pdf"
-         *     }
-         */
-        Media: {
-            /**
-             * Format: uuid
-             * @description Stays the same for as long as the record exists; `media_id` in other records.
-             */
-            id: string;
-            kind: components["schemas"]["MediaKind"];
-            /** @description 1 to 255 characters; the file's name unless the club chose another. */
-            title: string;
-            provider: components["schemas"]["MediaProvider"];
-            status: components["schemas"]["MediaStatus"];
-            visibility: components["schemas"]["MediaVisibility"];
-            /** @description Whether it is put away: the library lists it apart. */
-            archived: boolean;
-            /**
-             * Format: date-time
-             * @description When it was reserved or added (UTC).
-             */
-            created_at: string;
-            /** @description The name of the file as it was uploaded; absent for a reference. */
-            file_name?: string;
-            /** @description Media type of the content, such as `application/pdf`; absent for a reference. */
-            mime?: string;
-            /**
-             * Format: int64
-             * @description Size of the file in bytes; absent for a reference.
-             */
-            size_bytes?: number;
-            /** @description Id at an external provider or pasted URL; not returned for self-hosted media. */
-            external_id?: string;
-            /** @description Reason when the status is `failed`. Of uploads: `upload_expired` (nobody completed it in time), `content_not_allowed` (by its content it is nothing that may be uploaded there), `not_utf8` (a text in another encoding), `too_large`, `storage_full` (it is larger than announced, and the club's storage has no room for it), `image_broken` (it ends too early or is damaged), `image_animated`, `image_dimensions`, `inspection_failed` (a fault of the service, as often as it was tried: upload it again). */
-            error?: string;
-            /** @description Length in whole seconds; only of video and audio, once it is known. */
-            duration_seconds?: number;
-            /** @description In pixels; only of images and videos, once it is known. */
-            width?: number;
-            /** @description In pixels; only of images and videos, once it is known. */
-            height?: number;
-            /** @description Signed, short-lived, never stored. */
-            preview_url?: string;
-            /** @description Signed, same lifetime. */
-            thumbnail_url?: string;
-            /**
-             * Format: uuid
-             * @description The folder that it lies in; absent at the top of the library.
-             */
-            folder_id?: string;
-            type?: components["schemas"]["MediaScreenType"];
-            /** @description Signed, short-lived; for hosted files it downloads with the original name, for hosted video it is a 720p MP4; external references have none. */
-            download_url?: string;
-            /**
-             * Format: date-time
-             * @description A video that the club's plan does not keep is removed on this date: a live or meeting recording, or any hosted video after the plan has lost `video_hosting`. Absent means that the media does not expire.
-             */
-            expires_at?: string;
-            /** @description Whether the requester favorited it; present in list, single read and library edits. */
-            favorite?: boolean;
-            /** @description Number of places that use it; same presence as `favorite`. */
-            usage_count?: number;
-        };
         /**
          * @description A passage of the club's material that an answer rests on.
          * @example {
@@ -12809,6 +12985,8 @@ export interface components {
             /** @description The names of the deliveries that the student now has access to. */
             deliveries: string[];
         };
+        /** @description A folder of the library by its id, or `top` for none. */
+        FolderOrTop: string;
         /** @description A name without a path, and without characters that are not to be seen. */
         FileName: string;
         /**
@@ -12867,6 +13045,97 @@ export interface components {
             data: components["schemas"]["Media"];
             upload: components["schemas"]["UploadDescriptor"];
         };
+        /** @description 1 to 255 characters; surrounding and doubled blanks go. */
+        MediaTitle: string;
+        /**
+         * @description Content elsewhere that the library refers to.
+         * @example {
+         *       "provider": "protectedvideo",
+         *       "external_id": "b7a1c9",
+         *       "title": "The bowline"
+         *     }
+         */
+        MediaReferenceCreation: {
+            /**
+             * @description Where the content is.
+             * @enum {string}
+             */
+            provider: "videosite1" | "videosite2" | "external" | "protectedvideo";
+            /** @description Of the video sites an id or the address of a video, as it is pasted; of the protected player an id or an `https` address; of anything else an `https` address on the public web, without a user's name, a password or a port. */
+            external_id: string;
+            title: components["schemas"]["MediaTitle"];
+            /**
+             * @description A label for screens; only of `external`, the others are videos.
+             * @default document
+             * @enum {string}
+             */
+            kind: "video" | "audio" | "image" | "document";
+            /**
+             * Format: uuid
+             * @description The folder that it lies in; absent for the top of the library.
+             */
+            folder_id?: string;
+        };
+        /**
+         * @description A folder of the library. Every field but `parent_id` is always present.
+         * @example {
+         *       "id": "5b1f3a52-9c0e-4a57-8a38-3f2f7f0d1c11",
+         *       "name": "Handouts",
+         *       "created_at": "2026-03-02T09:15:00.000Z",
+         *       "updated_at": "2026-03-02T09:15:00.000Z"
+         *     }
+         */
+        MediaFolder: {
+            /**
+             * Format: uuid
+             * @description Stays the same for as long as the folder exists; `folder_id` in other records.
+             */
+            id: string;
+            /** @description 1 to 120 characters. */
+            name: string;
+            /**
+             * Format: uuid
+             * @description The folder that it lies in; absent at the top of the library.
+             */
+            parent_id?: string;
+            /**
+             * Format: date-time
+             * @description When the folder was created (UTC).
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the folder was last changed (UTC); equal to `created_at` until then.
+             */
+            updated_at: string;
+        };
+        /** @description 1 to 120 characters; surrounding and doubled blanks go. Unique in its place, in any case of its letters. */
+        FolderName: string;
+        /**
+         * @description A new folder.
+         * @example {
+         *       "name": "Handouts"
+         *     }
+         */
+        MediaFolderCreation: {
+            name: components["schemas"]["FolderName"];
+            /**
+             * Format: uuid
+             * @description The folder that it lies in; absent for the top of the library.
+             */
+            parent_id?: string;
+        };
+        /**
+         * @description What changes of a folder; what is absent stays.
+         * @example {
+         *       "name": "Handouts of the first week",
+         *       "parent_id": "top"
+         *     }
+         */
+        MediaFolderChange: {
+            name?: components["schemas"]["FolderName"];
+            parent_id?: components["schemas"]["FolderOrTop"];
+        };
         /**
          * @description Returned without a `data` wrapper.
          * @example {
@@ -12913,6 +13182,22 @@ export interface components {
             limit_bytes: number;
         };
         /**
+         * @description What changes of a file; what is absent stays.
+         * @example {
+         *       "title": "The book of knots",
+         *       "archived": false,
+         *       "favorite": true
+         *     }
+         */
+        MediaChange: {
+            title?: components["schemas"]["MediaTitle"];
+            folder_id?: components["schemas"]["FolderOrTop"];
+            /** @description Whether it is put away. */
+            archived?: boolean;
+            /** @description Whether the caller marks it. */
+            favorite?: boolean;
+        };
+        /**
          * @description A place that uses a file of the library. Every field is always present.
          * @example {
          *       "kind": "agent",
@@ -12930,6 +13215,19 @@ export interface components {
             id: string;
             /** @description What the place is called now; of a version: the automation and its number. */
             title: string;
+        };
+        /**
+         * @description The file that another one exchanges its content with.
+         * @example {
+         *       "with": "1b4e28ba-2fa1-4d2b-883f-0016d3cca427"
+         *     }
+         */
+        MediaReplacement: {
+            /**
+             * Format: uuid
+             * @description Another file of the library, of the same kind and visibility.
+             */
+            with: string;
         };
         /**
          * @description A picture for a question that is going to be uploaded.
@@ -15033,6 +15331,11 @@ export interface components {
          * @example c4d5e6f7-8091-4a2b-9c3d-4e5f60718293
          */
         linkId: string;
+        /**
+         * @description Id of a folder of this club.
+         * @example 7c9e6679-7425-40de-944b-e07fc1f90ae7
+         */
+        FolderId: string;
         /**
          * @description Id of a file of this club.
          * @example 7c9e6679-7425-40de-944b-e07fc1f90ae7
@@ -17170,6 +17473,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description The request conflicts with the current state; `code` says how. */
             409: {
                 headers: {
@@ -18338,7 +18650,8 @@ export interface operations {
                      *           "id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
                      *           "public_id": "knots",
                      *           "title": "Knots for Beginners"
-                     *         }
+                     *         },
+                     *         "media": []
                      *       }
                      *     }
                      */
@@ -33159,6 +33472,16 @@ export interface operations {
     listMedia: {
         parameters: {
             query?: {
+                /** @description Search over title and file name, in any case; absent or empty finds all. A search finds the newest 1,000 that fit, and `total` counts those. A text without three letters or digits in a row is looked for among the newest 10,000 files. */
+                q?: string;
+                /** @description Only files of these screen types, separated by commas. */
+                types?: ("video" | "image" | "audio" | "pdf" | "file" | "embed")[];
+                /** @description Only files that lie in this folder, not in folders inside it; `top` for files that lie in none. */
+                folder_id?: components["schemas"]["FolderOrTop"];
+                /** @description Whether archived files are listed in place of those that are not. */
+                archived?: boolean;
+                /** @description Only files that the caller marked (`true`), or did not mark (`false`). */
+                favorite?: boolean;
                 /** @description Number of the page, from 1. */
                 page?: components["parameters"]["Page"];
                 /** @description Records a page. */
@@ -33283,6 +33606,352 @@ export interface operations {
             };
             /** @description The session does not act in this organization, or what it asks is not permitted to it. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    createMediaReference: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MediaReferenceCreation"];
+            };
+        };
+        responses: {
+            /** @description The reference. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "7c9e6679-7425-40de-944b-e07fc1f90ae7",
+                     *         "kind": "document",
+                     *         "title": "essay.pdf",
+                     *         "provider": "objstore",
+                     *         "status": "uploading",
+                     *         "visibility": "private",
+                     *         "archived": false,
+                     *         "created_at": "2026-03-02T09:15:00.000Z",
+                     *         "file_name": "essay.pdf",
+                     *         "mime": "application/pdf",
+                     *         "type": "pdf"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Media"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listMediaFolders: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of folders. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "5b1f3a52-9c0e-4a57-8a38-3f2f7f0d1c11",
+                     *           "name": "Handouts",
+                     *           "created_at": "2026-03-02T09:15:00.000Z",
+                     *           "updated_at": "2026-03-02T09:15:00.000Z"
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description The records of this page. */
+                        data: components["schemas"]["MediaFolder"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    createMediaFolder: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MediaFolderCreation"];
+            };
+        };
+        responses: {
+            /** @description The folder. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "5b1f3a52-9c0e-4a57-8a38-3f2f7f0d1c11",
+                     *         "name": "Handouts",
+                     *         "created_at": "2026-03-02T09:15:00.000Z",
+                     *         "updated_at": "2026-03-02T09:15:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MediaFolder"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    deleteMediaFolder: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a folder of this club.
+                 * @example 7c9e6679-7425-40de-944b-e07fc1f90ae7
+                 */
+                folderId: components["parameters"]["FolderId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    updateMediaFolder: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a folder of this club.
+                 * @example 7c9e6679-7425-40de-944b-e07fc1f90ae7
+                 */
+                folderId: components["parameters"]["FolderId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MediaFolderChange"];
+            };
+        };
+        responses: {
+            /** @description The folder. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "5b1f3a52-9c0e-4a57-8a38-3f2f7f0d1c11",
+                     *         "name": "Handouts",
+                     *         "created_at": "2026-03-02T09:15:00.000Z",
+                     *         "updated_at": "2026-03-02T09:15:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MediaFolder"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -33474,6 +34143,85 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    updateMedia: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a file of this club.
+                 * @example 7c9e6679-7425-40de-944b-e07fc1f90ae7
+                 */
+                mediaId: components["parameters"]["MediaId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MediaChange"];
+            };
+        };
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "7c9e6679-7425-40de-944b-e07fc1f90ae7",
+                     *         "kind": "document",
+                     *         "title": "essay.pdf",
+                     *         "provider": "objstore",
+                     *         "status": "uploading",
+                     *         "visibility": "private",
+                     *         "archived": false,
+                     *         "created_at": "2026-03-02T09:15:00.000Z",
+                     *         "file_name": "essay.pdf",
+                     *         "mime": "application/pdf",
+                     *         "type": "pdf"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Media"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
     listMediaUsage: {
         parameters: {
             query?: {
@@ -33538,6 +34286,94 @@ export interface operations {
                 };
             };
             422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    replaceMedia: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a file of this club.
+                 * @example 7c9e6679-7425-40de-944b-e07fc1f90ae7
+                 */
+                mediaId: components["parameters"]["MediaId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MediaReplacement"];
+            };
+        };
+        responses: {
+            /** @description The file with its new content. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "7c9e6679-7425-40de-944b-e07fc1f90ae7",
+                     *         "kind": "document",
+                     *         "title": "essay.pdf",
+                     *         "provider": "objstore",
+                     *         "status": "uploading",
+                     *         "visibility": "private",
+                     *         "archived": false,
+                     *         "created_at": "2026-03-02T09:15:00.000Z",
+                     *         "file_name": "essay.pdf",
+                     *         "mime": "application/pdf",
+                     *         "type": "pdf"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Media"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
             default: components["responses"]["Otherwise"];
         };
     };

@@ -71,6 +71,11 @@ export interface PlacedStep {
   following: string | null;
 }
 
+/** @returns the e-mails of a definition, also of steps that have one by mistake */
+export function emailsOf(definition: Pick<Definition, 'steps'>): EmailContent[] {
+  return placedSteps(definition).flatMap(({ step }) => step.email ?? []);
+}
+
 /** @returns every step in the order of reading; nesting is bounded where drafts are saved, and the walk does not recurse */
 export function placedSteps({ steps }: Pick<Definition, 'steps'>): PlacedStep[] {
   const placed: PlacedStep[] = [];

@@ -11,8 +11,9 @@ import { listPage, type Page, type PageRequest } from '../../platform/infra/post
 import { all, sql } from '../../platform/infra/postgres/sql.ts';
 import { requireFeature } from '../billing/allowances.ts';
 import type { DatabaseDeps } from '../deps.ts';
+import { setImagesOf } from '../campaigns/images.ts';
 import { exceeded } from './bounds.policy.ts';
-import type { Definition } from './definition.policy.ts';
+import { emailsOf, type Definition } from './definition.policy.ts';
 import { problemsOf, type Problem } from './problems.ts';
 import {
   automationColumns,
@@ -48,7 +49,7 @@ export async function listAutomations(
   return { rows: await presentAutomations(db, rows), total };
 }
 
-/** @throws DomainError feature_not_in_plan, automation_limit_reached, invalid_request (a bound of definitions) */
+/** @throws DomainError feature_not_in_plan, automation_limit_reached, media_archived, invalid_request (a bound of definitions) */
 export async function createAutomation(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -74,6 +75,8 @@ async function insertDraft(
   { name, draft }: { name: string; draft: Definition },
   now: Date,
 ): Promise<Revised> {
+  const id = newId();
+  await setImagesOf(tx, clubId, { kind: 'automation', id }, emailsOf(draft));
   // The club's row is held, so that two requests do not both take the last place.
   await tx.manager.findOne(Club, { where: { id: clubId }, lock: { mode: 'for_no_key_update' } });
   const present = await tx.one<{ count: number }>(
@@ -81,7 +84,6 @@ async function insertDraft(
   );
   if (present && present.count >= mostOfAClub)
     throw new DomainError('automation_limit_reached', `A club has at most ${mostOfAClub} automations.`);
-  const id = newId();
   await tx.manager.insert(Automation, { id, clubId, name: tidyName(name), draft, createdAt: now, updatedAt: now });
   return readAutomation(tx, clubId, id);
 }
@@ -106,7 +108,10 @@ export async function updateAutomation(
     await requireFeature(tx, clubId, 'automations');
     if (before.status === 'archived')
       throw new DomainError('automation_state', 'The automation is archived; it does not change any more.');
-    if (draft) requireBounds(draft);
+    if (draft) {
+      requireBounds(draft);
+      await setImagesOf(tx, clubId, { kind: 'automation', id: automationId }, emailsOf(draft));
+    }
     await tx.manager.update(Automation, automationId, {
       ...(input.name !== undefined && { name: tidyName(input.name) }),
       ...(draft !== undefined && { draft }),

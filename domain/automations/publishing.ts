@@ -12,11 +12,12 @@ import { newId, type Id } from '../../platform/core/ids.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import { requireFeature } from '../billing/allowances.ts';
-import { publishImages, type ImageDeps } from '../campaigns/images.ts';
+import { publishImages, setImagesOf, type ImageDeps } from '../campaigns/images.ts';
+import { endUsesOfOldVersions } from '../media/uses.ts';
 import type { VaultDeps } from '../deps.ts';
 import { compileEmail, type CompiledEmail } from '../mail/content/compile.ts';
 import { insertLinks, type LinkedEmail } from '../mail/tracking/addresses.ts';
-import { languageOfToday, placedSteps, type Definition } from './definition.policy.ts';
+import { emailsOf, languageOfToday, placedSteps, type Definition } from './definition.policy.ts';
 import { idsNamed, problemsOf } from './problems.ts';
 import { findAutomation, readAutomation, requireRevision, type AutomationRow, type Revised } from './records.ts';
 
@@ -53,6 +54,9 @@ export async function publishAutomation(
     if (automation.revision !== seen.revision)
       throw new DomainError('draft_changed', 'The draft has changed meanwhile: read it again.');
     await lockNamed(tx, automation.draft);
+    const emails = emailsOf(automation.draft);
+    const draftPlace = { kind: 'automation', id: automationId } as const;
+    await setImagesOf(tx, clubId, { kind: 'automation_version', id: versionId }, emails, { from: draftPlace });
     await requireNoProblems(tx, clubId, automation.draft);
     const { draft } = automation;
     const linked: Record<string, LinkedEmail> = {};
@@ -83,6 +87,7 @@ export async function publishAutomation(
       ...(automation.status === 'draft' && { status: 'active' as const }),
       updatedAt: now,
     });
+    await endUsesOfOldVersions(tx, automationId);
     return readAutomation(tx, clubId, automationId);
   });
 }

@@ -7,6 +7,7 @@ import { wake } from '../../platform/engine/wakes.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { requireFeature } from '../billing/allowances.ts';
 import type { DatabaseDeps } from '../deps.ts';
+import { setImagesOf } from '../campaigns/images.ts';
 import { findAutomation, readAutomation, type AutomationRow, type Revised } from './records.ts';
 
 /** Nobody enters any more, and everybody inside is held at their step. @throws DomainError not_found, automation_state */
@@ -26,9 +27,10 @@ export async function resumeAutomation(deps: DatabaseDeps, clubId: Id, automatio
 
 /** For good: its gate makes everybody inside look again, and they leave. @throws DomainError not_found, automation_state */
 export async function archiveAutomation(deps: DatabaseDeps, clubId: Id, automationId: Id, now: Date): Promise<Revised> {
-  return change(deps, clubId, automationId, ['draft', 'active', 'paused'], (tx, automation) =>
-    move(tx, automation, { status: 'archived', gateLooksAt: now, gatePage: 1 }, now),
-  );
+  return change(deps, clubId, automationId, ['draft', 'active', 'paused'], async (tx, automation) => {
+    await setImagesOf(tx, clubId, { kind: 'automation', id: automationId }, []);
+    return move(tx, automation, { status: 'archived', gateLooksAt: now, gatePage: 1 }, now);
+  });
 }
 
 async function change(

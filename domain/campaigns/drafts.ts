@@ -12,6 +12,7 @@ import { requireFeature } from '../billing/allowances.ts';
 import type { Condition } from '../conditions/conditions.ts';
 import type { DatabaseDeps } from '../deps.ts';
 import type { EmailContent } from '../mail/content/email-content.ts';
+import { setImagesOf } from './images.ts';
 import { campaignColumns, findCampaign, presentCampaign, readCampaign, type CampaignRow } from './records.ts';
 
 type Record = RecordOf<'Campaign'>;
@@ -45,7 +46,7 @@ export async function listCampaigns(
   return { rows: rows.map(presentCampaign), total };
 }
 
-/** @throws DomainError feature_not_in_plan, campaign_limit_reached */
+/** @throws DomainError feature_not_in_plan, campaign_limit_reached, media_archived */
 export async function createCampaign(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -62,6 +63,8 @@ export async function createCampaign(
 const campaignsPerClub = 5_000;
 
 async function insertDraft(tx: Transaction, clubId: Id, input: CampaignInput, now: Date): Promise<Record> {
+  const id = newId();
+  await setImagesOf(tx, clubId, { kind: 'campaign', id }, [input.content]);
   // The lock makes the count hold until the commit: two last campaigns at once cannot both pass.
   await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
   if ((await tx.manager.countBy(Campaign, { clubId })) >= campaignsPerClub)
@@ -69,7 +72,6 @@ async function insertDraft(tx: Transaction, clubId: Id, input: CampaignInput, no
       'campaign_limit_reached',
       `A club has at most ${campaignsPerClub} campaigns. Delete drafts that are not needed any more.`,
     );
-  const id = newId();
   await tx.manager.insert(Campaign, {
     id,
     clubId,
@@ -88,7 +90,7 @@ const windowOfDay = (window: CampaignInput['send_window']) =>
     ? { windowFrom: null, windowTo: null }
     : { windowFrom: window.from, windowTo: window.to };
 
-/** Changes a draft; what is absent stays. @throws DomainError not_found, campaign_not_draft, feature_not_in_plan */
+/** Changes a draft; what is absent stays. @throws DomainError not_found, campaign_not_draft, feature_not_in_plan, media_archived */
 export async function updateCampaign(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -100,6 +102,7 @@ export async function updateCampaign(
     await findDraft(tx, clubId, campaignId);
     await requireFeature(tx, clubId, 'campaigns');
     const { name, content, audience, send_window: window } = input;
+    if (content !== undefined) await setImagesOf(tx, clubId, { kind: 'campaign', id: campaignId }, [content]);
     await tx.manager.update(Campaign, campaignId, {
       ...(name !== undefined && { name: tidyName(name) }),
       ...(content !== undefined && { content }),
@@ -115,11 +118,12 @@ export async function updateCampaign(
 export async function deleteCampaign({ db }: DatabaseDeps, clubId: Id, campaignId: Id): Promise<void> {
   await db.transaction(async (tx) => {
     await findDraft(tx, clubId, campaignId);
+    await setImagesOf(tx, clubId, { kind: 'campaign', id: campaignId }, []);
     await tx.manager.delete(Campaign, campaignId);
   });
 }
 
-/** A new draft with the same e-mail, audience and window. @throws DomainError not_found, feature_not_in_plan, campaign_limit_reached */
+/** A new draft with the same e-mail, audience and window. @throws DomainError not_found, feature_not_in_plan, campaign_limit_reached, media_archived */
 export async function duplicateCampaign({ db }: DatabaseDeps, clubId: Id, campaignId: Id, now: Date): Promise<Record> {
   return db.transaction(async (tx) => {
     const { name, content, audience, send_window: window } = await readCampaign(tx, clubId, campaignId);

@@ -5,8 +5,10 @@ import { Media } from '../../entities/media/media.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { shrinkImage } from '../../platform/infra/images/shrink.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
-import type { Queries } from '../../platform/infra/postgres/database.ts';
+import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
+import { setUses, type MediaPlace } from '../media/uses.ts';
+import type { EmailContent } from '../mail/content/email-content.ts';
 
 export interface ImageDeps {
   db: Queries;
@@ -20,7 +22,29 @@ export interface ImageDeps {
 }
 
 /** Nothing else becomes public: no student's picture, and nothing that was removed since it was chosen. */
-export const libraryImage = { purpose: 'library', kind: 'image', status: 'ready', removedAt: IsNull() } as const;
+export const libraryImage = {
+  purpose: 'library',
+  provider: 'objstore',
+  kind: 'image',
+  status: 'ready',
+  removedAt: IsNull(),
+} as const;
+
+/**
+ * Makes the images that e-mails of a draft name the files that it uses (MED-14). Drafts may name what is no image, or gone: their
+ * problems say so. The caller holds the draft, and has not locked the club's row yet.
+ * @throws DomainError media_archived (an archived image that the draft did not name before)
+ */
+export async function setImagesOf(
+  tx: Transaction,
+  clubId: Id,
+  place: MediaPlace,
+  emails: readonly (Partial<Pick<EmailContent, 'blocks'>> | undefined)[],
+  options: { from?: MediaPlace } = {},
+): Promise<void> {
+  const named = emails.flatMap((email) => (email?.blocks ?? []).flatMap(({ media_id: id }) => id ?? []));
+  await setUses(tx, clubId, place, named, { ...options, mayBeGone: named });
+}
 
 /** @returns which of these are ready images of the club's library */
 export async function readyImages(db: Queries, clubId: Id, mediaIds: readonly Id[]): Promise<Id[]> {

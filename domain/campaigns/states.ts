@@ -13,6 +13,7 @@ import { requireFeature } from '../billing/allowances.ts';
 import type { DatabaseDeps } from '../deps.ts';
 import { outcomeUnknown } from '../mail/recipients.policy.ts';
 import { schedulingProblems } from './checks.ts';
+import { setImagesOf } from './images.ts';
 import { readRates } from './rates.ts';
 import { findCampaign, readCampaign, type CampaignRow } from './records.ts';
 
@@ -106,6 +107,7 @@ export async function cancelCampaign(deps: DatabaseDeps, clubId: Id, campaignId:
   return change(deps, clubId, campaignId, ['scheduled', 'sending', 'paused'], async (tx, campaign) => {
     await tx.run(sql`UPDATE mails SET status = 'skipped', skip_reason = 'canceled'
       WHERE campaign_id = ${campaignId} AND status = 'pending'`);
+    await setImagesOf(tx, clubId, { kind: 'campaign', id: campaignId }, []);
     return move(tx, campaign, { status: 'canceled', pauseReason: null, looksAt: now, endedAt: now }, now);
   });
 }

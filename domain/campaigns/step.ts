@@ -20,7 +20,7 @@ import { settledAs } from '../mail/evidence.ts';
 import { outcomeUnknown } from '../mail/recipients.policy.ts';
 import { insertLinks, type LinkedEmail } from '../mail/tracking/addresses.ts';
 import { audienceOf, problemsOf } from './checks.ts';
-import { publishImages } from './images.ts';
+import { publishImages, setImagesOf } from './images.ts';
 import { reasonOfRates } from './rates.ts';
 import { findCampaign, type CampaignRow } from './records.ts';
 import { sendPage, type SendingDeps } from './sending.ts';
@@ -100,6 +100,7 @@ async function begin(deps: SendingDeps, { id, clubId, content, updatedAt }: Camp
     const reason = await reasonNotToBegin(tx, campaign, now);
     if (reason !== undefined || compiled === undefined)
       return void (await pause(tx, campaign, reason ?? 'problems', now));
+    await setImagesOf(tx, clubId, { kind: 'campaign', id }, []); // the copies serve from now on
     const linked: LinkedEmail = { ...compiled, linkIds: await insertLinks(tx, clubId, id, compiled.links) };
     await tx.run(sql`
       WITH frozen AS (

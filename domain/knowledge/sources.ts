@@ -105,7 +105,7 @@ const itemsOf = (clubId: Id, lessonIds: readonly Id[], mediaIds: readonly Id[]) 
      WHERE lesson.id = ANY (${lessonIds}::uuid[]) AND lesson.club_id = ${clubId}
      UNION ALL
     SELECT NULL, file.id, file.title,
-           file.purpose = 'library' AND file.status = 'ready' AND NOT file.archived AND file.removed_at IS NULL AND
+           file.purpose = 'library' AND file.external_id IS NULL AND file.status = 'ready' AND NOT file.archived AND file.removed_at IS NULL AND
              EXISTS (SELECT FROM agent_materials material WHERE material.media_id = file.id AND ${ofLivingAgent}) AS wanted
       FROM media file
      WHERE file.id = ANY (${mediaIds}::uuid[]) AND file.club_id = ${clubId}`;

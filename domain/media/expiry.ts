@@ -129,6 +129,11 @@ async function warnOrTell(tx: Transaction, vault: Vault, id: Id, now: Date): Pro
     const waitingFor = expiryWarnedAt === null ? 'warning' : 'removal';
     return { state: 'waiting', at: expiryLooksAt, waitingFor };
   }
+  // Upkeep follows a change of the plan within minutes: what is due before that must not go.
+  if (await hasFeature(tx, clubId, 'video_hosting')) {
+    await tx.manager.update(Media, { id }, { ...keptForGood, expiryWarnedAt: null });
+    return { state: 'kept' };
+  }
   if (expiryWarnedAt !== null) return { state: 'expired', clubId };
   // A worker that was away for a week warns late, and the file stays for the whole week.
   const removedAt = new Date(Math.max(expiresAt.getTime(), now.getTime() + expiryRules.warnedMs));
@@ -154,6 +159,6 @@ async function warnOnceADay(tx: Transaction, vault: Vault, clubId: Id, now: Date
 
 async function putOff(db: Database, id: Id, now: Date): Promise<Exclude<Found, { state: 'expired' }>> {
   const at = new Date(now.getTime() + expiryRules.inUseMs);
-  await db.manager.update(Media, { id }, { expiryLooksAt: at });
+  await db.run(sql`UPDATE media SET expiry_looks_at = ${at} WHERE id = ${id} AND expires_at IS NOT NULL`);
   return { state: 'waiting', at, waitingFor: 'removal' };
 }

@@ -1,36 +1,206 @@
-/** The media library of a club as its administrators see it: listed and read. */
-import type { Queries } from '../../platform/infra/postgres/database.ts';
+/** The media library of a club as its administrators see it: listed, searched, read and edited (MED-11, MED-17). */
+import { MediaFavorite } from '../../entities/media/media-favorite.ts';
+import { screenTypes, type ScreenType } from '../../entities/media/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';
-import { notFound } from '../../platform/core/errors.ts';
+import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
-import { sql } from '../../platform/infra/postgres/sql.ts';
+import { likePattern, tidyName } from '../../platform/core/text.policy.ts';
+import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import { countEach } from '../../platform/infra/postgres/lists/counts.ts';
+import { listPage, windowOf, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
+import { pageOfIds, search } from '../../platform/infra/postgres/lists/search.ts';
+import { all, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
-import { loadMedia, mediaColumns, presentMedia } from './media.ts';
+import { syncSources } from '../knowledge/sources.ts';
+import { requireFolder } from './folders.ts';
+import { mediaColumns, presentMedia, type MediaDeps, type StoredMedia } from './media.ts';
+import { usageCount } from './uses.ts';
 
-/** @throws DomainError not_found, also for a student's image */
+/** An administrator who reads or edits a club's library. */
+export interface LibraryReader {
+  clubId: Id;
+  administratorId: Id;
+}
+
+/** Stands for the top of the library where a folder can be named. */
+const top = 'top';
+
+interface LibraryRow extends StoredMedia {
+  favorite: boolean;
+  usageCount: number;
+}
+
+/** The columns of `media` as this administrator sees it. */
+const columnsFor = ({ administratorId }: LibraryReader) =>
+  mediaColumns.and<Pick<LibraryRow, 'favorite' | 'usageCount'>>(
+    sql`EXISTS (SELECT FROM media_favorites favorite WHERE favorite.media_id = media.id AND favorite.administrator_id = ${administratorId}) AS favorite,
+        ${usageCount} AS "usageCount"`,
+  );
+
+async function presentForReader(row: LibraryRow, storage: ObjectStore): Promise<RecordOf<'Media'>> {
+  return { ...(await presentMedia(row, storage)), favorite: row.favorite, usage_count: row.usageCount };
+}
+
+/** @throws DomainError not_found, also for a student's file */
 export async function findMedia(
   db: Queries,
   storage: ObjectStore,
-  clubId: Id,
+  reader: LibraryReader,
   mediaId: Id,
 ): Promise<RecordOf<'Media'>> {
-  const stored = await loadMedia(db, { clubId }, mediaId);
-  if (!stored) throw notFound('file');
-  return presentMedia(stored, storage);
+  const row = await db.one<LibraryRow>(
+    sql`SELECT ${columnsFor(reader)} FROM media WHERE ${ofLibrary(reader.clubId)} AND media.id = ${mediaId}`,
+  );
+  if (!row) throw notFound('file');
+  return presentForReader(row, storage);
 }
 
-/** @returns a page of the club's files, newest first */
+export interface LibraryFilter extends PageRequest {
+  types?: readonly ScreenType[];
+  /** A folder's id, or `top` for what lies in none. */
+  folder_id?: string;
+  archived?: boolean;
+  /** Those that the reader marked, or did not mark. */
+  favorite?: boolean;
+  /** Searched in title and file name, without regard to case. */
+  q?: string;
+}
+
+/** Of `media`. */
+const ofLibrary = (clubId: Id) =>
+  sql`media.club_id = ${clubId} AND media.purpose = 'library' AND media.removed_at IS NULL`;
+const newestFirst = sql`media.created_at DESC, media.id DESC`;
+
+/** @returns a page of the club's files, newest first; with `q`, of the newest 1,000 that fit */
 export async function listMedia(
   db: Queries,
   storage: ObjectStore,
-  clubId: Id,
-  page: PageRequest,
+  reader: LibraryReader,
+  filter: LibraryFilter,
 ): Promise<Page<RecordOf<'Media'>>> {
-  const { rows, total } = await listPage(db, page, {
-    columns: mediaColumns,
-    from: sql`FROM media WHERE club_id = ${clubId} AND purpose = 'library' AND removed_at IS NULL`,
-    orderBy: sql`created_at DESC, id DESC`,
+  const q = filter.q?.trim() ?? '';
+  const { rows, total } = q !== '' ? await searchLibrary(db, reader, q, filter) : await listLibrary(db, reader, filter);
+  return { rows: await Promise.all(rows.map((row) => presentForReader(row, storage))), total };
+}
+
+/** The condition under which the list shows a file, without its screen type. */
+function shown(
+  { clubId, administratorId }: LibraryReader,
+  { folder_id: folder, archived = false, favorite }: LibraryFilter,
+): Sql {
+  const marked = sql`EXISTS (SELECT FROM media_favorites favorite WHERE favorite.media_id = media.id AND favorite.administrator_id = ${administratorId})`;
+  return all([
+    ofLibrary(clubId),
+    sql`media.archived = ${archived}`,
+    folder === undefined ? undefined : folder === top ? sql`media.folder_id IS NULL` : sql`media.folder_id = ${folder}`,
+    favorite === undefined ? undefined : favorite ? marked : sql`NOT ${marked}`,
+  ]);
+}
+
+async function listLibrary(db: Queries, reader: LibraryReader, filter: LibraryFilter): Promise<Page<LibraryRow>> {
+  const { limit, offset } = windowOf(filter);
+  const types = [...new Set(filter.types ?? screenTypes)];
+  // The head of each type is read from the index of types: a rare one costs no more than a frequent one.
+  const heads = sql`FROM unnest(${types}::text[]) AS listed (type) CROSS JOIN LATERAL (
+    SELECT * FROM media WHERE ${shown(reader, filter)} AND media.type = listed.type ORDER BY ${newestFirst} LIMIT ${limit + offset}) AS media`;
+  const some = sql`FROM media WHERE ${shown(reader, filter)} AND media.type = ANY (${types}::text[])`;
+  return listPage(db, filter, {
+    columns: columnsFor(reader),
+    from: heads,
+    counted: some,
+    orderBy: newestFirst,
+    // The marks of a person are few, and counted.
+    ...(filter.favorite === undefined && { total: () => countLibrary(db, reader.clubId, types, filter) }),
   });
-  return { rows: await Promise.all(rows.map((row) => presentMedia(row, storage))), total };
+}
+
+/** What a tally is of: the library as a whole, or what lies in no folder. */
+const talliedAs = {
+  all: 'ffffffff-ffff-ffff-ffff-ffffffffffff',
+  top: '00000000-0000-0000-0000-000000000000',
+} as const;
+
+/** From the tallies of the screen types (docs/adr/0011-lists-of-a-million.md). */
+async function countLibrary(
+  db: Queries,
+  clubId: Id,
+  types: readonly ScreenType[],
+  { folder_id: folder, archived = false }: LibraryFilter,
+): Promise<number> {
+  const subject = folder === undefined ? talliedAs.all : folder === top ? talliedAs.top : folder.toLowerCase();
+  const count = await countEach(db, clubId, {
+    lists: types.map((type) => `media_${type}` as const),
+    subjectIds: [subject],
+  });
+  return types.reduce((sum, type) => sum + count({ list: `media_${type}`, subjectId: subject, marked: archived }), 0);
+}
+
+async function searchLibrary(
+  db: Queries,
+  reader: LibraryReader,
+  q: string,
+  filter: LibraryFilter,
+): Promise<Page<LibraryRow>> {
+  const types = filter.types;
+  const ids = await search(db, q, {
+    from: 'media media',
+    alias: 'media',
+    orderedBy: 'created_at',
+    conditions: all([shown(reader, filter), types && sql`media.type = ANY (${types}::text[])`]),
+    matching: sql`(media.title ILIKE ${likePattern(q)} OR media.file_name ILIKE ${likePattern(q)})`,
+  });
+  const rows = await db.rows<LibraryRow>(
+    sql`SELECT ${columnsFor(reader)} FROM media WHERE media.id = ANY (${pageOfIds(ids, filter)}) ORDER BY ${newestFirst}`,
+  );
+  return { rows, total: ids.length };
+}
+
+/**
+ * Changes what is given; what is absent stays. An archived file leaves the agents' index, and stays where it is used.
+ * @throws DomainError not_found (the file, or the folder), invalid_request (a title without a letter)
+ */
+export async function updateMedia(
+  { db, storage }: Pick<MediaDeps, 'db' | 'storage'>,
+  reader: LibraryReader,
+  mediaId: Id,
+  input: RecordOf<'MediaChange'>,
+  now: Date,
+): Promise<RecordOf<'Media'>> {
+  const title = input.title === undefined ? null : tidyName(input.title);
+  if (title === '') throw new DomainError('invalid_request', 'title must have a letter.');
+  await db.transaction(async (tx) => {
+    await lockMedia(tx, reader.clubId, mediaId);
+    const { folder_id: folder, archived, favorite } = input;
+    if (folder !== undefined && folder !== top) await requireFolder(tx, reader.clubId, folder);
+    await tx.run(sql`
+      UPDATE media SET title = coalesce(${title}, title), archived = coalesce(${archived ?? null}, archived), updated_at = ${now},
+             folder_id = CASE WHEN ${folder === undefined} THEN folder_id ELSE ${folder === undefined || folder === top ? null : folder}::uuid END
+       WHERE id = ${mediaId}`);
+    if (favorite !== undefined) await mark(tx, reader, mediaId, favorite, now);
+    await syncSources(tx, reader.clubId, { mediaIds: [mediaId] }, now);
+  });
+  return findMedia(db, storage, reader, mediaId);
+}
+
+async function mark(
+  tx: Transaction,
+  { administratorId }: LibraryReader,
+  mediaId: Id,
+  favorite: boolean,
+  now: Date,
+): Promise<void> {
+  const marks = { administratorId, mediaId };
+  if (!favorite) await tx.manager.delete(MediaFavorite, marks);
+  else
+    await tx.run(sql`INSERT INTO media_favorites (administrator_id, media_id, created_at)
+      VALUES (${administratorId}, ${mediaId}, ${now}) ON CONFLICT DO NOTHING`);
+}
+
+/** Holds a file of the library for a change. @throws DomainError not_found */
+async function lockMedia(tx: Transaction, clubId: Id, mediaId: Id): Promise<StoredMedia> {
+  const held = await tx.one<StoredMedia>(
+    sql`SELECT ${mediaColumns} FROM media WHERE ${ofLibrary(clubId)} AND media.id = ${mediaId} FOR NO KEY UPDATE`,
+  );
+  if (!held) throw notFound('file');
+  return held;
 }

@@ -126,6 +126,11 @@ export function isTextType(mime: string): mime is TextType {
 }
 
 /** @returns the label of what is announced, or found, as this type */
+/** Whether a browser that opened such a file could run what stands in it; texts are shown as their source instead. */
+export function mayRun(mime: string): boolean {
+  return !isTextType(mime) && /(?:[/+]xml|html|script)/.test(mime);
+}
+
 export function kindOf(mime: string): MediaKind {
   if (mime.startsWith('video/')) return 'video';
   if (mime.startsWith('audio/')) return 'audio';

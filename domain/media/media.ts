@@ -14,7 +14,7 @@ import type {
   MediaVisibility,
   ScreenType,
 } from '../../entities/media/values.ts';
-import { isTextType, mediaRules, type MediaError } from './media.policy.ts';
+import { isTextType, mayRun, mediaRules, type MediaError } from './media.policy.ts';
 
 export interface MediaDeps {
   db: Database;
@@ -126,8 +126,11 @@ async function addressesOf(
   const address = (kind: 'inline' | 'attachment', contentType: string) =>
     storage.signGet(objectKey, { disposition: dispositionOf(kind, fileName ?? ''), contentType }, seconds);
   return {
-    // A page that somebody uploaded is shown as its source: nothing of it runs where the club's files are.
-    preview_url: await address('inline', isTextType(mime) ? 'text/plain; charset=utf-8' : mime),
+    // Nothing that somebody uploaded runs where the club's files are: a page is shown as its source, a drawing is downloaded.
+    preview_url: await address(
+      mayRun(mime) ? 'attachment' : 'inline',
+      isTextType(mime) ? 'text/plain; charset=utf-8' : mime,
+    ),
     download_url: await address('attachment', isTextType(mime) ? `${mime}; charset=utf-8` : mime),
   };
 }

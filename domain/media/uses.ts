@@ -22,6 +22,7 @@ export interface MediaPlace {
  * @param mediaIds in any case and order; one that is named twice counts once
  * @param mayBeGone files that are passed over where the library has them no more: what the place named before, or all that
  *   a draft names, whose problems are told later
+ * @param from a place whose files this one takes over: what is archived stays in use there
  * @throws DomainError not_found (no file of the club's library), media_archived (an archived file that the place did not use)
  */
 export async function setUses(
@@ -29,20 +30,18 @@ export async function setUses(
   clubId: Id,
   { kind, id }: MediaPlace,
   mediaIds: readonly Id[],
-  { mayBeGone = [] }: { mayBeGone?: readonly Id[] } = {},
+  { mayBeGone = [], from }: { mayBeGone?: readonly Id[]; from?: MediaPlace } = {},
 ): Promise<void> {
   const asked = [...new Set(mediaIds.map((mediaId) => mediaId.toLowerCase()))];
   const files = await lockFiles(tx, clubId, asked);
-  const before = await tx.rows<{ mediaId: Id }>(
-    sql`SELECT ${columns(MediaUse, ['mediaId'])} FROM media_uses WHERE kind = ${kind} AND place_id = ${id}`,
-  );
-  const used = new Set(before.map(({ mediaId }) => mediaId));
+  const used = new Set(await usedBy(tx, { kind, id }));
   const passedOver = new Set(mayBeGone.map((mediaId) => mediaId.toLowerCase()));
   const found = new Set(files.map((file) => file.id));
   const stranger = asked.find((mediaId) => !found.has(mediaId) && !passedOver.has(mediaId));
   if (stranger !== undefined)
     throw new DomainError('not_found', `There is no file ${stranger} in the library of this club.`);
-  const archived = files.find((file) => file.archived && !used.has(file.id));
+  const takenOver = new Set(from && (await usedBy(tx, from)));
+  const archived = files.find((file) => file.archived && !used.has(file.id) && !takenOver.has(file.id));
   if (archived)
     throw new DomainError(
       'media_archived',
@@ -58,6 +57,13 @@ export async function setUses(
     await tx.run(
       sql`INSERT INTO media_uses (media_id, kind, place_id) SELECT added, ${kind}, ${id} FROM unnest(${added}::uuid[]) AS added`,
     );
+}
+
+async function usedBy(tx: Transaction, { kind, id }: MediaPlace): Promise<Id[]> {
+  const rows = await tx.rows<{ mediaId: Id }>(
+    sql`SELECT ${columns(MediaUse, ['mediaId'])} FROM media_uses WHERE kind = ${kind} AND place_id = ${id}`,
+  );
+  return rows.map(({ mediaId }) => mediaId);
 }
 
 /** In the order of their ids, like everybody who holds several. What was removed before it was held is not among them. */
@@ -102,6 +108,9 @@ const useColumns = columns(MediaUse, { kind: 'kind', id: 'placeId' }, 'use').and
   sql`${title} AS title`,
 );
 
+/** Of `media`: how many places use it. */
+export const usageCount = sql`(SELECT count(*)::int FROM media_uses use WHERE use.media_id = media.id AND ${isShown})`;
+
 /** @returns a page of the places that use a file, by title @throws DomainError not_found (no file of the club's library) */
 export async function usesOf(
   db: Queries,
@@ -138,4 +147,12 @@ export async function endUses(tx: Transaction, mediaId: Id, force: boolean): Pro
     throw new DomainError('in_use', `The file is used by ${named}${more > 0 ? ` and ${more} more` : ''}. ${hint}`);
   }
   await tx.run(sql`DELETE FROM media_uses WHERE media_id = ${mediaId}`);
+}
+
+/** Ends what versions of an automation used that nobody enters and nobody is in any more; the caller holds the automation. */
+export async function endUsesOfOldVersions(tx: Transaction, automationId: Id): Promise<void> {
+  await tx.run(sql`
+    DELETE FROM media_uses use USING automation_versions version, automations automation
+     WHERE use.kind = 'automation_version' AND use.place_id = version.id AND version.automation_id = ${automationId}
+       AND automation.id = version.automation_id AND NOT ${liveVersion}`);
 }

@@ -34,6 +34,12 @@ export const talliedLists = [
   'submissions_submitted',
   'submissions_approved',
   'submissions_changes_requested',
+  'media_video',
+  'media_image',
+  'media_audio',
+  'media_pdf',
+  'media_file',
+  'media_embed',
 ] as const;
 export type TalliedList = (typeof talliedLists)[number];
 

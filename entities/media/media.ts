@@ -32,8 +32,17 @@ import { MediaFolder } from './media-folder.ts';
 @Check('media_status', oneOf('status', mediaStatuses))
 @Check('media_visibility', oneOf('visibility', mediaVisibilities))
 @Check('media_error', `(error IS NOT NULL) = (status = 'failed')`)
-@Index('media_library', ['clubId', 'createdAt', 'id'], { where: `purpose = 'library' AND removed_at IS NULL` })
-@Index('media_folder', ['folderId'], { where: 'folder_id IS NOT NULL' })
+@Index('media_library', ['clubId', 'archived', 'createdAt', 'id'], {
+  where: `purpose = 'library' AND removed_at IS NULL`,
+})
+@Index('media_library_type', ['clubId', 'archived', 'type', 'createdAt', 'id'], {
+  where: `purpose = 'library' AND removed_at IS NULL`,
+})
+@Index('media_library_top', ['clubId', 'archived', 'type', 'createdAt', 'id'], {
+  where: `purpose = 'library' AND removed_at IS NULL AND folder_id IS NULL`,
+})
+@Index('media_search', { synchronize: false })
+@Index('media_folder', ['folderId', 'archived', 'type', 'createdAt', 'id'], { where: 'folder_id IS NOT NULL' })
 @Index('media_owner', ['ownerId'], { where: 'owner_id IS NOT NULL' })
 @Index('media_erases_at', ['erasesAt'], { where: 'erases_at IS NOT NULL' })
 @Index('media_looks_at', ['looksAt'], { where: 'looks_at IS NOT NULL' })

@@ -6,12 +6,14 @@ export type MediaKind = (typeof mediaKinds)[number];
 
 /** Content elsewhere, which an `external_id` names. */
 export const referenceProviders = ['videosite1', 'videosite2', 'external', 'protectedvideo'] as const;
+export type ReferenceProvider = (typeof referenceProviders)[number];
 
 /** The first two are files on our side. */
 export const mediaProviders = ['hostedvideo_stream', 'objstore', ...referenceProviders] as const;
 export type MediaProvider = (typeof mediaProviders)[number];
 
-export type ScreenType = 'video' | 'image' | 'audio' | 'pdf' | 'file' | 'embed';
+export const screenTypes = ['video', 'image', 'audio', 'pdf', 'file', 'embed'] as const;
+export type ScreenType = (typeof screenTypes)[number];
 
 /** The screen type as Postgres derives it from provider, kind, type and extension (MED-4). */
 export const screenTypeExpression = `CASE WHEN provider IN ('videosite1', 'videosite2', 'external') THEN 'embed' WHEN provider IN ('hostedvideo_stream', 'protectedvideo') THEN 'video' WHEN kind <> 'document' THEN kind WHEN mime = 'application/pdf' OR (coalesce(mime, 'application/octet-stream') = 'application/octet-stream' AND lower(right(file_name, 4)) = '.pdf') THEN 'pdf' ELSE 'file' END`;

@@ -184,6 +184,7 @@ describe('classroom', () => {
         content: '# Lesson 1',
         points: 0,
         course: { id: course.id, public_id: course.publicId, title: 'Knots for Beginners' },
+        media: [],
       };
       expect((await classroom.lesson(first)).body.data).to.deep.equal({ ...lesson, completed: false });
       const { completed_at: completedAt } = (await classroom.complete(first)).body.data;

@@ -194,6 +194,14 @@ describe('videos that the plan does not keep (MED-10)', function () {
       expect(await fileOf(id)).to.include({ expiresAt: null, expiryLooksAt: null, removedAt: null });
     });
 
+    it('keeps what is due between a plan with the feature and the round of upkeep that follows it', async () => {
+      const id = await recorded();
+      await step(id, later(now, 23));
+      await turnTo('professional');
+      expect(await step(id, later(now, 30))).to.deep.equal({ done: true, outcome: 'kept' });
+      expect(await fileOf(id)).to.include({ expiresAt: null, expiryLooksAt: null, removedAt: null });
+    });
+
     it('ends with removed where the file was removed before', async () => {
       const id = await recorded();
       const { db } = await testDeps();

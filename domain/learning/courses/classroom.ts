@@ -8,6 +8,9 @@ import type { RecordOf } from '../../../contract/contract.ts';
 import { hasAccessToCourse } from '../../access/enrollments/entitlement.ts';
 import type { Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql, type RowOf, type Sql } from '../../../platform/infra/postgres/sql.ts';
+import { mediaIdsIn } from '../../media/mentions.policy.ts';
+import { presentUsed } from '../../media/shown.ts';
+import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
@@ -126,17 +129,24 @@ export async function lockVisibleLessonForShare(
 
 const noLesson = () => notFound('lesson');
 
-/** @throws DomainError not_found, alike for whatever the student cannot take */
+/**
+ * @returns the lesson, with the files that its content names, in that order
+ * @throws DomainError not_found, alike for whatever the student cannot take
+ */
 export async function openLesson(
   db: Queries,
+  storage: ObjectStore,
   reader: Reader,
   publicId: string,
   now: Date,
 ): Promise<RecordOf<'ClassroomLesson'>> {
-  return presentVisibleLesson(await findVisibleLesson(db, reader, publicId, now));
+  const lesson = await findVisibleLesson(db, reader, publicId, now);
+  const used = (await presentUsed(db, storage, 'lesson', [lesson.id])).get(lesson.id) ?? [];
+  const media = mediaIdsIn(lesson.content).flatMap((id) => used.find((file) => file.id === id) ?? []);
+  return presentVisibleLesson(lesson, media);
 }
 
-function presentVisibleLesson(lesson: VisibleLesson): RecordOf<'ClassroomLesson'> {
+function presentVisibleLesson(lesson: VisibleLesson, media: RecordOf<'Media'>[]): RecordOf<'ClassroomLesson'> {
   return {
     id: lesson.id,
     public_id: lesson.publicId,
@@ -146,6 +156,7 @@ function presentVisibleLesson(lesson: VisibleLesson): RecordOf<'ClassroomLesson'
     completed: lesson.completedAt !== null,
     ...(lesson.completedAt !== null && { completed_at: lesson.completedAt.toISOString() }),
     course: { id: lesson.courseId, public_id: lesson.coursePublicId, title: lesson.courseTitle },
+    media,
   };
 }
 

@@ -10,6 +10,7 @@ import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
+import { setCover } from './covers.ts';
 import { insertWithPublicId, refusalOf } from '../../../platform/infra/postgres/public-ids.ts';
 
 type CourseRecord = RecordOf<'Course'>;
@@ -53,7 +54,7 @@ const outline = sql`(
              FROM lessons lesson WHERE lesson.module_id = module.id)) ORDER BY module.position, module.id), '[]')
     FROM modules module WHERE module.course_id = course.id)`;
 
-/** Creates a draft. @throws DomainError public_id_taken */
+/** Creates a draft. @throws DomainError public_id_taken, not_found (the cover), media_archived, invalid_request (no image) */
 export async function createCourse(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -69,6 +70,7 @@ export async function createCourse(
          ON CONFLICT (club_id, public_id) DO NOTHING RETURNING 1`);
       return rows.length > 0;
     });
+    if (input.cover_media_id !== undefined) await setCover(tx, clubId, id, input.cover_media_id);
     return findCourse(tx, clubId, id);
   });
 }
@@ -122,7 +124,7 @@ export async function lockCourse(
 /**
  * Changes what is given; what is absent stays.
  * @param input.hours 0 says no hours any more
- * @throws DomainError not_found, public_id_taken
+ * @throws DomainError not_found (also the cover), public_id_taken, media_archived, invalid_request (the cover is no image)
  */
 export async function updateCourse(
   { db }: DatabaseDeps,
@@ -146,6 +148,7 @@ export async function updateCourse(
     await tx.manager.update(Course, { id: courseId }, change).catch((error: unknown) => {
       throw refusalOf(error, 'course');
     });
+    if (input.cover_media_id !== undefined) await setCover(tx, clubId, courseId, input.cover_media_id);
     const after = await findCourse(tx, clubId, courseId);
     const contentChanged = after.title !== before.title; // what is found in a lesson says which course it is of
     if (contentChanged || after.status !== before.status)

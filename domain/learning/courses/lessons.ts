@@ -3,11 +3,13 @@ import { Lesson } from '../../../entities/learning/lesson.ts';
 import { LessonComment } from '../../../entities/learning/lesson-comment.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { noteCourseChanged, requireUnnamed } from '../../watches/watches.ts';
+import { mediaIdsIn, mostMentions } from '../../media/mentions.policy.ts';
+import { setUses } from '../../media/uses.ts';
 import { syncSources } from '../../knowledge/sources.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { columns, given, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
-import { notFound } from '../../../platform/core/errors.ts';
+import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 import { courseFull, lockCourse, maxLessons } from './courses.ts';
@@ -30,7 +32,7 @@ const lessonColumns = columns(Lesson, [
 ]).and<{ moduleId: Id }>(columns(Lesson, ['moduleId']));
 type LessonRow = RowOf<typeof lessonColumns>;
 
-/** Adds a lesson at the end of the module. @throws DomainError not_found, public_id_taken, course_full */
+/** Adds a lesson at the end of the module. @throws DomainError not_found (also a file that the content names), media_archived, public_id_taken, course_full */
 export async function createLesson(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -54,6 +56,7 @@ export async function createLesson(
          ON CONFLICT (club_id, public_id) DO NOTHING RETURNING 1`);
       return rows.length > 0;
     });
+    await setUses(tx, clubId, { kind: 'lesson', id }, mentionedIn(input.content ?? ''));
     if (input.published) {
       await noteCourseChanged(tx, courseId, now);
       await syncSources(tx, clubId, { lessonIds: [id] }, now);
@@ -67,7 +70,10 @@ export async function findLesson(db: Queries, clubId: Id, lessonId: Id): Promise
   return presentLesson(await findRow(db, clubId, lessonId));
 }
 
-/** Changes what is given; what is absent stays. @throws DomainError not_found, public_id_taken */
+/**
+ * Changes what is given; what is absent stays. A file that the content named before may be gone.
+ * @throws DomainError not_found (also a file that the content names), media_archived, public_id_taken
+ */
 export async function updateLesson(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -88,6 +94,10 @@ export async function updateLesson(
     await tx.manager.update(Lesson, { id: lessonId }, change).catch((error: unknown) => {
       throw refusalOf(error, 'lesson');
     });
+    if (input.content !== undefined)
+      await setUses(tx, clubId, { kind: 'lesson', id: lessonId }, mentionedIn(input.content), {
+        mayBeGone: mediaIdsIn(before.content),
+      });
     const after = await findRow(tx, clubId, lessonId);
     if ((after.publishedAt === null) !== (before.publishedAt === null))
       await noteCourseChanged(tx, after.courseId, now);
@@ -112,8 +122,17 @@ export async function removeLesson({ db }: DatabaseDeps, clubId: Id, lessonId: I
       { removedAt: now, updatedAt: now, moduleId: null, publishedAt: null },
     );
     await tx.manager.delete(LessonComment, { lessonId });
+    await setUses(tx, clubId, { kind: 'lesson', id: lessonId }, []);
     await syncSources(tx, clubId, { lessonIds: [lessonId] }, now);
   });
+}
+
+/** @returns the files that a lesson's content names @throws DomainError invalid_request (too many) */
+function mentionedIn(content: string): Id[] {
+  const ids = mediaIdsIn(content);
+  if (ids.length > mostMentions)
+    throw new DomainError('invalid_request', `content: a lesson names at most ${mostMentions} files.`);
+  return ids;
 }
 
 /** Locks the lesson's course, then reads the lesson. @throws DomainError not_found, also for a lesson removed before the lock */

@@ -35,6 +35,7 @@ import type { DomainError } from '../../../platform/core/errors.ts';
 import { setMailDomain } from '../../../domain/mail/domains/domains.ts';
 import { MailDomain } from '../../../entities/mail/mail-domain.ts';
 import { buildPlan } from '../../toolkit/builders/billing.ts';
+import { MediaUse } from '../../../entities/media/media-use.ts';
 import { Media } from '../../../entities/media/media.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { Readable } from 'node:stream';
@@ -694,7 +695,10 @@ describe('a campaign, sent', () => {
           .toBuffer(),
       );
       await schedule();
+      const uses = () => deps.db.manager.countBy(MediaUse, { kind: 'campaign', placeId: campaignId });
+      expect(await uses()).to.equal(1);
       await run();
+      expect(await uses(), 'the copy serves from then on (MED-14)').to.equal(0);
       const [, url = ''] = /<img[^>]*src="([^"]+)"/.exec(given[0]?.html ?? '') ?? [];
       expect(url).to.match(new RegExp(`^${sending.images.publicFilesUrl}/mail/[0-9a-f]{64}\\.jpg$`));
       const response = await fetch(url);

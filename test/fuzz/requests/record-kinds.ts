@@ -11,6 +11,8 @@ const spelled: Readonly<Record<string, string>> = {
   agent_image: 'media',
   image: 'media',
   cover: 'media',
+  cover_media: 'media',
+  parent: 'folder',
   member: 'administrator',
   answer: 'message',
   question: 'message',
@@ -22,6 +24,7 @@ const spelled: Readonly<Record<string, string>> = {
 const answered: Partial<Record<OperationId, string>> = {
   sendTestWebhook: 'webhook_delivery',
   reserveAgentImage: 'media',
+  createMediaReference: 'media',
   signUpStudent: 'student',
   getSession: 'student',
   getProfile: 'administrator',

@@ -176,6 +176,8 @@ async function addFiles(scene: Furnishing): Promise<void> {
   const file = await scene.make('POST', '/media', announced);
   await put(file.part('upload') as unknown as Reserved['upload'], Buffer.from('Ropes 1-2'));
   scene.name('media', file.text('id'));
+  const folder = await scene.make('POST', '/media/folders', { name: scene.canary });
+  scene.name('folder', folder.text('id'));
 }
 
 /** An agent's material, and a question that it has answered. */

@@ -49,6 +49,8 @@ export interface Records {
   webhookDelivery: Id;
   /** Of the library. */
   file: Id;
+  /** Of the library; empty. */
+  folder: Id;
   /** The student's, for agents. */
   image: Id;
   agent: Id;
@@ -388,6 +390,7 @@ async function furnishAgents({ clubId, studentId, now }: Scene) {
   const made = { club_id: clubId, created_at: now, updated_at: now };
   await insert('club_ai_months', { id: undefined, club_id: clubId, month: `${now.toISOString().slice(0, 7)}-01` });
   await insert('agent_materials', { agent_id: agent.id, media_id: file });
+  const folder = await insert('media_folders', { ...made, name: 'Handouts', folded_name: 'handouts' });
   await insert('media_uses', { id: undefined, media_id: file, kind: 'agent', place_id: agent.id });
   const source = await insert('agent_sources', {
     ...made,
@@ -437,7 +440,17 @@ async function furnishAgents({ clubId, studentId, now }: Scene) {
     completed_at: now,
     log_folded_at: now,
   });
-  return { agent: agent.id, agentPublicId: agent.publicId, file, source, image, conversation, question, answer };
+  return {
+    agent: agent.id,
+    agentPublicId: agent.publicId,
+    file,
+    folder,
+    source,
+    image,
+    conversation,
+    question,
+    answer,
+  };
 }
 
 /** Inserts a row with a new id, or with the one that it names; `id: undefined` for a table that has none. @returns the id */

@@ -1,5 +1,5 @@
 import { readConfig } from '../../config.ts';
-import { bulk } from '../../entities/facts/values.ts';
+import { bulk as bulkPriority } from '../../entities/facts/values.ts';
 import { Secret } from '../../platform/core/secret.ts';
 import type { EventType } from '../../platform/core/event-types.ts';
 import { newId, noClub, type Id } from '../../platform/core/ids.ts';
@@ -229,7 +229,8 @@ describe('the relay', () => {
     it('are carried together: six that nobody asked for are deleted by one statement', async () => {
       const { db } = await testDeps();
       const subscription = await buildSubscription('https://example.com/', ['student.created']);
-      for (let count = 1; count <= 6; count++) await commitFact(subscription, { notified: false, priority: bulk });
+      for (let count = 1; count <= 6; count++)
+        await commitFact(subscription, { notified: false, priority: bulkPriority });
       const pool = (db.source.driver as unknown as { master: Pool }).master;
       const query = mock.method(pool, 'query');
       const relay = await relayTo(new WaitingEngine());
@@ -245,8 +246,13 @@ describe('the relay', () => {
 
     it('are carried singly where one of them fails, and only that one waits', async () => {
       const subscription = await buildSubscription('https://example.com/');
-      const failing = await commitFact(subscription, { notified: false, priority: bulk, type: 'student.created' });
-      for (let count = 1; count <= 3; count++) await commitFact(subscription, { notified: false, priority: bulk });
+      const failing = await commitFact(subscription, {
+        notified: false,
+        priority: bulkPriority,
+        type: 'student.created',
+      });
+      for (let count = 1; count <= 3; count++)
+        await commitFact(subscription, { notified: false, priority: bulkPriority });
       const engine = new RefusingEngine('student.created');
       const relay = await relayTo(engine);
       try {

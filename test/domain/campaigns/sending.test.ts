@@ -432,16 +432,16 @@ describe('a campaign, sent', () => {
     await step();
     const plans: unknown[] = [];
     const pool = (source.driver as unknown as { master: Pool }).master;
-    const query = pool.query.bind(pool) as (given: QueryConfig) => Promise<QueryResult>;
-    const planned = async (given: QueryConfig) => {
-      if (given.name === 'claim_mails')
+    const query = pool.query.bind(pool) as (config: QueryConfig) => Promise<QueryResult>;
+    const planned = async (config: QueryConfig) => {
+      if (config.name === 'claim_mails')
         await deps.db
           .transaction(async (tx) => {
-            plans.push(await tx.manager.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${given.text}`, given.values));
+            plans.push(await tx.manager.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${config.text}`, config.values));
             throw new Error('planned');
           })
           .catch((error: Error) => expect(error.message).to.equal('planned'));
-      return query(given);
+      return query(config);
     };
     answer = () => ({ kind: 'refused', permanent: true, reply: '550 no' });
     pool.query = planned as typeof pool.query;

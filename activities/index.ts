@@ -26,7 +26,7 @@ import type { WorkflowType } from '../platform/engine/workflow-types.ts';
 import type { ObjectStore } from '../platform/infra/object-store.ts';
 import { agentAnswerActivities } from './agent-answer.ts';
 import { retentionActivities } from './retention.ts';
-import { activityOf, heartbeating, timeOfStep } from './step.ts';
+import { activityOf, heartbeating, restingAfter, timeOfStep } from './step.ts';
 import { sweepActivities } from './sweep.ts';
 
 /** What a worker's process gives its activities. */
@@ -75,7 +75,7 @@ export const activities = {
     lookAtSubscriptionEnd: activityOf(lookAtSubscriptionEnd, db),
   }),
   studentImport: (deps: Given<'db' | 'vault' | 'storage' | 'failpoint'>) => ({
-    importRows: (id: Id, now: number) => heartbeating(() => stepImport(deps, id, timeOfStep(now))),
+    importRows: (id: Id, now: number) => heartbeating(() => restingAfter(() => stepImport(deps, id, timeOfStep(now)))),
   }),
   agentAnswer: ({ answers }: Given<'answers'>) => agentAnswerActivities(answers),
   sourceIndex: ({ sources }: Given<'sources'>) => ({

@@ -1,4 +1,5 @@
 /** How the step of a workflow becomes an activity: with the right time, and with heartbeats where it takes long. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import type { Id } from '../platform/core/ids.ts';
 
@@ -30,4 +31,21 @@ export async function heartbeating<T>(work: () => Promise<T>, everyMs = beatMs):
   } finally {
     clearInterval(beats);
   }
+}
+
+/** A batch that took longer, by a slow Postgres, does not make the import stand still for as long. */
+const longestRestMs = 1_000;
+
+/**
+ * Takes a step of bulk work, and rests for as long as it took where more is to do at once: the work has half of a core at most,
+ * and other clubs' requests find Postgres and the worker free in between.
+ */
+export async function restingAfter<Step extends { done: boolean; at?: number }>(
+  step: () => Promise<Step>,
+  rest: (ms: number) => Promise<unknown> = sleep,
+): Promise<Step> {
+  const begun = performance.now();
+  const next = await step();
+  if (!next.done && next.at === undefined) await rest(Math.min(longestRestMs, performance.now() - begun));
+  return next;
 }

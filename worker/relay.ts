@@ -9,7 +9,7 @@ import { listen, relayChannel } from '../platform/infra/postgres/notifications.t
 import {
   claimFacts,
   deferFact,
-  removeFact,
+  removeFacts,
   type ClaimedFact,
   type Failure,
   type InHand,
@@ -128,13 +128,16 @@ export function startRelay(deps: RelayDeps): Relay {
       }
       const facts = await claim('fact', claimFacts, wakes.length > 0 ? half : room);
       if (looksForAll) lookedAt = performance.now();
-      for (const fact of facts) {
-        carry(
-          'fact',
-          fact,
-          () => tellFact(deps, fact),
-          (failure) => deferFact(deps.db.source, fact.id, failure),
-        );
+      for (const group of inGroups(facts)) {
+        const together = group.length > 1 ? carryTogether(deps, group) : Promise.resolve(false);
+        for (const fact of group) {
+          carry(
+            'fact',
+            fact,
+            async () => void ((await together) || (await carryFacts(deps, [fact]))),
+            (failure) => deferFact(deps.db.source, fact.id, failure),
+          );
+        }
       }
       return wakes.length + facts.length;
     } catch (error) {
@@ -233,23 +236,44 @@ function bulkOf(inHand: ReadonlyMap<Id, InHand>): number {
   return [...inHand.values()].reduce((sum, ofClub) => sum + ofClub.bulk, 0);
 }
 
-/** Hands the fact to its consumers, starts the workflows that it caused, and only then deletes it: after a crash all is repeated. */
-async function tellFact(
+/** Bulk facts of one club go together: an import records two for each row, and most concern nobody. Any other goes alone, at once. */
+function inGroups(facts: readonly ClaimedFact[]): ClaimedFact[][] {
+  const groups = Map.groupBy(facts, ({ id, clubId, priority }) => (priority === bulk ? clubId : id));
+  return [...groups.values()];
+}
+
+/** @returns whether all is done; where anything fails, each fact is to be carried by itself, so that one cannot hold up the others */
+async function carryTogether(deps: RelayDeps, facts: readonly ClaimedFact[]): Promise<boolean> {
+  return carryFacts(deps, facts).then(
+    () => true,
+    () => false,
+  );
+}
+
+/**
+ * Hands facts to their consumers, starts the workflows that they caused, and only then deletes them: after a crash all is repeated.
+ * @param facts of one priority
+ */
+async function carryFacts(
   { db, workflows, localAttempts, waitSpeed, failpoint }: RelayDeps,
-  fact: ClaimedFact,
+  facts: readonly ClaimedFact[],
 ): Promise<void> {
+  const priority = facts[0]?.priority;
   const caused: CausedWorkflow[] = [];
   for (const consume of contextsInLockOrder.flatMap(({ factConsumers }) => factConsumers))
-    caused.push(...(await consume(db, [fact], new Date(), waitSpeed)));
+    caused.push(...(await consume(db, facts, new Date(), waitSpeed)));
   await failpoint('fanned_out');
   await Promise.all(
     caused.map(({ localAttemptAt, ...run }) =>
       localAttempts.start(run.subjectId, localAttemptAt, (local) =>
-        workflows.start({ ...run, priority: fact.priority }, [local]),
+        workflows.start({ ...run, ...(priority !== undefined && { priority }) }, [local]),
       ),
     ),
   );
-  await removeFact(db.source, fact.id);
+  await removeFacts(
+    db.source,
+    facts.map(({ id }) => id),
+  );
 }
 
 /** Deletes the wake only if it was not raised meanwhile: a wake that came later must be sent too. */

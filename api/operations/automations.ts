@@ -1,5 +1,6 @@
 /** Automations ("workflows" in URLs). */
 import * as drafts from '../../domain/automations/drafts.ts';
+import * as dryRuns from '../../domain/automations/dry-runs/dry-run.ts';
 import * as publishing from '../../domain/automations/publishing.ts';
 import * as records from '../../domain/automations/records.ts';
 import * as states from '../../domain/automations/states.ts';
@@ -39,6 +40,13 @@ export const duplicateAutomation: Operation<'duplicateAutomation'> = async ({ pa
 export const getAutomationProblems: Operation<'getAutomationProblems'> = async ({ params, db }) =>
   data(await drafts.listProblems(db, params.clubId, params.workflowId));
 
+export const dryRunAutomation: Operation<'dryRunAutomation'> = async ({
+  params: { clubId, workflowId },
+  body,
+  deps,
+  now,
+}) => data(await dryRuns.dryRun(deps, clubId, workflowId, body, now));
+
 export const publishAutomation: Operation<'publishAutomation'> = async ({
   params: { clubId, workflowId },
   header,
@@ -58,6 +66,9 @@ export const archiveAutomation: Operation<'archiveAutomation'> = async ({ params
 
 export const listAutomationVersions: Operation<'listAutomationVersions'> = async ({ params, query, db }) =>
   page(await versions.listVersions(db, params.clubId, params.workflowId, query));
+
+export const getAutomationVersion: Operation<'getAutomationVersion'> = async ({ params, db }) =>
+  data(await versions.readVersion(db, params.clubId, params.workflowId, params.versionId));
 
 export const compareAutomationVersions: Operation<'compareAutomationVersions'> = async ({ params, query, db }) =>
   data(await versions.compareVersions(db, params.clubId, params.workflowId, query));

@@ -4373,7 +4373,7 @@ export interface paths {
         };
         /**
          * List automations
-         * @description Newest first.
+         * @description Newest first, without their definitions.
          */
         get: operations["listAutomations"];
         put?: never;
@@ -4491,6 +4491,35 @@ export interface paths {
         get: operations["getAutomationProblems"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/workflows/{workflowId}/dry-run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try an automation out
+         * @description Says what the draft, or a version, would do for a student, and when: the rules look at the student's records, and at the facts that are supposed. Time runs by itself. Nothing is written, nobody gets a mail, and no other automation is started.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `invalid_definition` | 422 | The draft of the automation has problems; the message names the first, and `problems` lists all. |
+         */
+        post: operations["dryRunAutomation"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4645,6 +4674,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/clubs/{clubId}/workflows/{workflowId}/versions/{versionId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a version
+         * @description A published version with its definition.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getAutomationVersion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clubs/{clubId}/workflows/{workflowId}/difference": {
         parameters: {
             query?: never;
@@ -4749,7 +4804,7 @@ export interface paths {
         put?: never;
         /**
          * End a run
-         * @description The student leaves at once, wherever the run is.
+         * @description The student leaves at once, wherever the run is; a failed run ends, too.
          *
          *     Roles: `owner`, `admin`, `editor`.
          *
@@ -11553,6 +11608,75 @@ export interface components {
          * @enum {string}
          */
         AutomationTriggerKindInput: "student_created" | "access_granted" | "access_revoked" | "purchase_paid" | "purchase_refunded" | "subscription_past_due" | "subscription_canceled" | "lesson_completed" | "course_completed" | "certificate_issued" | "student_tagged" | "student_untagged" | "student_level_reached" | "manual";
+        /**
+         * @description A published version without its definition.
+         * @example {
+         *       "id": "4d3c2b1a-0f9e-4d8c-8b7a-6f5e4d3c2b1a",
+         *       "number": 2,
+         *       "trigger_kind": "access_granted",
+         *       "published_at": "2026-03-01T12:30:00.000Z"
+         *     }
+         */
+        AutomationVersionSummary: {
+            /**
+             * Format: uuid
+             * @description Id of the version; `{versionId}` in paths.
+             */
+            id: string;
+            /** @description From 1; each publication raises it. */
+            number: number;
+            trigger_kind: components["schemas"]["AutomationTriggerKind"];
+            /**
+             * Format: date-time
+             * @description When it was published (UTC).
+             */
+            published_at: string;
+        };
+        /**
+         * @description An automation without its definitions. Every field but `published` is always present.
+         * @example {
+         *       "id": "2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f",
+         *       "name": "Welcome",
+         *       "status": "active",
+         *       "active_runs": 3,
+         *       "total_runs": 120,
+         *       "created_at": "2026-03-01T12:00:00.000Z",
+         *       "updated_at": "2026-03-01T12:30:00.000Z",
+         *       "published": {
+         *         "id": "4d3c2b1a-0f9e-4d8c-8b7a-6f5e4d3c2b1a",
+         *         "number": 2,
+         *         "trigger_kind": "access_granted",
+         *         "published_at": "2026-03-01T12:30:00.000Z"
+         *       }
+         *     }
+         */
+        AutomationSummary: {
+            /**
+             * Format: uuid
+             * @description Id of the automation; `{workflowId}` in paths.
+             */
+            id: string;
+            /** @description The club's own name for it. */
+            name: string;
+            status: components["schemas"]["AutomationStatus"];
+            /** @description Runs that have not ended. */
+            active_runs: number;
+            /** @description Runs that were ever started. */
+            total_runs: number;
+            /**
+             * Format: date-time
+             * @description When it was created (UTC).
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When its draft or status was last changed (UTC).
+             */
+            updated_at: string;
+            published?: components["schemas"]["AutomationVersionSummary"];
+        };
+        /** @description 1 to 200 characters, not only blanks. */
+        AutomationName: string;
         /** @description What starts a run for a student. A list that is absent or empty means any. */
         AutomationTrigger: {
             kind: components["schemas"]["AutomationTriggerKind"];
@@ -11903,6 +12027,91 @@ export interface components {
             steps: components["schemas"]["AutomationStepInput"][];
         };
         /**
+         * @description What a new draft begins with.
+         * @example {
+         *       "name": "Welcome",
+         *       "draft": {
+         *         "trigger": {
+         *           "kind": "access_granted",
+         *           "course_ids": [
+         *             "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+         *           ]
+         *         },
+         *         "reentry": "once",
+         *         "exit_on_access_lost": true,
+         *         "exit_when": {
+         *           "match": "all",
+         *           "rules": [
+         *             {
+         *               "kind": "course_completed",
+         *               "negate": false,
+         *               "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+         *             }
+         *           ]
+         *         },
+         *         "steps": [
+         *           {
+         *             "id": "wait-a-little",
+         *             "kind": "wait",
+         *             "wait": {
+         *               "kind": "delay",
+         *               "amount": 10,
+         *               "unit": "minutes"
+         *             }
+         *           },
+         *           {
+         *             "id": "has-begun",
+         *             "kind": "condition",
+         *             "condition": {
+         *               "match": "all",
+         *               "rules": [
+         *                 {
+         *                   "kind": "course_progress",
+         *                   "negate": false,
+         *                   "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+         *                   "percent": 10
+         *                 }
+         *               ]
+         *             },
+         *             "then": [
+         *               {
+         *                 "id": "points",
+         *                 "kind": "award_points",
+         *                 "points": 5,
+         *                 "note": "A quick start"
+         *               }
+         *             ],
+         *             "else": [
+         *               {
+         *                 "id": "mail",
+         *                 "kind": "send_email",
+         *                 "email": {
+         *                   "subject": "Your first knot",
+         *                   "blocks": [
+         *                     {
+         *                       "kind": "heading",
+         *                       "text": "Ahoy",
+         *                       "level": 1
+         *                     },
+         *                     {
+         *                       "kind": "button",
+         *                       "text": "Begin",
+         *                       "url": "https://example.com"
+         *                     }
+         *                   ]
+         *                 }
+         *               }
+         *             ]
+         *           }
+         *         ]
+         *       }
+         *     }
+         */
+        AutomationCreation: {
+            name: components["schemas"]["AutomationName"];
+            draft?: components["schemas"]["AutomationDefinitionInput"];
+        };
+        /**
          * @description A published definition. It does not change any more.
          * @example {
          *       "id": "4d3c2b1a-0f9e-4d8c-8b7a-6f5e4d3c2b1a",
@@ -12196,93 +12405,6 @@ export interface components {
             updated_at: string;
             published?: components["schemas"]["AutomationVersion"];
         };
-        /** @description 1 to 200 characters, not only blanks. */
-        AutomationName: string;
-        /**
-         * @description What a new draft begins with.
-         * @example {
-         *       "name": "Welcome",
-         *       "draft": {
-         *         "trigger": {
-         *           "kind": "access_granted",
-         *           "course_ids": [
-         *             "886313e1-3b8a-4372-9b90-0c9aee199e5d"
-         *           ]
-         *         },
-         *         "reentry": "once",
-         *         "exit_on_access_lost": true,
-         *         "exit_when": {
-         *           "match": "all",
-         *           "rules": [
-         *             {
-         *               "kind": "course_completed",
-         *               "negate": false,
-         *               "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
-         *             }
-         *           ]
-         *         },
-         *         "steps": [
-         *           {
-         *             "id": "wait-a-little",
-         *             "kind": "wait",
-         *             "wait": {
-         *               "kind": "delay",
-         *               "amount": 10,
-         *               "unit": "minutes"
-         *             }
-         *           },
-         *           {
-         *             "id": "has-begun",
-         *             "kind": "condition",
-         *             "condition": {
-         *               "match": "all",
-         *               "rules": [
-         *                 {
-         *                   "kind": "course_progress",
-         *                   "negate": false,
-         *                   "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
-         *                   "percent": 10
-         *                 }
-         *               ]
-         *             },
-         *             "then": [
-         *               {
-         *                 "id": "points",
-         *                 "kind": "award_points",
-         *                 "points": 5,
-         *                 "note": "A quick start"
-         *               }
-         *             ],
-         *             "else": [
-         *               {
-         *                 "id": "mail",
-         *                 "kind": "send_email",
-         *                 "email": {
-         *                   "subject": "Your first knot",
-         *                   "blocks": [
-         *                     {
-         *                       "kind": "heading",
-         *                       "text": "Ahoy",
-         *                       "level": 1
-         *                     },
-         *                     {
-         *                       "kind": "button",
-         *                       "text": "Begin",
-         *                       "url": "https://example.com"
-         *                     }
-         *                   ]
-         *                 }
-         *               }
-         *             ]
-         *           }
-         *         ]
-         *       }
-         *     }
-         */
-        AutomationCreation: {
-            name: components["schemas"]["AutomationName"];
-            draft?: components["schemas"]["AutomationDefinitionInput"];
-        };
         /**
          * @description What is to change; the rest stays.
          * @example {
@@ -12400,6 +12522,233 @@ export interface components {
             /** @description In the order of the definition; none means that it can be published. */
             problems: components["schemas"]["AutomationProblem"][];
         };
+        /** @description Something that happens to the student while a dry run goes on. It changes what it says, and nothing besides. */
+        AutomationSupposedFact: {
+            /**
+             * @description What happens; each kind has the field that it is about.
+             * @enum {string}
+             */
+            kind: "student_tagged" | "student_untagged" | "lesson_completed" | "lesson_undone" | "course_completed" | "purchase_paid" | "purchase_refunded" | "access_granted" | "access_revoked" | "email_opened" | "email_clicked";
+            /** @description When; before the beginning it is true from there on. */
+            at: components["schemas"]["DateTimeInput"];
+            /**
+             * Format: uuid
+             * @description Of `student_tagged` and `student_untagged`.
+             */
+            tag_id?: string;
+            /**
+             * Format: uuid
+             * @description Of `lesson_completed` and `lesson_undone`.
+             */
+            lesson_id?: string;
+            /**
+             * Format: uuid
+             * @description Of `course_completed`.
+             */
+            course_id?: string;
+            /**
+             * Format: uuid
+             * @description Of `purchase_paid` and `purchase_refunded`.
+             */
+            product_id?: string;
+            /**
+             * Format: uuid
+             * @description Of `access_granted` and `access_revoked`.
+             */
+            delivery_id?: string;
+            /**
+             * Format: uuid
+             * @description Of `access_granted`; absent for none.
+             */
+            cohort_id?: string;
+            /** @description Of `access_granted`; absent for no end. */
+            ends_at?: components["schemas"]["DateTimeInput"];
+            /** @description Of `email_opened` and `email_clicked`; nothing before the step has sent. */
+            step_id?: string;
+        };
+        /**
+         * @description Who goes through the automation, and what happens meanwhile.
+         * @example {
+         *       "student_id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+         *       "starts_at": "2026-03-02T12:00:00.000Z"
+         *     }
+         */
+        AutomationDryRunRequest: {
+            /**
+             * Format: uuid
+             * @description A student of this club; the records are as they are now.
+             */
+            student_id: string;
+            /**
+             * Format: int32
+             * @description Number of a version; absent for the draft.
+             */
+            version?: number;
+            /** @description When the run begins, at most 10 years from now; absent for now. */
+            starts_at?: components["schemas"]["DateTimeInput"];
+            /** @description What the trigger named. `exit_on_access_lost` goes by it; absent for any access. */
+            about?: {
+                /**
+                 * @description What it is.
+                 * @enum {string}
+                 */
+                kind: "delivery" | "course" | "product";
+                /**
+                 * Format: uuid
+                 * @description Its id.
+                 */
+                id: string;
+            };
+            /** @description What happens, in any order. */
+            facts?: components["schemas"]["AutomationSupposedFact"][];
+        };
+        /** @description `active` is under way; `completed` passed its last step; `exited` left before; `failed` can be resumed. A later version may add values: accept those that you do not know. */
+        AutomationRunStatus: "active" | "completed" | "exited" | "failed";
+        /**
+         * @description `active` is under way; `completed` passed its last step; `exited` left before; `failed` can be resumed.
+         * @enum {string}
+         */
+        AutomationRunStatusInput: "active" | "completed" | "exited" | "failed";
+        /**
+         * @description A step on the path of a run.
+         * @example {
+         *       "step_id": "wait-a-little",
+         *       "kind": "wait",
+         *       "entered_at": "2026-03-02T12:00:00.000Z",
+         *       "waits_until": "2026-03-02T12:10:00.000Z"
+         *     }
+         */
+        AutomationPassedStep: {
+            /** @description The step. */
+            step_id: string;
+            /** @description What it does. */
+            kind: string;
+            /**
+             * Format: date-time
+             * @description When the run came (UTC).
+             */
+            entered_at: string;
+            /**
+             * Format: date-time
+             * @description Until when it waits or waited at most (UTC).
+             */
+            waits_until?: string;
+            /**
+             * Format: date-time
+             * @description When it left (UTC); absent while it is there.
+             */
+            left_at?: string;
+            /** @description What became of it, such as `then`, `else`, `time_over`, `tagged`, `awarded`, `sent` or `unsubscribed`; absent before. More may be added. */
+            outcome?: string;
+            /** @description What each rule of its condition answered, in their order. */
+            answers?: boolean[];
+            /** @description Its e-mail. */
+            mail?: {
+                status: components["schemas"]["CampaignDeliveryStatus"];
+                /**
+                 * Format: date-time
+                 * @description When a person opened it (UTC).
+                 */
+                opened_at?: string;
+                /**
+                 * Format: date-time
+                 * @description When a person followed a link (UTC).
+                 */
+                clicked_at?: string;
+            };
+        };
+        /**
+         * @description A moment at which the run asks its rules and decides.
+         * @example {
+         *       "at": "2026-03-02T12:00:00.000Z",
+         *       "step_id": "wait-a-little",
+         *       "because": "entered",
+         *       "exit_answers": [
+         *         false
+         *       ],
+         *       "access_open": true,
+         *       "decision": "wait"
+         *     }
+         */
+        AutomationDryLook: {
+            /**
+             * Format: date-time
+             * @description When (UTC).
+             */
+            at: string;
+            /** @description Where the run stands. */
+            step_id: string;
+            /** @description Why it looks: it has `entered` the automation, or `arrived` at the step; a `fact` that it watches has happened; `access` begins or ends by itself; its `deadline` is over. A later version may add values: accept those that you do not know. */
+            because: "entered" | "arrived" | "fact" | "access" | "deadline";
+            /** @description What each rule of `exit_when` answers; absent without one. */
+            exit_answers?: boolean[];
+            /** @description What each rule of the step's condition answers; absent without one. */
+            answers?: boolean[];
+            /** @description Whether the access that it is about is open; absent where that ends nothing. */
+            access_open?: boolean;
+            /** @description It will `wait`, `pass` a step that is decided, `act` as the step says, `exit`, or `fail`. A later version may add values: accept those that you do not know. */
+            decision: "wait" | "pass" | "act" | "exit" | "fail";
+        };
+        /**
+         * @description What would happen, and when. An e-mail counts as sent at once, unless nobody may write to the student.
+         * @example {
+         *       "entry": "entered",
+         *       "status": "exited",
+         *       "exit_reason": "exit_when",
+         *       "step_id": "wait-a-little",
+         *       "entered_at": "2026-03-02T12:00:00.000Z",
+         *       "ended_at": "2026-03-02T12:05:00.000Z",
+         *       "path": [
+         *         {
+         *           "step_id": "wait-a-little",
+         *           "kind": "wait",
+         *           "entered_at": "2026-03-02T12:00:00.000Z",
+         *           "waits_until": "2026-03-02T12:10:00.000Z",
+         *           "left_at": "2026-03-02T12:05:00.000Z",
+         *           "outcome": "exit_when"
+         *         }
+         *       ],
+         *       "looks": [
+         *         {
+         *           "at": "2026-03-02T12:00:00.000Z",
+         *           "step_id": "wait-a-little",
+         *           "because": "entered",
+         *           "exit_answers": [
+         *             false
+         *           ],
+         *           "access_open": true,
+         *           "decision": "wait"
+         *         }
+         *       ]
+         *     }
+         */
+        AutomationDryRun: {
+            /** @description What reentry says of the student today: `not_again` or `too_many` would not enter. The dry run goes on. A later version may add values: accept those that you do not know. */
+            entry: "entered" | "not_again" | "too_many";
+            /** @description Number of the version; absent for the draft. */
+            version?: number;
+            status: components["schemas"]["AutomationRunStatus"];
+            /** @description Why it left before its last step; only of the status `exited`. A later version may add values: accept those that you do not know. */
+            exit_reason?: "exit_step" | "exit_when" | "access_lost";
+            /** @description Why it failed, for programs; only of the status `failed`. */
+            error_code?: string;
+            /** @description Where it was last; absent once it is completed. */
+            step_id?: string;
+            /**
+             * Format: date-time
+             * @description When it begins (UTC).
+             */
+            entered_at: string;
+            /**
+             * Format: date-time
+             * @description When it ends (UTC); absent, and the status `active`, after 500 looks.
+             */
+            ended_at?: string;
+            /** @description The path of the run, as a run would have it. */
+            path: components["schemas"]["AutomationPassedStep"][];
+            /** @description Each moment at which it looks, in their order; at most 500. */
+            looks: components["schemas"]["AutomationDryLook"][];
+        };
         /**
          * @description A step that is not as it was.
          * @example {
@@ -12455,13 +12804,6 @@ export interface components {
             /** @description Steps with other fields. */
             changed: components["schemas"]["AutomationStepDifference"][];
         };
-        /** @description `active` is under way; `completed` passed its last step; `exited` left before; `failed` can be resumed. A later version may add values: accept those that you do not know. */
-        AutomationRunStatus: "active" | "completed" | "exited" | "failed";
-        /**
-         * @description `active` is under way; `completed` passed its last step; `exited` left before; `failed` can be resumed.
-         * @enum {string}
-         */
-        AutomationRunStatusInput: "active" | "completed" | "exited" | "failed";
         /**
          * @description One student's way through one version.
          * @example {
@@ -12555,54 +12897,6 @@ export interface components {
                 /** @description `entered` now, or `entered_before` with the same id; `not_again`: reentry does not allow it; `too_many`: 20 runs of the student are active; `not_found`: no student of this club. A later version may add values: accept those that you do not know. */
                 result: "entered" | "entered_before" | "not_again" | "too_many" | "not_found";
             }[];
-        };
-        /**
-         * @description A step on the path of a run.
-         * @example {
-         *       "step_id": "wait-a-little",
-         *       "kind": "wait",
-         *       "entered_at": "2026-03-02T12:00:00.000Z",
-         *       "waits_until": "2026-03-02T12:10:00.000Z"
-         *     }
-         */
-        AutomationPassedStep: {
-            /** @description The step. */
-            step_id: string;
-            /** @description What it does. */
-            kind: string;
-            /**
-             * Format: date-time
-             * @description When the run came (UTC).
-             */
-            entered_at: string;
-            /**
-             * Format: date-time
-             * @description Until when it waits or waited at most (UTC).
-             */
-            waits_until?: string;
-            /**
-             * Format: date-time
-             * @description When it left (UTC); absent while it is there.
-             */
-            left_at?: string;
-            /** @description What became of it, such as `then`, `else`, `time_over`, `tagged`, `awarded`, `sent` or `unsubscribed`; absent before. More may be added. */
-            outcome?: string;
-            /** @description What each rule of its condition answered, in their order. */
-            answers?: boolean[];
-            /** @description Its e-mail. */
-            mail?: {
-                status: components["schemas"]["CampaignDeliveryStatus"];
-                /**
-                 * Format: date-time
-                 * @description When a person opened it (UTC).
-                 */
-                opened_at?: string;
-                /**
-                 * Format: date-time
-                 * @description When a person followed a link (UTC).
-                 */
-                clicked_at?: string;
-            };
         };
         /**
          * @description A run, and the steps that it came to.
@@ -15316,6 +15610,11 @@ export interface components {
          * @example "3"
          */
         ifMatch: string;
+        /**
+         * @description Id of a version of this automation.
+         * @example 4d3c2b1a-0f9e-4d8c-8b7a-6f5e4d3c2b1a
+         */
+        versionId: string;
         /**
          * @description Id of a run of this automation.
          * @example 3d8a1c5e-0b7f-4f3b-9a61-8c9d0e1f2a3b
@@ -29669,81 +29968,6 @@ export interface operations {
                      *           "id": "2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f",
                      *           "name": "Welcome",
                      *           "status": "active",
-                     *           "draft": {
-                     *             "trigger": {
-                     *               "kind": "access_granted",
-                     *               "course_ids": [
-                     *                 "886313e1-3b8a-4372-9b90-0c9aee199e5d"
-                     *               ]
-                     *             },
-                     *             "reentry": "once",
-                     *             "exit_on_access_lost": true,
-                     *             "exit_when": {
-                     *               "match": "all",
-                     *               "rules": [
-                     *                 {
-                     *                   "kind": "course_completed",
-                     *                   "negate": false,
-                     *                   "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
-                     *                 }
-                     *               ]
-                     *             },
-                     *             "steps": [
-                     *               {
-                     *                 "id": "wait-a-little",
-                     *                 "kind": "wait",
-                     *                 "wait": {
-                     *                   "kind": "delay",
-                     *                   "amount": 10,
-                     *                   "unit": "minutes"
-                     *                 }
-                     *               },
-                     *               {
-                     *                 "id": "has-begun",
-                     *                 "kind": "condition",
-                     *                 "condition": {
-                     *                   "match": "all",
-                     *                   "rules": [
-                     *                     {
-                     *                       "kind": "course_progress",
-                     *                       "negate": false,
-                     *                       "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
-                     *                       "percent": 10
-                     *                     }
-                     *                   ]
-                     *                 },
-                     *                 "then": [
-                     *                   {
-                     *                     "id": "points",
-                     *                     "kind": "award_points",
-                     *                     "points": 5,
-                     *                     "note": "A quick start"
-                     *                   }
-                     *                 ],
-                     *                 "else": [
-                     *                   {
-                     *                     "id": "mail",
-                     *                     "kind": "send_email",
-                     *                     "email": {
-                     *                       "subject": "Your first knot",
-                     *                       "blocks": [
-                     *                         {
-                     *                           "kind": "heading",
-                     *                           "text": "Ahoy",
-                     *                           "level": 1
-                     *                         },
-                     *                         {
-                     *                           "kind": "button",
-                     *                           "text": "Begin",
-                     *                           "url": "https://example.com"
-                     *                         }
-                     *                       ]
-                     *                     }
-                     *                   }
-                     *                 ]
-                     *               }
-                     *             ]
-                     *           },
                      *           "active_runs": 3,
                      *           "total_runs": 120,
                      *           "created_at": "2026-03-01T12:00:00.000Z",
@@ -29752,82 +29976,7 @@ export interface operations {
                      *             "id": "4d3c2b1a-0f9e-4d8c-8b7a-6f5e4d3c2b1a",
                      *             "number": 2,
                      *             "trigger_kind": "access_granted",
-                     *             "published_at": "2026-03-01T12:30:00.000Z",
-                     *             "definition": {
-                     *               "trigger": {
-                     *                 "kind": "access_granted",
-                     *                 "course_ids": [
-                     *                   "886313e1-3b8a-4372-9b90-0c9aee199e5d"
-                     *                 ]
-                     *               },
-                     *               "reentry": "once",
-                     *               "exit_on_access_lost": true,
-                     *               "exit_when": {
-                     *                 "match": "all",
-                     *                 "rules": [
-                     *                   {
-                     *                     "kind": "course_completed",
-                     *                     "negate": false,
-                     *                     "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
-                     *                   }
-                     *                 ]
-                     *               },
-                     *               "steps": [
-                     *                 {
-                     *                   "id": "wait-a-little",
-                     *                   "kind": "wait",
-                     *                   "wait": {
-                     *                     "kind": "delay",
-                     *                     "amount": 10,
-                     *                     "unit": "minutes"
-                     *                   }
-                     *                 },
-                     *                 {
-                     *                   "id": "has-begun",
-                     *                   "kind": "condition",
-                     *                   "condition": {
-                     *                     "match": "all",
-                     *                     "rules": [
-                     *                       {
-                     *                         "kind": "course_progress",
-                     *                         "negate": false,
-                     *                         "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
-                     *                         "percent": 10
-                     *                       }
-                     *                     ]
-                     *                   },
-                     *                   "then": [
-                     *                     {
-                     *                       "id": "points",
-                     *                       "kind": "award_points",
-                     *                       "points": 5,
-                     *                       "note": "A quick start"
-                     *                     }
-                     *                   ],
-                     *                   "else": [
-                     *                     {
-                     *                       "id": "mail",
-                     *                       "kind": "send_email",
-                     *                       "email": {
-                     *                         "subject": "Your first knot",
-                     *                         "blocks": [
-                     *                           {
-                     *                             "kind": "heading",
-                     *                             "text": "Ahoy",
-                     *                             "level": 1
-                     *                           },
-                     *                           {
-                     *                             "kind": "button",
-                     *                             "text": "Begin",
-                     *                             "url": "https://example.com"
-                     *                           }
-                     *                         ]
-                     *                       }
-                     *                     }
-                     *                   ]
-                     *                 }
-                     *               ]
-                     *             }
+                     *             "published_at": "2026-03-01T12:30:00.000Z"
                      *           }
                      *         }
                      *       ],
@@ -29836,7 +29985,7 @@ export interface operations {
                      */
                     "application/json": {
                         /** @description Those of the page, in order. */
-                        data: components["schemas"]["Automation"][];
+                        data: components["schemas"]["AutomationSummary"][];
                         /** @description Records over all pages. */
                         total: number;
                     };
@@ -30862,6 +31011,110 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    dryRunAutomation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an automation of this club.
+                 * @example 2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f
+                 */
+                workflowId: components["parameters"]["workflowId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AutomationDryRunRequest"];
+            };
+        };
+        responses: {
+            /** @description What would happen. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "entry": "entered",
+                     *         "status": "exited",
+                     *         "exit_reason": "exit_when",
+                     *         "step_id": "wait-a-little",
+                     *         "entered_at": "2026-03-02T12:00:00.000Z",
+                     *         "ended_at": "2026-03-02T12:05:00.000Z",
+                     *         "path": [
+                     *           {
+                     *             "step_id": "wait-a-little",
+                     *             "kind": "wait",
+                     *             "entered_at": "2026-03-02T12:00:00.000Z",
+                     *             "waits_until": "2026-03-02T12:10:00.000Z",
+                     *             "left_at": "2026-03-02T12:05:00.000Z",
+                     *             "outcome": "exit_when"
+                     *           }
+                     *         ],
+                     *         "looks": [
+                     *           {
+                     *             "at": "2026-03-02T12:00:00.000Z",
+                     *             "step_id": "wait-a-little",
+                     *             "because": "entered",
+                     *             "exit_answers": [
+                     *               false
+                     *             ],
+                     *             "access_open": true,
+                     *             "decision": "wait"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["AutomationDryRun"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description A value breaks a rule; the message names its field. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
     publishAutomation: {
         parameters: {
             query?: never;
@@ -31872,82 +32125,7 @@ export interface operations {
                      *           "id": "4d3c2b1a-0f9e-4d8c-8b7a-6f5e4d3c2b1a",
                      *           "number": 2,
                      *           "trigger_kind": "access_granted",
-                     *           "published_at": "2026-03-01T12:30:00.000Z",
-                     *           "definition": {
-                     *             "trigger": {
-                     *               "kind": "access_granted",
-                     *               "course_ids": [
-                     *                 "886313e1-3b8a-4372-9b90-0c9aee199e5d"
-                     *               ]
-                     *             },
-                     *             "reentry": "once",
-                     *             "exit_on_access_lost": true,
-                     *             "exit_when": {
-                     *               "match": "all",
-                     *               "rules": [
-                     *                 {
-                     *                   "kind": "course_completed",
-                     *                   "negate": false,
-                     *                   "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
-                     *                 }
-                     *               ]
-                     *             },
-                     *             "steps": [
-                     *               {
-                     *                 "id": "wait-a-little",
-                     *                 "kind": "wait",
-                     *                 "wait": {
-                     *                   "kind": "delay",
-                     *                   "amount": 10,
-                     *                   "unit": "minutes"
-                     *                 }
-                     *               },
-                     *               {
-                     *                 "id": "has-begun",
-                     *                 "kind": "condition",
-                     *                 "condition": {
-                     *                   "match": "all",
-                     *                   "rules": [
-                     *                     {
-                     *                       "kind": "course_progress",
-                     *                       "negate": false,
-                     *                       "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
-                     *                       "percent": 10
-                     *                     }
-                     *                   ]
-                     *                 },
-                     *                 "then": [
-                     *                   {
-                     *                     "id": "points",
-                     *                     "kind": "award_points",
-                     *                     "points": 5,
-                     *                     "note": "A quick start"
-                     *                   }
-                     *                 ],
-                     *                 "else": [
-                     *                   {
-                     *                     "id": "mail",
-                     *                     "kind": "send_email",
-                     *                     "email": {
-                     *                       "subject": "Your first knot",
-                     *                       "blocks": [
-                     *                         {
-                     *                           "kind": "heading",
-                     *                           "text": "Ahoy",
-                     *                           "level": 1
-                     *                         },
-                     *                         {
-                     *                           "kind": "button",
-                     *                           "text": "Begin",
-                     *                           "url": "https://example.com"
-                     *                         }
-                     *                       ]
-                     *                     }
-                     *                   }
-                     *                 ]
-                     *               }
-                     *             ]
-                     *           }
+                     *           "published_at": "2026-03-01T12:30:00.000Z"
                      *         }
                      *       ],
                      *       "total": 1
@@ -31955,9 +32133,146 @@ export interface operations {
                      */
                     "application/json": {
                         /** @description Those of the page, in order. */
-                        data: components["schemas"]["AutomationVersion"][];
+                        data: components["schemas"]["AutomationVersionSummary"][];
                         /** @description Records over all pages. */
                         total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getAutomationVersion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an automation of this club.
+                 * @example 2b9d1f7c-4e55-4c0a-9c1e-7a8b9c0d1e2f
+                 */
+                workflowId: components["parameters"]["workflowId"];
+                /**
+                 * @description Id of a version of this automation.
+                 * @example 4d3c2b1a-0f9e-4d8c-8b7a-6f5e4d3c2b1a
+                 */
+                versionId: components["parameters"]["versionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The version. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "4d3c2b1a-0f9e-4d8c-8b7a-6f5e4d3c2b1a",
+                     *         "number": 2,
+                     *         "trigger_kind": "access_granted",
+                     *         "published_at": "2026-03-01T12:30:00.000Z",
+                     *         "definition": {
+                     *           "trigger": {
+                     *             "kind": "access_granted",
+                     *             "course_ids": [
+                     *               "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *             ]
+                     *           },
+                     *           "reentry": "once",
+                     *           "exit_on_access_lost": true,
+                     *           "exit_when": {
+                     *             "match": "all",
+                     *             "rules": [
+                     *               {
+                     *                 "kind": "course_completed",
+                     *                 "negate": false,
+                     *                 "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+                     *               }
+                     *             ]
+                     *           },
+                     *           "steps": [
+                     *             {
+                     *               "id": "wait-a-little",
+                     *               "kind": "wait",
+                     *               "wait": {
+                     *                 "kind": "delay",
+                     *                 "amount": 10,
+                     *                 "unit": "minutes"
+                     *               }
+                     *             },
+                     *             {
+                     *               "id": "has-begun",
+                     *               "kind": "condition",
+                     *               "condition": {
+                     *                 "match": "all",
+                     *                 "rules": [
+                     *                   {
+                     *                     "kind": "course_progress",
+                     *                     "negate": false,
+                     *                     "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+                     *                     "percent": 10
+                     *                   }
+                     *                 ]
+                     *               },
+                     *               "then": [
+                     *                 {
+                     *                   "id": "points",
+                     *                   "kind": "award_points",
+                     *                   "points": 5,
+                     *                   "note": "A quick start"
+                     *                 }
+                     *               ],
+                     *               "else": [
+                     *                 {
+                     *                   "id": "mail",
+                     *                   "kind": "send_email",
+                     *                   "email": {
+                     *                     "subject": "Your first knot",
+                     *                     "blocks": [
+                     *                       {
+                     *                         "kind": "heading",
+                     *                         "text": "Ahoy",
+                     *                         "level": 1
+                     *                       },
+                     *                       {
+                     *                         "kind": "button",
+                     *                         "text": "Begin",
+                     *                         "url": "https://example.com"
+                     *                       }
+                     *                     ]
+                     *                   }
+                     *                 }
+                     *               ]
+                     *             }
+                     *           ]
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["AutomationVersion"];
                     };
                 };
             };

@@ -25,8 +25,8 @@ export interface Answers {
   nextChange: Date | null;
 }
 
-/** @returns the answers of one moment */
-export async function ask(db: Queries, question: Question, now: Date): Promise<Answers> {
+/** @param world common table expressions that shadow the tables, as `WITH …` @returns the answers of one moment */
+export async function ask(db: Queries, question: Question, now: Date, world: Sql = raw('')): Promise<Answers> {
   const { runId, studentId, exitWhen, condition, access, watchesAccess } = question;
   const asked = { student: sql`${studentId}::uuid`, now, runId };
   const each = (of: Condition | undefined): Sql => {
@@ -35,7 +35,8 @@ export async function ask(db: Queries, question: Question, now: Date): Promise<A
   };
   if (!exitWhen && !condition && !access && !watchesAccess)
     return { exitWhen: [], condition: [], open: null, nextChange: null };
-  const row = await db.one<Answers>(sql`SELECT ${each(exitWhen)} AS "exitWhen", ${each(condition)} AS condition,
+  const row =
+    await db.one<Answers>(sql`${world} SELECT ${each(exitWhen)} AS "exitWhen", ${each(condition)} AS condition,
     ${access ? isOpen(studentId, access, now) : raw('NULL::boolean')} AS open,
     ${watchesAccess ? nextChangeOf(studentId, now) : raw('NULL::timestamptz')} AS "nextChange"`);
   if (!row) throw new Error('A question has an answer');

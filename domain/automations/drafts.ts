@@ -16,12 +16,11 @@ import { exceeded } from './bounds.policy.ts';
 import { emailsOf, type Definition } from './definition.policy.ts';
 import { problemsOf, type Problem } from './problems.ts';
 import {
-  automationColumns,
   findAutomation,
-  presentAutomations,
+  presentSummaries,
   readAutomation,
   requireRevision,
-  type AutomationRow,
+  summaryColumns,
   type Revised,
 } from './records.ts';
 
@@ -31,22 +30,22 @@ const mostOfAClub = 200;
 /** What a new draft begins with. */
 const empty: Definition = { trigger: { kind: 'manual' }, reentry: 'once', exit_on_access_lost: false, steps: [] };
 
-/** @returns a page of the club's automations, newest first */
+/** @returns a page of the club's automations without their definitions, newest first */
 export async function listAutomations(
   db: Queries,
   clubId: Id,
   filter: PageRequest & { status?: AutomationStatus },
-): Promise<Page<RecordOf<'Automation'>>> {
+): Promise<Page<RecordOf<'AutomationSummary'>>> {
   const where = all([
     sql`club_id = ${clubId}`,
     filter.status === undefined ? undefined : sql`status = ${filter.status}`,
   ]);
-  const { rows, total } = await listPage<AutomationRow>(db, filter, {
-    columns: automationColumns as never,
+  const { rows, total } = await listPage(db, filter, {
+    columns: summaryColumns,
     from: sql`FROM automations WHERE ${where}`,
     orderBy: sql`created_at DESC, id DESC`,
   });
-  return { rows: await presentAutomations(db, rows), total };
+  return { rows: await presentSummaries(db, rows), total };
 }
 
 /** @throws DomainError feature_not_in_plan, automation_limit_reached, media_archived, invalid_request (a bound of definitions) */

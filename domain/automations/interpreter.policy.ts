@@ -24,7 +24,7 @@ export interface Seen {
 }
 
 export type Decision =
-  | { kind: 'exit'; reason: ExitReason }
+  | { kind: 'exit'; reason: Exclude<ExitReason, 'by_hand' | 'student_removed'> }
   /** The automation is paused. */
   | { kind: 'hold' }
   | { kind: 'wait'; until: Date }
@@ -82,6 +82,17 @@ export function deadlineOf({ kind, wait }: Step, timeZone: string, now: Date): D
       return nextMinuteOfDay(amount, days, timeZone, now);
   }
 }
+
+/**
+ * Whether a run that comes to the step begins to wait at once: what ends it was asked a moment ago. It looks first at a step with a
+ * condition or an effect.
+ */
+export const sleepsAt = ({ step: { kind, wait } }: PlacedStep): boolean =>
+  kind === 'wait' && wait !== undefined && wait.kind !== 'until_condition';
+
+/** @returns when a waiting run looks again by itself: access that begins or ends before the end of the wait is looked at when it does */
+export const nextLook = ({ access }: Pick<Watch, 'access'>, until: Date, nextChange: Date | null): Date =>
+  access && nextChange !== null && nextChange < until ? nextChange : until;
 
 /** @returns the step whose condition is asked at a look; conditions of other steps are nobody's business then */
 export const asksCondition = ({ step }: PlacedStep): Condition | undefined =>

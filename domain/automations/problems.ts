@@ -1,6 +1,7 @@
 /** Everything that keeps a draft from being published, each with its place (AUTO-7). */
 import { MailSender } from '../../entities/mail/mail-sender.ts';
 import type { ReferredKind, TriggerKind } from '../../entities/automations/values.ts';
+import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { readyImages } from '../campaigns/images.ts';
@@ -31,6 +32,16 @@ const missing = (path: string, what: string): Problem => ({
   code: 'missing_field',
   message: `The ${what} is missing.`,
 });
+
+/** @throws DomainError invalid_definition, naming the first problem */
+export async function requireNoProblems(db: Queries, clubId: Id, draft: Definition): Promise<void> {
+  const [problem] = await problemsOf(db, clubId, draft);
+  if (problem)
+    throw new DomainError(
+      'invalid_definition',
+      `The draft has problems, listed under \`problems\`: ${problem.path}: ${problem.message}`,
+    );
+}
 
 /** @returns all problems, in the order of the definition */
 export async function problemsOf(db: Queries, clubId: Id, definition: Definition): Promise<Problem[]> {

@@ -18,7 +18,7 @@ import type { VaultDeps } from '../deps.ts';
 import { compileEmail, type CompiledEmail } from '../mail/content/compile.ts';
 import { insertLinks, type LinkedEmail } from '../mail/tracking/addresses.ts';
 import { emailsOf, languageOfToday, placedSteps, type Definition } from './definition.policy.ts';
-import { idsNamed, problemsOf } from './problems.ts';
+import { idsNamed, requireNoProblems } from './problems.ts';
 import { findAutomation, readAutomation, requireRevision, type AutomationRow, type Revised } from './records.ts';
 
 export interface PublishingDeps extends VaultDeps {
@@ -102,15 +102,6 @@ async function requirePublishable(db: Queries, automation: AutomationRow, ifMatc
   if (published && isDeepStrictEqual(published.definition, draft))
     throw new DomainError('nothing_to_publish', `The draft is the same as version ${published.number}.`);
   await requireNoProblems(db, clubId, draft);
-}
-
-async function requireNoProblems(db: Queries, clubId: Id, draft: Definition): Promise<void> {
-  const [problem] = await problemsOf(db, clubId, draft);
-  if (problem)
-    throw new DomainError(
-      'invalid_definition',
-      `The draft has problems, listed under \`problems\`: ${problem.path}: ${problem.message}`,
-    );
 }
 
 async function compileAll(

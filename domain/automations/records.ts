@@ -9,7 +9,17 @@ import { columns, raw, sql, type RowOf } from '../../platform/infra/postgres/sql
 import type { Definition } from './definition.policy.ts';
 import { countRuns } from './tallies.ts';
 
-export const automationColumns = columns(Automation, [
+export const summaryColumns = columns(Automation, [
+  'id',
+  'clubId',
+  'name',
+  'status',
+  'publishedId',
+  'createdAt',
+  'updatedAt',
+]);
+
+const automationColumns = columns(Automation, [
   'id',
   'clubId',
   'name',
@@ -27,6 +37,8 @@ export interface AutomationRow extends Omit<RowOf<typeof automationColumns>, 'dr
   /** It may be incomplete, or of a later release. */
   draft: Definition;
 }
+
+export const versionSummaryColumns = columns(AutomationVersion, ['id', 'number', 'triggerKind', 'publishedAt']);
 
 export const versionColumns = columns(AutomationVersion, [
   'id',
@@ -77,19 +89,28 @@ export const etagOf = (revision: number): string => `"${revision}"`;
 /** @throws DomainError not_found */
 export async function readAutomation(db: Queries, clubId: Id, automationId: Id): Promise<Revised> {
   const row = await findAutomation(db, clubId, automationId);
-  const [record] = await presentAutomations(db, [row]);
-  if (!record) throw notFound('automation');
+  const [summary] = await presentSummaries(db, [row]);
+  if (!summary) throw notFound('automation');
+  const version = await db.one<VersionRow>(
+    sql`SELECT ${versionColumns} FROM automation_versions WHERE id = ${row.publishedId}`,
+  );
+  const { published, ...own } = summary;
+  const record = {
+    ...own,
+    draft: row.draft as RecordOf<'AutomationDefinition'>,
+    ...(published && version && { published: presentVersion(version) }),
+  };
   return { record, revision: row.revision };
 }
 
-/** @returns the records of these rows, in their order */
-export async function presentAutomations(
+/** @returns the records of these rows without definitions, in their order: a page of definitions would be 50 MB */
+export async function presentSummaries(
   db: Queries,
-  rows: readonly AutomationRow[],
-): Promise<RecordOf<'Automation'>[]> {
+  rows: readonly RowOf<typeof summaryColumns>[],
+): Promise<RecordOf<'AutomationSummary'>[]> {
   const published = rows.flatMap(({ publishedId }) => publishedId ?? []);
-  const versions = await db.rows<VersionRow>(
-    sql`SELECT ${versionColumns} FROM automation_versions WHERE id = ANY(${published})`,
+  const versions = await db.rows<RowOf<typeof versionSummaryColumns>>(
+    sql`SELECT ${versionSummaryColumns} FROM automation_versions WHERE id = ANY(${published})`,
   );
   const byId = new Map(versions.map((version) => [version.id, version]));
   const counts = await countRuns(db, rows);
@@ -100,24 +121,26 @@ export async function presentAutomations(
       id: row.id,
       name: row.name,
       status: row.status,
-      draft: row.draft as RecordOf<'AutomationDefinition'>,
       active_runs: active,
       total_runs: total,
       created_at: row.createdAt.toISOString(),
       updated_at: row.updatedAt.toISOString(),
-      ...(version && { published: presentVersion(version) }),
+      ...(version && { published: summaryOf(version) }),
     };
   });
 }
 
-export function presentVersion(version: VersionRow): RecordOf<'AutomationVersion'> {
+export function summaryOf(version: RowOf<typeof versionSummaryColumns>): RecordOf<'AutomationVersionSummary'> {
   return {
     id: version.id,
     number: version.number,
     trigger_kind: version.triggerKind,
     published_at: version.publishedAt.toISOString(),
-    definition: version.definition as RecordOf<'AutomationDefinition'>,
   };
+}
+
+export function presentVersion(version: VersionRow): RecordOf<'AutomationVersion'> {
+  return { ...summaryOf(version), definition: version.definition as RecordOf<'AutomationDefinition'> };
 }
 
 /** @throws DomainError not_found where the automation has no such version */

@@ -12,6 +12,7 @@ import { countListed } from '../../platform/infra/postgres/lists/counts.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { all, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../deps.ts';
+import { hasRoom } from './entering/entering.ts';
 import { endRun, lockRun, runColumns, shareAutomation, type RunRow } from './running/moves.ts';
 import { readVersion, type ReadVersion } from './running/version-cache.ts';
 import { wakeRun } from '../watches/watches.ts';
@@ -159,9 +160,9 @@ export async function exitRun(
   now: Date,
 ): Promise<RunRecord> {
   return change({ db }, clubId, automationId, runId, async (tx, run) => {
-    if (run.status !== 'active') throw runState(run);
+    if (run.status !== 'active' && run.status !== 'failed') throw runState(run);
     await endRun(tx, run, { status: 'exited', reason: 'by_hand' }, now);
-    await wakeIt(tx, run, now);
+    if (run.status === 'active') await wakeIt(tx, run, now);
   });
 }
 
@@ -180,6 +181,9 @@ export async function resumeRun(
     if (run.status !== 'failed' || run.cursor === null) throw runState(run);
     if (status === 'archived')
       throw new DomainError('automation_state', 'The automation is archived; nothing of it goes on.');
+    const { definition } = await readVersion(tx, run.versionId);
+    if (definition.reentry === 'always' && !(await hasRoom(tx, automationId, run.studentId)))
+      throw new DomainError('reentry_forbidden', 'The student has as many active runs as reentry allows at a time.');
     await tx
       .run(
         sql`UPDATE automation_runs SET status = 'active', error_code = NULL, ended_at = NULL, looks_at = ${now}, waiting = false WHERE id = ${runId}`,

@@ -4,25 +4,49 @@ import { AutomationVersion } from '../../entities/automations/automation-version
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
+import { notFound } from '../../platform/core/errors.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { differenceOf } from './difference.ts';
-import { findAutomation, findVersion, presentVersion, versionColumns, type VersionRow } from './records.ts';
+import {
+  findAutomation,
+  findVersion,
+  presentVersion,
+  summaryOf,
+  versionColumns,
+  versionSummaryColumns,
+  type VersionRow,
+} from './records.ts';
 
-/** @returns a page of the versions, the latest first @throws DomainError not_found */
+/** @returns a page of the versions without their definitions, the latest first @throws DomainError not_found */
 export async function listVersions(
   db: Queries,
   clubId: Id,
   automationId: Id,
   page: PageRequest,
-): Promise<Page<RecordOf<'AutomationVersion'>>> {
+): Promise<Page<RecordOf<'AutomationVersionSummary'>>> {
   const { versionCount } = await findAutomation(db, clubId, automationId);
-  const { rows, total } = await listPage<VersionRow>(db, page, {
-    columns: versionColumns as never,
+  const { rows, total } = await listPage(db, page, {
+    columns: versionSummaryColumns,
     from: sql`FROM automation_versions WHERE automation_id = ${automationId}`,
     orderBy: sql`number DESC`,
     total: versionCount,
   });
-  return { rows: rows.map(presentVersion), total };
+  return { rows: rows.map(summaryOf), total };
+}
+
+/** @throws DomainError not_found (the automation, or a version of it) */
+export async function readVersion(
+  db: Queries,
+  clubId: Id,
+  automationId: Id,
+  versionId: Id,
+): Promise<RecordOf<'AutomationVersion'>> {
+  await findAutomation(db, clubId, automationId);
+  const version = await db.one<VersionRow>(
+    sql`SELECT ${versionColumns} FROM automation_versions WHERE id = ${versionId} AND automation_id = ${automationId}`,
+  );
+  if (!version) throw notFound('version');
+  return presentVersion(version);
 }
 
 /**

@@ -8,6 +8,7 @@ import { countEach, countListed } from '../../platform/infra/postgres/lists/coun
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { all, columns, raw, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
+import { outcomeUnknown } from '../mail/recipients.policy.ts';
 import { findCampaign, type CampaignRow } from './records.ts';
 
 const listed = columns(Mail, [
@@ -153,9 +154,11 @@ export async function readStatistics(db: Queries, clubId: Id, campaignId: Id): P
 /**
  * Leaves of a removed student's recipient rows ids, times and statuses alone. What is under way ends as it ends: its record
  * writes no address. Which links were followed and what bounced is forgotten, and stays counted.
+ * Our own word that an outcome is unknown stays: the mail may have arrived, and must not count as refused.
  */
 export async function purgeStudentFromCampaigns(tx: Transaction, studentId: Id): Promise<void> {
-  await tx.run(sql`UPDATE mails SET student_name = 'Removed student', student_email = '', address_key = NULL, last_error = NULL,
+  await tx.run(sql`UPDATE mails SET student_name = 'Removed student', student_email = '', address_key = NULL,
+      last_error = CASE WHEN last_error = ${outcomeUnknown} THEN last_error END,
       status = CASE status WHEN 'pending' THEN 'skipped' ELSE status END,
       skip_reason = CASE status WHEN 'pending' THEN 'student_removed' ELSE skip_reason END
     WHERE student_id = ${studentId}`);

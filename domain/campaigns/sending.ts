@@ -10,6 +10,7 @@ import type { Id } from '../../platform/core/ids.ts';
 import { gathered } from '../../platform/core/gathered.ts';
 import { addressKeyOf } from '../../platform/infra/address-keys.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
+import { prepared } from '../../platform/infra/postgres/prepared.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { HandedMessage, HandOver, SmtpHandOver } from '../../platform/infra/smtp-hand-over.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
@@ -19,7 +20,7 @@ import { renderEmail } from '../mail/content/render.ts';
 import { feedbackSenderOf, type From } from '../mail/domains/from.ts';
 import type { WarmUps } from '../mail/pace.policy.ts';
 import { identifyingHeaders, providerIdIn } from '../mail/notices/mail-event.policy.ts';
-import { isMailable, outcomeOf, type Outcome } from '../mail/recipients.policy.ts';
+import { isMailable, outcomeOf, outcomeUnknown, type Outcome } from '../mail/recipients.policy.ts';
 import { recordInTime } from '../mail/recording.ts';
 import { trackedAddresses, type LinkedEmail } from '../mail/tracking/addresses.ts';
 import { wayOutToken } from '../mail/way-out.ts';
@@ -191,11 +192,23 @@ async function claimAll(
 ): Promise<readonly Claim[]> {
   const ids = candidates.map(({ id }) => id);
   const keys = candidates.map(({ email }) => (email === null ? null : addressKeyOf(vault, email)));
+  const emails = candidates.map(({ email }) => email);
   const mailable = candidates.map(({ email }) => email !== null && isMailable(email));
-  const rows = await db.rows<Claimed & { status: Mail['status'] | null; goesOn: boolean }>(sql`
-    WITH given AS (
-      SELECT * FROM unnest(${ids}::uuid[], ${candidates.map(({ email }) => email)}::text[], ${keys}::bytea[], ${mailable}::boolean[]) AS given (id, email, key, mailable)),
-    locked AS MATERIALIZED (SELECT * FROM mails WHERE id = ANY(${ids}::uuid[]) FOR NO KEY UPDATE SKIP LOCKED),
+  const rows = await claimMails(db.source, [ids, emails, keys, now, mailable]);
+  const found = new Map(rows.map((row) => [row.id, row]));
+  return candidates.map(({ id }) => {
+    const row = found.get(id);
+    if (row === undefined) return 'passed';
+    if (!row.goesOn) return 'stopped';
+    return row.status === 'sending' ? row : 'passed';
+  });
+}
+
+const claimMails = prepared<Claimed & { status: Mail['status'] | null; goesOn: boolean }>(
+  'claim_mails',
+  `WITH given AS (
+      SELECT * FROM unnest($1::uuid[], $2::text[], $3::bytea[], $5::boolean[]) AS given (id, email, key, mailable)),
+    locked AS MATERIALIZED (SELECT * FROM mails WHERE id = ANY($1::uuid[]) FOR NO KEY UPDATE SKIP LOCKED),
     wanted AS (
       SELECT mail.id, given.key, mail.student_id, student.name, student.email, student.verified_at IS NOT NULL AS confirmed, campaign.status = 'sending' AS goes_on,
              CASE WHEN student.removed_at IS NOT NULL THEN 'student_removed'
@@ -210,7 +223,7 @@ async function claimAll(
         JOIN students student ON student.id = mail.student_id
         JOIN campaigns campaign ON campaign.id = mail.campaign_id
         LEFT JOIN mail_suppressions suppression ON suppression.club_id = mail.club_id AND suppression.address_key = given.key
-       WHERE mail.status = 'pending' AND mail.next_attempt_at <= ${now}
+       WHERE mail.status = 'pending' AND mail.next_attempt_at <= $4
          AND student.email IS NOT DISTINCT FROM given.email),
     claimed AS (
       UPDATE mails SET status = CASE WHEN wanted.skip_reason IS NULL THEN 'sending' ELSE 'skipped' END, skip_reason = wanted.skip_reason,
@@ -221,15 +234,8 @@ async function claimAll(
    RETURNING mails.id, mails.fence, mails.attempt_count, mails.status)
     SELECT wanted.id, wanted.student_id AS "studentId", claimed.fence, claimed.attempt_count AS "attemptCount", claimed.status, wanted.name, wanted.email, wanted.confirmed,
            wanted.goes_on AS "goesOn"
-      FROM wanted LEFT JOIN claimed ON claimed.id = wanted.id`);
-  const found = new Map(rows.map((row) => [row.id, row]));
-  return candidates.map(({ id }) => {
-    const row = found.get(id);
-    if (row === undefined) return 'passed';
-    if (!row.goesOn) return 'stopped';
-    return row.status === 'sending' ? row : 'passed';
-  });
-}
+      FROM wanted LEFT JOIN claimed ON claimed.id = wanted.id`,
+);
 
 function messageTo(
   { vault, fromAddress, publicUrl }: SendingDeps,
@@ -285,7 +291,8 @@ async function record(
   const outcome = outcomeOf(answer, attemptCount);
   const mine = sql`id = ${id} AND fence = ${fence}`;
   // A removed student's row has no address any more, and must not get one back by a server's words.
-  const error = (text: string) => sql`CASE WHEN student_email <> '' THEN ${text}::text END`;
+  const error = (text: string) =>
+    text === outcomeUnknown ? sql`${text}::text` : sql`CASE WHEN student_email <> '' THEN ${text}::text END`;
   if (outcome.status === 'sent')
     await scene.recordSent({
       ...claimed,
@@ -311,12 +318,21 @@ async function record(
 
 /** An acceptance is believed after the lease was over, too: the mail was given up, or is to go out again. */
 async function recordAllSent(db: Database, taken: readonly Taken[], now: Date): Promise<readonly Taken[]> {
-  await db.run(sql`UPDATE mails SET status = 'sent', sent_at = least(${now}, ${provenAt}), provider_id = taken.provider_id, lease_until = NULL, last_error = NULL
-      FROM unnest(${taken.map(({ id }) => id)}::uuid[], ${taken.map(({ fence }) => fence)}::int[],
-                  ${taken.map(({ providerId }) => providerId)}::text[]) AS taken (id, fence, provider_id)
-     WHERE mails.id = taken.id AND mails.fence = taken.fence AND mails.status IN ('sending', 'pending', 'failed')`);
+  await recordSentMails(db.source, [
+    taken.map(({ id }) => id),
+    taken.map(({ fence }) => fence),
+    taken.map(({ providerId }) => providerId),
+    now,
+  ]);
   return taken;
 }
+
+const recordSentMails = prepared<object>(
+  'record_sent_mails',
+  `UPDATE mails SET status = 'sent', sent_at = least($4, ${provenAt.render([])}), provider_id = taken.provider_id, lease_until = NULL, last_error = NULL
+      FROM unnest($1::uuid[], $2::int[], $3::text[]) AS taken (id, fence, provider_id)
+     WHERE mails.id = taken.id AND mails.fence = taken.fence AND mails.status IN ('sending', 'pending', 'failed')`,
+);
 
 /** Counts refusals in a row; too many pause the campaign. A run of successes writes nothing. @returns whether the campaign goes on */
 async function countRefusals(db: Database, scene: Scene, more: 0 | 1, now: Date): Promise<boolean> {

@@ -128,12 +128,12 @@ export type Claimed<Row> = Row & {
   contended: boolean;
 };
 
-/** The workflows of this fact are started. */
-export async function removeFact(source: DataSource, id: Id): Promise<void> {
-  await deleteFact(source, [id]);
+/** The workflows of these facts are started. */
+export async function removeFacts(source: DataSource, ids: readonly Id[]): Promise<void> {
+  await deleteFacts(source, [ids]);
 }
 
-const deleteFact = prepared('delete_fact', `DELETE FROM facts WHERE id = $1`);
+const deleteFacts = prepared('delete_facts', `DELETE FROM facts WHERE id = ANY ($1)`);
 
 /** Why a row failed. A fault of `its own` lengthens its pause; while Temporal is `away`, no row is at fault. */
 export type Failure = 'its own' | 'away';

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { timeOfStep } from '../../activities/step.ts';
+import { mock } from 'node:test';
+import { restingAfter, timeOfStep } from '../../activities/step.ts';
 
 describe('the time of a step (ENG-7)', () => {
   it('is the workflow’s time when that is ahead of the clock, as with skipped time', () => {
@@ -10,5 +11,31 @@ describe('the time of a step (ENG-7)', () => {
   it('is the present when the task waited in a queue, so that no wait counts from the past', () => {
     const now = Date.now();
     expect(timeOfStep(now - 3_600_000)).to.be.within(now, now + 100);
+  });
+});
+
+describe('the rest after a step of bulk work', () => {
+  /** @returns the rests, in milliseconds, after a step that took so long by the clock */
+  const restAfter = async (tookMs: number, step: { done: boolean; at?: number }) => {
+    let now = 1_000;
+    const clock = mock.method(performance, 'now', () => now);
+    const waits: number[] = [];
+    try {
+      const rest = async (ms: number) => void waits.push(ms);
+      expect(await restingAfter(async () => ((now += tookMs), step), rest)).to.equal(step);
+    } finally {
+      clock.mock.restore();
+    }
+    return waits;
+  };
+
+  it('is as long as the step took, and a second at most', async () => {
+    expect(await restAfter(180, { done: false })).to.deep.equal([180]);
+    expect(await restAfter(5_000, { done: false })).to.deep.equal([1_000]);
+  });
+
+  it('is none where the work is done or waits for a time anyway', async () => {
+    expect(await restAfter(180, { done: true })).to.deep.equal([]);
+    expect(await restAfter(180, { done: false, at: 1 })).to.deep.equal([]);
   });
 });

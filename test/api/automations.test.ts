@@ -68,6 +68,22 @@ describe('automations', () => {
       expect(await ids('?page=2&page_size=1')).to.deep.equal([2, first]);
     });
 
+    it('200: lists automations and versions without definitions, which may be long; a version has its own', async () => {
+      const steps = Array.from({ length: 200 }, (_, index) => ({ ...points(`s${index}`), note: 'x'.repeat(1_000) }));
+      const [id] = [await create(definition({ steps })), await create(definition({ steps }))];
+      const { published } = (await publish(id)).body.data;
+      const { definition: of, ...version } = published;
+      const { body, text } = await send('GET', '/workflows');
+      expect(body.data.map((one: object) => Object.keys(one).filter((key) => key === 'draft'))).to.deep.equal([[], []]);
+      expect(body.data[1].published).to.deep.equal(version);
+      expect(text.length).to.be.below(2_000);
+      expect((await send('GET', `/workflows/${id}/versions`)).body.data).to.deep.equal([version]);
+      const read = await send('GET', `/workflows/${id}/versions/${version.id}`);
+      expect(read.body.data).to.deep.equal({ ...version, definition: definition({ steps }) });
+      expect(of).to.deep.equal(definition({ steps }));
+      expectError(await send('GET', `/workflows/${id}/versions/${newId()}`), 'not_found');
+    });
+
     it('400 without If-Match, 409 to the second of two designers, and the first one’s words stay', async () => {
       const id = await create();
       const draft = definition({ steps: [points('mine', 2)] });
@@ -233,6 +249,69 @@ describe('automations', () => {
       expectError(refused, 'invalid_definition');
       expect(refused.body.error.message).to.contain('$.steps[0].tag_id');
       expect((await send('GET', `/workflows/${id}`)).body.data).to.include({ status: 'draft' });
+    });
+  });
+
+  describe('dry run', () => {
+    const tryOut = (id: Id, body: object) => send('POST', `/workflows/${id}/dry-run`, body);
+    const student = async () => (await buildStudent(club.id)).id;
+
+    it('200: plays the draft, or a version, and leaves every table as it was', async () => {
+      const id = await create(definition({ steps: [points('published')] }));
+      await publish(id);
+      await change(id, definition({ steps: [points('drafted')] }));
+      const student_id = await student();
+      const before = await rowCounts();
+      const [draft, version] = [await tryOut(id, { student_id }), await tryOut(id, { student_id, version: 1 })];
+      for (const [{ status, body }, step] of [
+        [draft, 'drafted'],
+        [version, 'published'],
+      ] as const) {
+        expect(status).to.equal(200);
+        expect(body.data).to.include({ entry: 'entered', status: 'completed' });
+        expect(body.data.path.map(({ step_id: passed }: { step_id: string }) => passed)).to.deep.equal([step]);
+      }
+      expect([draft.body.data.version, version.body.data.version]).to.deep.equal([undefined, 1]);
+      expect(await rowCounts()).to.deep.equal(before);
+    });
+
+    it('404: for a student, a version and ids of facts that the club does not have', async () => {
+      const id = await create();
+      const other = await buildClub();
+      const tag = (await callsOf(other)('POST', '/tags', { name: 'Crew' })).body.data.id;
+      const student_id = await student();
+      const at = '2026-03-02T12:00:00Z';
+      await eachCase(
+        [
+          { student_id: (await buildStudent(other.id)).id },
+          { student_id: newId() },
+          { student_id, version: 7 },
+          { student_id, facts: [{ kind: 'student_tagged', at, tag_id: tag }] },
+          { student_id, facts: [{ kind: 'access_granted', at, delivery_id: newId() }] },
+          { student_id, about: { kind: 'product', id: newId() } },
+        ],
+        async (body) => expectError(await tryOut(id, body), 'not_found'),
+      );
+    });
+
+    it('422: for a draft with problems, and for facts that say too little or too much', async () => {
+      const student_id = await student();
+      const broken = await create(definition({ steps: [{ id: 'x', kind: 'add_tag' }] }));
+      expectError(await tryOut(broken, { student_id }), 'invalid_definition');
+      const id = await create();
+      const at = '2026-03-02T12:00:00Z';
+      await eachCase(
+        [
+          { facts: [{ kind: 'student_tagged', at }] },
+          { facts: [{ kind: 'course_completed', at, course_id: newId(), tag_id: newId() }] },
+          { facts: [{ kind: 'email_opened', at, step_id: 'first' }] },
+          { facts: [{ kind: 'student_tagged', at: 'soon', tag_id: newId() }] },
+          { facts: Array.from({ length: 101 }, () => ({ kind: 'student_tagged', at, tag_id: newId() })) },
+          { starts_at: '2126-03-02T12:00:00Z' },
+          { starts_at: '0001-01-01T00:00:00Z' },
+        ],
+        async (body) => expectError(await tryOut(id, { student_id, ...body }), 'invalid_request'),
+      );
     });
   });
 

@@ -131,6 +131,14 @@ describe('test/fuzz/rules', () => {
       );
   });
 
+  it('let a draft show the ids that were written into it, and nothing else of another club', () => {
+    const campaign = (part: object) => brokenBy({ status: 200, body: { data: { name: 'Spring', ...part } } });
+    const audience = { match: 'all', rules: [{ kind: 'has_access', delivery_ids: [foreignCourse] }] };
+    expect(campaign({ audience })).to.not.include('shows nothing of another club');
+    expect(campaign({ course_id: foreignCourse })).to.include('shows nothing of another club');
+    expect(campaign({ content: { subject: clubs.other.canary } })).to.include('shows nothing of another club');
+  });
+
   it('report a page of another length than its total and its query say', () => {
     const rule = ['answers with the page that was asked for'];
     expect(brokenBy({ status: 200, body: { data: [], total: 1 } })).to.deep.equal(rule);

@@ -1,4 +1,5 @@
 import { readConfig } from '../../config.ts';
+import { bulk as bulkPriority } from '../../entities/facts/values.ts';
 import { Secret } from '../../platform/core/secret.ts';
 import type { EventType } from '../../platform/core/event-types.ts';
 import { newId, noClub, type Id } from '../../platform/core/ids.ts';
@@ -18,6 +19,7 @@ import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
 import { expect } from 'chai';
 import { Database } from '../../platform/infra/postgres/database.ts';
 import { mock } from 'node:test';
+import type { Pool, QueryConfig } from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { DataSource } from 'typeorm';
@@ -215,6 +217,60 @@ describe('the relay', () => {
         await db.run(sql`DELETE FROM wakes`);
       }
     });
+
+  describe('bulk facts of a club', () => {
+    const factsLeft = async (clubId: Id) => {
+      const { db } = await testDeps();
+      return db.rows<{ id: Id; attempts: number }>(
+        sql`SELECT id, attempt_count AS attempts FROM facts WHERE club_id = ${clubId}`,
+      );
+    };
+
+    it('are carried together: six that nobody asked for are deleted by one statement', async () => {
+      const { db } = await testDeps();
+      const subscription = await buildSubscription('https://example.com/', ['student.created']);
+      for (let count = 1; count <= 6; count++)
+        await commitFact(subscription, { notified: false, priority: bulkPriority });
+      const pool = (db.source.driver as unknown as { master: Pool }).master;
+      const query = mock.method(pool, 'query');
+      const relay = await relayTo(new WaitingEngine());
+      try {
+        await until('no fact', { timeoutMs: 10_000 }, async () => (await factsLeft(subscription.clubId)).length === 0);
+        const names = query.mock.calls.map(({ arguments: [given] }) => (given as unknown as QueryConfig).name);
+        expect(names.filter((name) => name === 'delete_facts')).to.have.length(1);
+      } finally {
+        query.mock.restore();
+        await relay.stop();
+      }
+    });
+
+    it('are carried singly where one of them fails, and only that one waits', async () => {
+      const subscription = await buildSubscription('https://example.com/');
+      const failing = await commitFact(subscription, {
+        notified: false,
+        priority: bulkPriority,
+        type: 'student.created',
+      });
+      for (let count = 1; count <= 3; count++)
+        await commitFact(subscription, { notified: false, priority: bulkPriority });
+      const engine = new RefusingEngine('student.created');
+      const relay = await relayTo(engine);
+      try {
+        await until('three', { timeoutMs: 10_000 }, async () => (await factsLeft(subscription.clubId)).length === 1);
+        await until(
+          'a pause',
+          { timeoutMs: 10_000 },
+          async () => (await factsLeft(subscription.clubId))[0]?.attempts === 1,
+        );
+        expect((await factsLeft(subscription.clubId)).map(({ id }) => id)).to.deep.equal([failing]);
+        expect(new Set(engine.started).size).to.equal(3);
+      } finally {
+        await relay.stop();
+        const { db } = await testDeps();
+        await db.run(sql`DELETE FROM facts WHERE club_id = ${subscription.clubId}`);
+      }
+    });
+  });
 
   it('carries the next good fact of a club beside 2,000 that fail again and again', async () => {
     const subscription = await buildSubscription('https://example.com/');

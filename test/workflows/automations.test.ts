@@ -1,7 +1,8 @@
 /** Runs of automations on the engine, with time skipped: what wakes them, and what lets them sleep (AUTO-10, AUTO-12, AUTO-17). */
 import { expect } from 'chai';
+import { Temporal } from 'temporal-polyfill';
 import { activities as all } from '../../activities/index.ts';
-import type { Definition } from '../../domain/automations/definition.policy.ts';
+import type { Definition, Step } from '../../domain/automations/definition.policy.ts';
 import { enrollByFacts } from '../../domain/automations/entering/by-facts.ts';
 import { enrollByHand } from '../../domain/automations/entering/by-hand.ts';
 import { readRun } from '../../domain/automations/runs.ts';
@@ -10,7 +11,8 @@ import { newId, type Id } from '../../platform/core/ids.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { createWorkflowClient } from '../../worker/workflow-client.ts';
 import { summariesOf } from '../toolkit/assert/histories.ts';
-import { buildAutomation, buildTag } from '../toolkit/builders/automations.ts';
+import { buildEnrollment } from '../toolkit/builders/access.ts';
+import { buildAutomation, buildTag, buildVersion, email } from '../toolkit/builders/automations.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
 import { automationDeps } from '../toolkit/drive/automations.ts';
 import { until } from '../toolkit/drive/until.ts';
@@ -20,7 +22,31 @@ import { searchAttributes } from '../toolkit/stack/skipped-engine.ts';
 import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
 import { runWorkerHere } from '../toolkit/stack/worker.ts';
 
-const day = 86_400_000;
+const hour = 3_600_000;
+const day = 24 * hour;
+const hasTag = (tag: Id, negate: boolean) => ({
+  match: 'all' as const,
+  rules: [{ kind: 'has_tag' as const, negate, tag_ids: [tag] }],
+});
+
+/**
+ * @returns a time of day that clocks skip and one that they show twice, in the year after `from`: the minute, the whole days up to
+ *   then, and the instant that a run has to take
+ */
+function nextChangesOfClocks(zone: string, from: Date): { zone: string; minute: number; days: number; at: Date }[] {
+  const begun = Temporal.Instant.fromEpochMilliseconds(from.getTime()).toZonedDateTimeISO(zone);
+  const first = begun.getTimeZoneTransition('next');
+  const second = first?.getTimeZoneTransition('next');
+  return [first, second].map((change) => {
+    if (!change) throw new Error('Clocks change twice a year.');
+    const before = change.subtract({ minutes: 30 });
+    const isGap = change.offsetNanoseconds > before.offsetNanoseconds;
+    const shown = isGap ? before.toPlainDateTime().add({ hours: 1 }) : before.toPlainDateTime();
+    const days = begun.toPlainDate().until(shown.toPlainDate(), { largestUnit: 'days' }).days;
+    const at = new Date((isGap ? change : before).epochMilliseconds);
+    return { zone, minute: shown.hour * 60 + shown.minute, days, at };
+  });
+}
 
 describe('automations, with time skipped', function () {
   this.timeout(60_000);
@@ -42,15 +68,24 @@ describe('automations, with time skipped', function () {
   const now = async () => new Date(await environment().currentTimeMs());
   const runOf = (id: Id) => environment().client.workflow.getHandle(workflowIdOf('automationRun', id));
 
-  /** A student who has just entered, and whose run has begun. */
-  async function entered(partsFor: (tag: Id) => Partial<Definition>) {
-    const { db } = await testDeps();
+  /** A student who has just entered, and whose run has begun. @param prepare makes what the student and the club have before */
+  async function entered(
+    partsFor: (tag: Id) => Partial<Definition>,
+    prepare: (clubId: Id, studentId: Id) => Promise<unknown> = async () => undefined,
+  ) {
     const { id: clubId } = await buildClub();
     const { id: studentId } = await buildStudent(clubId);
     relay.serve(clubId);
     const tag = await buildTag(clubId);
+    await prepare(clubId, studentId);
+    const automationId = await buildAutomation(clubId, partsFor(tag), await now());
+    return { clubId, studentId, automationId, tag, runId: await enroll(clubId, automationId, studentId) };
+  }
+
+  /** @returns the id of the run, which waits for the first time */
+  async function enroll(clubId: Id, automationId: Id, studentId: Id): Promise<Id> {
+    const { db } = await testDeps();
     const at = await now();
-    const automationId = await buildAutomation(clubId, partsFor(tag), at);
     const causeId = newId();
     await enrollByHand({ db }, clubId, automationId, { id: causeId, student_ids: [studentId] }, at);
     const [row] = await db.source.query<{ id: Id }[]>(`SELECT id FROM automation_runs WHERE cause_id = $1`, [causeId]);
@@ -62,8 +97,11 @@ describe('automations, with time skipped', function () {
       ]);
       return run?.waiting === true;
     });
-    return { clubId, studentId, automationId, tag, runId };
+    return runId;
   }
+
+  const pathOf = async ({ clubId, automationId, runId }: { clubId: Id; automationId: Id; runId: Id }) =>
+    (await readRun((await testDeps()).db, clubId, automationId, runId)).path;
 
   /** The tag is on the student from now on, and the fact is told. */
   async function tagged({ clubId, studentId, tag }: { clubId: Id; studentId: Id; tag: Id }): Promise<void> {
@@ -112,5 +150,113 @@ describe('automations, with time skipped', function () {
       'step 1 of 2, a delay',
       'step 1 of 2, held by a pause',
     ]);
+  });
+
+  it('takes each kind of step and wait, at its time', async () => {
+    const begun = await now();
+    const scene = await entered((tag) => ({
+      steps: [
+        { id: 'delay', kind: 'wait', wait: { kind: 'delay', amount: 2, unit: 'hours' } },
+        { id: 'points', kind: 'award_points', points: 5 },
+        { id: 'tag', kind: 'add_tag', tag_id: tag },
+        { id: 'mail', kind: 'send_email', email },
+        {
+          id: 'has',
+          kind: 'condition',
+          condition: hasTag(tag, false),
+          then: [
+            {
+              id: 'until',
+              kind: 'wait',
+              wait: { kind: 'until_condition', days: 3 },
+              condition: hasTag(tag, true),
+              else: [{ id: 'untag', kind: 'remove_tag', tag_id: tag }],
+            },
+          ],
+        },
+        { id: 'noon', kind: 'wait', wait: { kind: 'until_time', amount: 720, unit: 'minutes', days: 1 } },
+        { id: 'leave', kind: 'exit' },
+      ],
+    }));
+    expect(await runOf(scene.runId).result()).to.equal('exited');
+    const path = await pathOf(scene);
+    expect(path.map(({ step_id: id, outcome }) => `${id} ${outcome}`)).to.deep.equal([
+      'delay time_over',
+      'points awarded',
+      'tag tagged',
+      'mail sent',
+      'has then',
+      'until else',
+      'untag untagged',
+      'noon time_over',
+      'leave exit_step',
+    ]);
+    const leftAfter = (place: number) => (new Date(path[place]?.left_at ?? 0).getTime() - begun.getTime()) / hour;
+    expect(leftAfter(0)).to.be.within(2, 2.01);
+    expect(leftAfter(5)).to.be.within(74, 74.01);
+    expect(path[7]?.left_at).to.match(/T12:00:0/);
+  });
+
+  it('leaves a wait on the day on which access ends by itself', async () => {
+    const begun = await now();
+    const scene = await entered(
+      () => ({
+        exit_on_access_lost: true,
+        steps: [
+          { id: 'mail', kind: 'send_email', email },
+          { id: 'long', kind: 'wait', wait: { kind: 'delay', amount: 90, unit: 'days' } },
+        ],
+      }),
+      (clubId, studentId) =>
+        buildEnrollment(clubId, { studentId, startsAt: begun, endsAt: new Date(begun.getTime() + 20 * day) }),
+    );
+    expect(await runOf(scene.runId).result()).to.equal('exited');
+    const [, wait] = await pathOf(scene);
+    expect(wait).to.include({ step_id: 'long', outcome: 'access_lost' });
+    expect((new Date(wait?.left_at ?? 0).getTime() - begun.getTime()) / day).to.be.within(20, 20.01);
+  });
+
+  it('goes on in its version where another is published while people wait', async () => {
+    const delay: Step = { id: 'wait', kind: 'wait', wait: { kind: 'delay', amount: 30, unit: 'days' } };
+    const scene = await entered(() => ({ steps: [delay, { id: 'old', kind: 'award_points', points: 1 }] }));
+    await buildVersion(
+      scene.clubId,
+      scene.automationId,
+      { steps: [delay, { id: 'new', kind: 'award_points', points: 2 }] },
+      await now(),
+    );
+    const second = { ...scene, runId: await enroll(scene.clubId, scene.automationId, scene.studentId) };
+    expect([await runOf(scene.runId).result(), await runOf(second.runId).result()]).to.deep.equal([
+      'completed',
+      'completed',
+    ]);
+    const stepsOf = async (one: typeof scene) => (await pathOf(one)).map(({ step_id: id }) => id);
+    expect([await stepsOf(scene), await stepsOf(second)]).to.deep.equal([
+      ['wait', 'old'],
+      ['wait', 'new'],
+    ]);
+  });
+
+  it('until_time: in a gap of clocks the first instant after it, of two the first, in three zones', async () => {
+    const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Sydney'];
+    const begun = await now();
+    const changes = zones.flatMap((zone) => nextChangesOfClocks(zone, begun));
+    const waiting: { scene: { clubId: Id; automationId: Id; runId: Id }; at: Date }[] = [];
+    for (const { zone, minute, days, at } of changes) {
+      const steps: Step[] = [{ id: 'time', kind: 'wait', wait: { kind: 'until_time', amount: minute, days } }];
+      const scene = await entered(
+        () => ({ steps }),
+        async (clubId) =>
+          (await testDeps()).db.source.query(`UPDATE clubs SET time_zone = $2 WHERE id = $1`, [clubId, zone]),
+      );
+      const [step] = await pathOf(scene);
+      expect(step?.waits_until, zone).to.equal(at.toISOString());
+      waiting.push({ scene, at });
+    }
+    for (const { scene, at } of waiting.toSorted((one, other) => one.at.getTime() - other.at.getTime())) {
+      expect(await runOf(scene.runId).result()).to.equal('completed');
+      const [step] = await pathOf(scene);
+      expect(new Date(step?.left_at ?? 0).getTime() - at.getTime()).to.be.within(0, 60_000);
+    }
   });
 });

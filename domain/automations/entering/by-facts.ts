@@ -4,6 +4,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { ClaimedFact } from '../../../platform/engine/facts.ts';
 import { runOf, type Run, type Subject } from '../../../platform/engine/workflow-types.ts';
 import type { Database, Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import { runSubject, wakeRunsOf } from '../../watches/watches.ts';
 import type { Trigger, TriggerList } from '../definition.policy.ts';
@@ -35,20 +36,28 @@ async function concerned(
   facts: readonly ClaimedFact[],
 ): Promise<{ fact: ClaimedFact; automationIds: Id[] }[]> {
   if (facts.length === 0) return [];
-  const rows = await db.rows<{ place: number; automationIds: Id[] | null; hasRuns: boolean }>(sql`
-    SELECT given.place::int AS place, found.ids AS "automationIds",
-           EXISTS (SELECT FROM automation_runs run WHERE run.student_id = given.student_id AND run.status = 'active') AS "hasRuns"
-      FROM unnest(${facts.map(({ clubId }) => clubId)}::uuid[], ${facts.map(kindOf)}::text[], ${facts.map(({ studentId }) => studentId)}::uuid[])
-           WITH ORDINALITY AS given (club_id, kind, student_id, place)
-     CROSS JOIN LATERAL (
-       SELECT array_agg(automation.id ORDER BY automation.id) AS ids FROM automations automation
-        WHERE automation.club_id = given.club_id AND automation.trigger_kind = given.kind AND automation.status = 'active') AS found
-     ORDER BY place`);
+  const rows = await selectConcerned(db, [
+    facts.map(({ clubId }) => clubId),
+    facts.map(kindOf),
+    facts.map(({ studentId }) => studentId),
+  ]);
   return rows.flatMap(({ place, automationIds, hasRuns }) => {
     const fact = facts[place - 1];
     return fact && (automationIds !== null || hasRuns) ? [{ fact, automationIds: automationIds ?? [] }] : [];
   });
 }
+
+// Each fact of the service comes by here. `LIMIT` instead of EXISTS, which a plan may answer by reading all active runs.
+const selectConcerned = prepared<{ place: number; automationIds: Id[] | null; hasRuns: boolean }>(
+  'select_concerned_facts',
+  `SELECT given.place::int AS place, found.ids AS "automationIds",
+           (SELECT true FROM automation_runs run WHERE run.student_id = given.student_id AND run.status = 'active' LIMIT 1) IS NOT NULL AS "hasRuns"
+      FROM unnest($1::uuid[], $2::text[], $3::uuid[]) WITH ORDINALITY AS given (club_id, kind, student_id, place)
+     CROSS JOIN LATERAL (
+       SELECT array_agg(automation.id ORDER BY automation.id) AS ids FROM automations automation
+        WHERE automation.club_id = given.club_id AND automation.trigger_kind = given.kind AND automation.status = 'active') AS found
+     ORDER BY place`,
+);
 
 async function tell(
   tx: Transaction,

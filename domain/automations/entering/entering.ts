@@ -5,7 +5,7 @@ import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { Run, Subject } from '../../../platform/engine/workflow-types.ts';
 import { runOf } from '../../../platform/engine/workflow-types.ts';
-import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { requireFeature } from '../../billing/allowances.ts';
 import { runSubject } from '../../watches/watches.ts';
@@ -26,7 +26,8 @@ export interface Entrant {
   links: readonly string[];
 }
 
-export type Entry = 'entered' | 'entered_before' | 'not_again' | 'too_many';
+type NewEntry = 'entered' | 'not_again' | 'too_many';
+export type Entry = NewEntry | 'entered_before';
 
 /** An automation that takes students in, shared by the transaction. */
 export interface OpenAutomation extends WaitClock {
@@ -77,12 +78,13 @@ export async function enter(
 ): Promise<{ entries: Map<Id, Entry>; runs: Run[] }> {
   const { id: automationId, clubId, version } = automation;
   const { reentry, steps } = version.definition;
-  const before = await tx.rows<Before>(sql`
-    SELECT student_id AS "studentId", count(*)::int AS runs, count(*) FILTER (WHERE status = 'active')::int AS active,
-           bool_or((student_id, cause_id) IN (SELECT * FROM unnest(${entrants.map(({ studentId }) => studentId)}::uuid[], ${entrants.map(({ causeId }) => causeId)}::uuid[]))) AS same
-      FROM automation_runs WHERE automation_id = ${automationId} AND student_id = ANY(${entrants.map(({ studentId }) => studentId)}) GROUP BY 1`);
-  const known = new Map(before.map((one) => [one.studentId, one]));
-  const entries = new Map(entrants.map(({ studentId }) => [studentId, judge(reentry, known.get(studentId))]));
+  const known = await runsBefore(tx, automationId, entrants);
+  const entries = new Map(
+    entrants.map(({ studentId }): [Id, Entry] => {
+      const before = known.get(studentId);
+      return [studentId, before?.same === true ? 'entered_before' : judge(reentry, before)];
+    }),
+  );
   const [first] = steps;
   if (!first) return { entries, runs: [] };
   const deadline = deadlineOnEntry(first, automation, now);
@@ -111,6 +113,17 @@ export async function enter(
   return { entries, runs: started.filter(({ active }) => active).map((run) => runOf('automationRun', run)) };
 }
 
+/** @returns what reentry would say of a student today, for a cause that is new */
+export async function entryOf(db: Queries, automationId: Id, reentry: Reentry, studentId: Id): Promise<NewEntry> {
+  const known = await runsBefore(db, automationId, [{ studentId, causeId: newId() }]);
+  return judge(reentry, known.get(studentId));
+}
+
+/** @returns whether the student may have one more active run, where reentry is `always`. The caller holds the student */
+export async function hasRoom(db: Queries, automationId: Id, studentId: Id): Promise<boolean> {
+  return (await entryOf(db, automationId, 'always', studentId)) === 'entered';
+}
+
 interface Before {
   studentId: Id;
   runs: number;
@@ -118,9 +131,22 @@ interface Before {
   same: boolean;
 }
 
-function judge(reentry: Reentry, before: Before | undefined): Entry {
+/** @returns by student: the runs of this automation, and whether one of them has the same cause */
+async function runsBefore(
+  db: Queries,
+  automationId: Id,
+  entrants: readonly Pick<Entrant, 'studentId' | 'causeId'>[],
+): Promise<Map<Id, Before>> {
+  const [studentIds, causeIds] = [entrants.map(({ studentId }) => studentId), entrants.map(({ causeId }) => causeId)];
+  const before = await db.rows<Before>(sql`
+    SELECT student_id AS "studentId", count(*)::int AS runs, count(*) FILTER (WHERE status = 'active')::int AS active,
+           bool_or((student_id, cause_id) IN (SELECT * FROM unnest(${studentIds}::uuid[], ${causeIds}::uuid[]))) AS same
+      FROM automation_runs WHERE automation_id = ${automationId} AND student_id = ANY(${studentIds}) GROUP BY 1`);
+  return new Map(before.map((one) => [one.studentId, one]));
+}
+
+function judge(reentry: Reentry, before: Before | undefined): NewEntry {
   if (!before) return 'entered';
-  if (before.same) return 'entered_before';
   if (reentry === 'once') return 'not_again';
   if (reentry === 'after_exit') return before.active > 0 ? 'not_again' : 'entered';
   return before.active >= mostActive ? 'too_many' : 'entered';

@@ -126,9 +126,15 @@ function wordOf({ status, skipReason, lastError }: Pick<MailRow, 'status' | 'ski
   return status;
 }
 
-async function reasonToSkip(tx: Queries, vault: Vault, clubId: Id, to: Recipient): Promise<SkipReason | undefined> {
+/** @returns why nobody writes to the student; undefined where somebody may */
+export async function reasonToSkip(
+  db: Queries,
+  vault: Vault,
+  clubId: Id,
+  to: Recipient,
+): Promise<SkipReason | undefined> {
   if (to.pending) return 'no_longer_eligible';
-  const suppression = await tx.one<{ reason: string | null; left: boolean }>(sql`
+  const suppression = await db.one<{ reason: string | null; left: boolean }>(sql`
     SELECT reason, left_automations_at IS NOT NULL AS left FROM mail_suppressions
      WHERE club_id = ${clubId} AND address_key = ${addressKeyOf(vault, to.email)}`);
   if (!suppression) return undefined;

@@ -6,7 +6,7 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { columns, raw, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
-import { watchOf } from '../interpreter.policy.ts';
+import { nextLook, sleepsAt, watchOf } from '../interpreter.policy.ts';
 import { deadlineOnEntry, type WaitClock } from '../wait-speed.policy.ts';
 import type { ReadVersion } from './version-cache.ts';
 
@@ -169,9 +169,9 @@ export async function goOn(
   }
   const placed = version.steps.get(to);
   const deadline = placed ? deadlineOnEntry(placed.step, clock, now) : null;
-  const sleeps = placed !== undefined && deadline !== null && placed.step.wait?.kind !== 'until_condition';
   const moved = { ...run, cursor: to, deadline };
-  if (!sleeps) return settle(tx, run, moved, { looksAt: now, waiting: false }, []);
+  if (!placed || deadline === null || !sleepsAt(placed))
+    return settle(tx, run, moved, { looksAt: now, waiting: false }, []);
   await enterStep(tx, run, to, { deadline }, now);
   return rest(tx, moved, version, { until: deadline, nextChange, from: run });
 }
@@ -185,7 +185,7 @@ export async function rest(
 ): Promise<Rest> {
   const placed = version.steps.get(run.cursor ?? '');
   const watch = placed ? watchOf(version.definition, placed) : { types: [], courses: [], access: false };
-  const looksAt = watch.access && nextChange !== null && nextChange < until ? nextChange : until;
+  const looksAt = nextLook(watch, until, nextChange);
   if (watch.courses.length > 0)
     await tx.run(sql`INSERT INTO automation_course_watches (course_id, run_id)
       SELECT course_id, ${run.id} FROM unnest(${watch.courses}::uuid[]) AS course_id ON CONFLICT DO NOTHING`);
@@ -223,14 +223,14 @@ export type Ending =
   | { status: 'exited'; reason: ExitReason }
   | { status: 'failed'; code: string };
 
-/** Ends a run: nothing of it happens any more, and an e-mail that was not handed over stays unsent. The workflow sees it at its next look. */
+/** Ends a run that is active, or has failed: nothing of it happens any more, and an e-mail that was not handed over stays unsent. The workflow sees it at its next look. */
 export async function endRun(tx: Transaction, run: RunRow, ending: Ending, now: Date): Promise<void> {
   const reason = ending.status === 'exited' ? ending.reason : null;
   const code = ending.status === 'failed' ? ending.code : null;
   await tx.run(sql`UPDATE automation_runs
        SET status = ${ending.status}, exit_reason = ${reason}, error_code = ${code}, ended_at = ${now}, looks_at = NULL, parked_at = NULL,
            waiting = false, watches = '{}', cursor = ${ending.status === 'completed' ? raw('NULL') : raw('cursor')}
-     WHERE id = ${run.id} AND status = 'active'`);
+     WHERE id = ${run.id} AND status IN ('active', 'failed')`);
   if (ending.status === 'completed') return;
   await tx.run(sql`DELETE FROM automation_course_watches WHERE run_id = ${run.id}`);
   if (ending.status === 'failed') return;

@@ -9,10 +9,9 @@ import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
 import { isConflict, type Database, type Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { recordInTime } from '../../mail/recording.ts';
-import { ask } from '../asking.ts';
-import { languageOfToday, type PlacedStep } from '../definition.policy.ts';
-import { asksCondition, combine, decide, watchOf } from '../interpreter.policy.ts';
+import type { PlacedStep } from '../definition.policy.ts';
 import { takeEffect } from './effects.ts';
+import { lookAt, placeOf } from './looking.ts';
 import {
   claimMail,
   giveBackPlace,
@@ -49,8 +48,16 @@ export interface RunDeps extends MailingDeps {
   failpoint: (name: RunFailpoint) => Promise<void>;
 }
 
-/** `run_step_decided`: nothing is written yet. `run_step_done`: the effect is written, the cursor is not, nothing is committed. */
-export type RunFailpoint = 'run_step_decided' | 'run_step_done' | 'run_mail_claimed' | 'run_mail_handed_over';
+/**
+ * `run_step_decided`: nothing is written yet. `run_step_done`: the effect is written, the cursor is not, nothing is committed.
+ * `run_step_recorded`: both are committed, and the workflow does not know.
+ */
+export type RunFailpoint =
+  | 'run_step_decided'
+  | 'run_step_done'
+  | 'run_step_recorded'
+  | 'run_mail_claimed'
+  | 'run_mail_handed_over';
 
 export type RunStep =
   | { done: true; outcome: RunStatus }
@@ -77,6 +84,7 @@ export async function takeStep(deps: RunDeps, runId: Id, now: number): Promise<R
     const done =
       looked.kind === 'mail' ? await deps.smtp.onConnection(() => sendMail(deps, looked, new Date(now))) : looked;
     deps.onStep(done);
+    await deps.failpoint('run_step_recorded');
     return done.answer;
   } catch (error) {
     if (isConflict(error) || !(await isFaultyForLong(deps, runId, now))) throw error;
@@ -120,34 +128,13 @@ function look(deps: RunDeps, runId: Id, now: Date): Promise<Looked> {
     if (!student) return finish(tx, run, { status: 'exited', reason: 'student_removed' }, now);
 
     const version = await readVersion(tx, run.versionId);
-    const placed = version.steps.get(run.cursor ?? '');
-    if (version.language !== languageOfToday || !placed) {
-      const code = version.language === languageOfToday ? 'unknown_step' : 'unknown_language';
-      return finish(tx, run, { status: 'failed', code }, now);
-    }
-    const { definition } = version;
-    const condition = asksCondition(placed);
-    const answers = await ask(
-      tx,
-      {
-        runId,
-        studentId: run.studentId,
-        exitWhen: definition.exit_when,
-        condition,
-        access: definition.exit_on_access_lost ? { kind: run.accessKind, id: run.accessId } : undefined,
-        watchesAccess: watchOf(definition, placed).access || definition.exit_on_access_lost,
-      },
-      now,
-    );
-    const seen: RunRow = { ...run, wasOpen: run.wasOpen || answers.open === true };
-    const decision = decide(placed, {
+    const placed = placeOf(version, run.cursor);
+    if ('code' in placed) return finish(tx, run, { status: 'failed', code: placed.code }, now);
+    const { condition, answers, wasOpen, decision } = await lookAt(tx, version, placed, run, {
       automation: status,
-      exits: definition.exit_when !== undefined && combine(definition.exit_when, answers.exitWhen),
-      accessLost: definition.exit_on_access_lost && run.wasOpen && answers.open === false,
-      holds: condition !== undefined && combine(condition, answers.condition),
       now,
-      deadline: run.deadline,
     });
+    const seen: RunRow = { ...run, wasOpen };
     await deps.failpoint('run_step_decided');
     const scene: Scene = { timeZone, waitSpeed: deps.waitSpeed, nextChange: answers.nextChange, now };
     const passTo = async (passed: Omit<Passed, 'stepId'>, to: string | null): Promise<Looked> => {

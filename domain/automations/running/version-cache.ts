@@ -27,13 +27,18 @@ export async function readVersion(db: Queries, versionId: Id): Promise<ReadVersi
   } = await db.manager.findOneByOrFail(AutomationVersion, {
     id: versionId,
   });
-  const definition = stored as Definition;
-  // What is written in another language is not read: its runs fail, and say so.
-  const placed = language === languageOfToday ? placedSteps(definition) : [];
-  const steps = new Map(placed.map((one) => [one.step.id, one]));
-  const version = { id: versionId, number, language, definition, steps };
+  const version = readDefinition({ id: versionId, number, language, definition: stored as Definition });
   const [oldest] = cache.keys();
   if (cache.size >= kept && oldest !== undefined) cache.delete(oldest);
   cache.set(versionId, version);
   return version;
+}
+
+/** @param number 0 for a draft @returns the definition with its steps by id; those of another language are not read, and its runs fail */
+export function readDefinition({
+  language = languageOfToday,
+  ...version
+}: Pick<ReadVersion, 'id' | 'number' | 'definition'> & { language?: number }): ReadVersion {
+  const placed = language === languageOfToday ? placedSteps(version.definition) : [];
+  return { ...version, language, steps: new Map(placed.map((one) => [one.step.id, one])) };
 }

@@ -26,6 +26,7 @@ export async function noteOpening({ db, vault }: VaultDeps, token: string, visit
   const machine = isMachine(visit);
   const column = machine ? sql`machine_opened_at` : sql`opened_at`;
   await db.transaction(async (tx) => {
+    await holdStudentOfRun(tx, mailId);
     const opened = await tx.one<{ runId: Id | null }>(sql`
       WITH opened AS (
         UPDATE mails SET ${column} = ${now}, ${sentByEvidence(sql`${now}::timestamptz`)}
@@ -53,9 +54,19 @@ export async function followLink({ db, vault }: VaultDeps, token: string, visit:
   return link.url;
 }
 
+/**
+ * A visit changes the e-mail and wakes its run; a step changes them in the other order. All who touch both hold the student, so that
+ * nobody waits in a circle (ENG-6). E-mails of campaigns have no run.
+ */
+async function holdStudentOfRun(tx: Transaction, mailId: Id): Promise<void> {
+  await tx.run(sql`SELECT FROM students
+    WHERE id = (SELECT student_id FROM mails WHERE id = ${mailId} AND run_id IS NOT NULL) FOR NO KEY UPDATE`);
+}
+
 const judged = columns(Mail, ['id', 'clubId', 'campaignId', 'runId']);
 
 async function noteClick(tx: Transaction, { linkId, mailId }: FollowedLink, byMachine: boolean, now: Date) {
+  await holdStudentOfRun(tx, mailId);
   const mail = await tx.one<RowOf<typeof judged>>(
     sql`SELECT ${judged} FROM mails WHERE ${noted(mailId, ['all', 'clicks'], now)} FOR NO KEY UPDATE`,
   );

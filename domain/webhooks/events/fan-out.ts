@@ -8,7 +8,8 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { runOf, type Run } from '../../../platform/engine/workflow-types.ts';
-import type { FactToTell } from '../../../platform/engine/facts.ts';
+import { bulk } from '../../../entities/facts/values.ts';
+import type { ClaimedFact, FactToTell } from '../../../platform/engine/facts.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import { accessBodies } from './bodies/access.ts';
 import { certificateBodies } from './bodies/certificates.ts';
@@ -57,20 +58,35 @@ export async function fanOut(db: Database, fact: FactToTell, now: Date): Promise
   });
 }
 
-/** Fans several facts out, each in a transaction of its own. @returns the workflows of their deliveries */
+/**
+ * Fans several facts out, each in a transaction of its own. Bulk that no endpoint asked for costs one query together, without a lock.
+ * @returns the workflows of their deliveries
+ */
 export async function fanOutEach(
   db: Database,
-  facts: readonly FactToTell[],
+  facts: readonly ClaimedFact[],
   now: Date,
 ): Promise<(Run & { localAttemptAt?: Id })[]> {
   const started = [];
-  for (const fact of facts)
+  for (const fact of await askedFor(db, facts))
     for (const { id, endpointId, healthy } of await fanOut(db, fact, now))
       started.push({
         ...runOf('webhookDelivery', { id, clubId: fact.clubId, endpointId, eventType: fact.type }),
         ...(healthy && { localAttemptAt: endpointId }),
       });
   return started;
+}
+
+/** @returns the facts without the bulk that no endpoint asked for by now; an endpoint that asks later comes after them */
+async function askedFor(db: Queries, facts: readonly ClaimedFact[]): Promise<readonly ClaimedFact[]> {
+  const bulky = facts.filter(({ priority }) => priority === bulk);
+  if (bulky.length === 0) return facts;
+  const unasked = await db.rows<{ id: Id }>(sql`SELECT given.id
+      FROM unnest(${bulky.map(({ id }) => id)}::uuid[], ${bulky.map(({ clubId }) => clubId)}::uuid[], ${bulky.map(({ type }) => type)}::text[]) AS given (id, club_id, type)
+     WHERE NOT EXISTS (SELECT FROM webhook_endpoints endpoint
+       WHERE endpoint.club_id = given.club_id AND endpoint.status <> 'disabled' AND endpoint.event_types @> ARRAY[given.type])`);
+  const ids = new Set(unasked.map(({ id }) => id));
+  return facts.filter(({ id }) => !ids.has(id));
 }
 
 const insertDeliveries = prepared<{ id: Id }>(

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectDirectory } from '../../../dev/project.ts';
 import type { Definition } from '../../../domain/automations/definition.policy.ts';
+import { dryRun } from '../../../domain/automations/dry-runs/dry-run.ts';
 import { listRuns } from '../../../domain/automations/runs.ts';
 import { tagStudent, untagStudent } from '../../../domain/learning/engagement/tagging.ts';
 import { openingToken } from '../../../domain/mail/tracking/tokens.ts';
@@ -13,6 +14,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { buildAccessDelivery } from '../../toolkit/builders/access.ts';
 import { buildAutomation, buildTag } from '../../toolkit/builders/automations.ts';
 import { buildClub, buildStudent, type TestClub, type TestStudent } from '../../toolkit/builders/clubs.ts';
+import { buildCourse, buildLesson } from '../../toolkit/builders/courses.ts';
 import { playAutomations, type AutomationPlay } from '../../toolkit/drive/automations.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
 
@@ -57,6 +59,23 @@ describe('docs/how-to/build-automations.md', () => {
     await play.pass(day);
     expect(await stories(automationId)).to.deep.equal(['completed: a day time_over, has begun else, nudge sent']);
     expect(subjects()).to.deep.equal(['Your first knot, Ada']);
+  });
+
+  it('is tried out as the page says', async () => {
+    const [, request = ''] = /^```http\n.*\n\n([\s\S]*?)^```$/m.exec(page) ?? [];
+    const course = await buildCourse(club.id);
+    const { id: LESSON } = await buildLesson(course);
+    const { id: DELIVERY } = await buildAccessDelivery(club.id, { courseId: course.id });
+    const automationId = await publish(0, { COURSE: course.id });
+    const ids: Record<string, Id> = { STUDENT: ada.id, DELIVERY, LESSON };
+    const body = request.replaceAll(/"(STUDENT|DELIVERY|LESSON)"/g, (_, name: string) => `"${ids[name]}"`);
+    const { status, path: passed } = await dryRun(deps, club.id, automationId, JSON.parse(body), start);
+    expect([status, ...passed.map(({ step_id: id, outcome, left_at: at }) => `${id} ${outcome} ${at}`)]).to.deep.equal([
+      'completed',
+      'a day time_over 2026-03-03T12:00:00.000Z',
+      'has begun then 2026-03-03T12:00:00.000Z',
+      'reward awarded 2026-03-03T12:00:00.000Z',
+    ]);
   });
 
   it('asks again who did not read, and tags at once who did', async () => {

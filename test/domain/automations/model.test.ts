@@ -1,6 +1,7 @@
-/** Random definitions and facts: runs do what a small direct reading of the definition does, in the same order (AUTO-10, AUTO-12). */
+/** Random definitions and facts: runs and dry runs do what a small direct reading of the definition does, in the same order (AUTO-10, AUTO-12, AUTO-19). */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
+import { dryRun } from '../../../domain/automations/dry-runs/dry-run.ts';
 import { tagStudent, untagStudent } from '../../../domain/learning/engagement/tagging.ts';
 import type { Definition, Step } from '../../../domain/automations/definition.policy.ts';
 import { readVersionDefinition } from '../../toolkit/assert/automations.ts';
@@ -65,7 +66,7 @@ describe('a model of runs', function () {
         events,
         async (list, exit, happening) => {
           const { id: clubId } = await buildClub();
-          const student = await buildStudent(clubId);
+          const [student, twin] = [await buildStudent(clubId), await buildStudent(clubId)];
           const tags = [await buildTag(clubId), await buildTag(clubId)] as const;
           const definition = compose([{ kind: 'points' }, ...list], exit, tags);
           const automationId = await buildAutomation(clubId, definition, start);
@@ -73,6 +74,22 @@ describe('a model of runs', function () {
 
           const play = await playAutomations(clubId, start);
           const runId = await play.enroll(automationId, student.id);
+          const supposed = await dryRun(
+            deps,
+            clubId,
+            automationId,
+            {
+              student_id: twin.id,
+              version: 1,
+              starts_at: start.toISOString(),
+              facts: happening.map(({ at, mark: which, on }) => ({
+                kind: on ? ('student_tagged' as const) : ('student_untagged' as const),
+                at: new Date(start.getTime() + at * 1_000).toISOString(),
+                tag_id: tags[which],
+              })),
+            },
+            start,
+          );
           for (const { at, mark: which, on } of happening.toSorted((one, other) => one.at - other.at)) {
             await play.pass(start.getTime() + at * 1_000 - play.now().getTime());
             const change = on ? tagStudent : untagStudent;
@@ -80,7 +97,9 @@ describe('a model of runs', function () {
             await play.settle();
           }
           await play.pass(40 * 24 * 60 * minute);
-          const { status, path, ended_at: ended } = await play.read(automationId, runId);
+          const { status, exit_reason: reason, path, ended_at: ended } = await play.read(automationId, runId);
+          expect(supposed.path, 'as the dry run says').to.deep.equal(path);
+          expect([supposed.status, supposed.exit_reason, supposed.ended_at]).to.deep.equal([status, reason, ended]);
           const seen = path.map(({ step_id: id, outcome, left_at: left }) => `${left} ${id} ${outcome}`);
           expect([status, ended, ...seen]).to.deep.equal(direct(definition, tags, happening));
         },

@@ -1,5 +1,7 @@
 /** What runs do, step by step (AUTO-10 to AUTO-18). */
 import { expect } from 'chai';
+import { Readable } from 'node:stream';
+import sharp from 'sharp';
 import { tagStudent, untagStudent } from '../../../domain/learning/engagement/tagging.ts';
 import { archiveAutomation, pauseAutomation, resumeAutomation } from '../../../domain/automations/states.ts';
 import { exitRun, listRuns, readCounts, resumeRun } from '../../../domain/automations/runs.ts';
@@ -7,6 +9,14 @@ import type { Definition, Step } from '../../../domain/automations/definition.po
 import { settleLeftMails } from '../../../domain/automations/running/left-mails.ts';
 import { takeStep } from '../../../domain/automations/running/run-step.ts';
 import { enrollByFacts } from '../../../domain/automations/entering/by-facts.ts';
+import { restoreEnrollment, revokeEnrollment } from '../../../domain/access/enrollments/by-hand.ts';
+import { createAutomation } from '../../../domain/automations/drafts.ts';
+import { publishAutomation } from '../../../domain/automations/publishing.ts';
+import { completeLesson, undoCompletion } from '../../../domain/learning/courses/completion.ts';
+import { updateLesson } from '../../../domain/learning/courses/lessons.ts';
+import { setSender } from '../../../domain/mail/sender.ts';
+import { wakeWatchersOfCourses } from '../../../domain/watches/watches.ts';
+import { Media } from '../../../entities/media/media.ts';
 import { removeStudent } from '../../../domain/students/students.ts';
 import { noteOpening } from '../../../domain/mail/tracking/visits.ts';
 import { openingToken } from '../../../domain/mail/tracking/tokens.ts';
@@ -14,9 +24,15 @@ import { noteEvents } from '../../../domain/mail/notices/noting.ts';
 import { addSuppression } from '../../../domain/mail/suppressions.ts';
 import { forgetOldPaths } from '../../../domain/automations/student-removal.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { buildAccessDelivery, buildEnrollment } from '../../toolkit/builders/access.ts';
+import { buildAccessDelivery, buildEnrollment, buildOpenCourse } from '../../toolkit/builders/access.ts';
 import { buildAutomation, buildTag, buildVersion, email } from '../../toolkit/builders/automations.ts';
+import { buildPlan } from '../../toolkit/builders/billing.ts';
+import { buildCourse, buildLesson } from '../../toolkit/builders/courses.ts';
+import { buildFurnishedClub } from '../../toolkit/builders/furnished-club.ts';
+import { buildProduct } from '../../toolkit/builders/sales.ts';
 import { buildClub, buildStudent, type TestClub, type TestStudent } from '../../toolkit/builders/clubs.ts';
+import { sendingDeps } from '../../toolkit/drive/campaigns.ts';
+import { testObjectStore } from '../../toolkit/stack/storage.ts';
 import { playAutomations, type AutomationPlay } from '../../toolkit/drive/automations.ts';
 import { factRecordsOf } from '../../toolkit/assert/facts.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
@@ -473,6 +489,133 @@ describe('a run', () => {
     expect(new Set(play.given.map(({ to }) => to)).size).to.equal(2);
   });
 
+  it('shows an image that was copied when its version was published, also after it left the library', async () => {
+    const png = await sharp({ create: { width: 20, height: 10, channels: 3, background: 'red' } })
+      .png()
+      .toBuffer();
+    const { images } = await sendingDeps({ ...play.deps.smtp, connections: 1 });
+    const [mediaId, objectKey] = [newId(), `library/${newId()}`];
+    await (await testObjectStore()).put(objectKey, 'image/png', Readable.from([png]));
+    const file = {
+      purpose: 'library',
+      kind: 'image',
+      provider: 'objstore',
+      status: 'ready',
+      mime: 'image/png',
+    } as const;
+    const made = { createdAt: start, updatedAt: start, sizeBytes: String(png.length) };
+    await deps.db.manager.insert(Media, { id: mediaId, clubId: club.id, title: 'A knot', objectKey, ...file, ...made });
+    await setSender(deps, club.id, { from_name: 'Knots', postal_address: 'Quay 1' }, start);
+    const blocks = [{ kind: 'image' as const, media_id: mediaId, alt: 'A knot' }];
+    const draft = {
+      trigger: { kind: 'manual' as const },
+      reentry: 'always' as const,
+      exit_on_access_lost: false,
+      steps: [{ id: 'mail', kind: 'send_email' as const, email: { subject: 'A knot', blocks } }],
+    };
+    const { record } = await createAutomation(deps, club.id, { name: 'A', draft }, start);
+    await publishAutomation({ ...deps, images }, club.id, record.id, '*', start);
+    await deps.db.manager.update(Media, { id: mediaId }, { removedAt: start });
+    await play.enroll(record.id, ada.id);
+    await play.settle();
+    const [, url = ''] = /<img[^>]*src="([^"]+)"/.exec(play.given[0]?.html ?? '') ?? [];
+    expect(url).to.match(new RegExp(`^${images.publicFilesUrl}/mail/[0-9a-f]{64}\\.jpg$`));
+    expect((await fetch(url)).headers.get('content-type')).to.equal('image/jpeg');
+  });
+
+  describe('looks again', () => {
+    const learnerOf = async (lessons: number) => {
+      const course = await buildOpenCourse(club.id, { lessons });
+      await buildEnrollment(club.id, { studentId: ada.id, deliveryId: course.deliveryId, startsAt: start });
+      const { rows } = await listed(course.id);
+      return { course, lessons: rows, reader: { clubId: club.id, id: ada.id } };
+    };
+    const listed = async (courseId: Id) => ({
+      rows: await deps.db.source.query<{ id: Id; public_id: string }[]>(
+        `SELECT id, public_id FROM lessons WHERE course_id = $1 ORDER BY position`,
+        [courseId],
+      ),
+    });
+    const completing = () => ({ db: deps.db, publicUrl: 'https://api.example' });
+
+    it('at a completion that is undone or done again, of which no fact tells', async () => {
+      const { lessons, reader } = await learnerOf(2);
+      const { id: lessonId = '', public_id: publicId = '' } = lessons[0] ?? {};
+      const done = (negate: boolean) => ({
+        match: 'all' as const,
+        rules: [{ kind: 'lesson_completed' as const, negate, lesson_id: lessonId }],
+      });
+      await completeLesson(completing(), reader, publicId, start);
+      const wait = { kind: 'until_condition' as const, days: 9 };
+      const run = await begin({
+        steps: [
+          { id: 'undone', kind: 'wait', wait, condition: done(true) },
+          { id: 'redone', kind: 'wait', wait, condition: done(false) },
+        ],
+      });
+      await play.settle();
+      expect(await storyOf(run)).to.equal('active: undone …');
+      await undoCompletion(deps, reader, publicId, play.now());
+      await play.settle();
+      expect(await storyOf(run)).to.equal('active: undone then, redone …');
+      await completeLesson(completing(), reader, publicId, play.now());
+      await play.settle();
+      expect(await storyOf(run)).to.equal('completed: undone then, redone then');
+    });
+
+    it('where a lesson of a course that it watches is withdrawn or published', async () => {
+      const { course, lessons, reader } = await learnerOf(2);
+      const [first, second] = lessons;
+      await completeLesson(completing(), reader, first?.public_id ?? '', start);
+      const wait = { kind: 'until_condition' as const, days: 9 };
+      const reaches = (negate: boolean) => ({
+        match: 'all' as const,
+        rules: [{ kind: 'course_progress' as const, negate, course_id: course.id, percent: 51 }],
+      });
+      const run = await begin({
+        steps: [
+          { id: 'over', kind: 'wait', wait, condition: reaches(false) },
+          { id: 'under', kind: 'wait', wait, condition: reaches(true) },
+        ],
+      });
+      await play.settle();
+      for (const [published, story] of [
+        [false, 'active: over then, under …'],
+        [true, 'completed: over then, under then'],
+      ] as const) {
+        await updateLesson(deps, club.id, second?.id ?? '', { published }, play.now());
+        await play.settle();
+        expect(await storyOf(run), 'not yet').not.to.equal(story);
+        while ((await wakeWatchersOfCourses(deps.db, play.now())).more);
+        await play.settle();
+        expect(await storyOf(run)).to.equal(story);
+      }
+      const watches = await deps.db.source.query(`SELECT FROM automation_course_watches WHERE run_id = $1`, [
+        run.runId,
+      ]);
+      expect(watches).to.deep.equal([]);
+    });
+
+    it('at the moment at which access begins by itself', async () => {
+      const { id: deliveryId } = await buildAccessDelivery(club.id);
+      const startsAt = new Date(start.getTime() + 5 * day);
+      await buildEnrollment(club.id, { studentId: ada.id, deliveryId, startsAt });
+      const run = await begin({
+        steps: [
+          {
+            id: 'until',
+            kind: 'wait',
+            wait: { kind: 'until_condition', days: 9 },
+            condition: { match: 'all', rules: [{ kind: 'has_access', negate: false, delivery_ids: [deliveryId] }] },
+          },
+        ],
+      });
+      await play.pass(9 * day);
+      const { ended_at: ended } = await play.read(run.automationId, run.runId);
+      expect([await storyOf(run), ended]).to.deep.equal(['completed: until then', startsAt.toISOString()]);
+    });
+  });
+
   it('tells metrics of each step that was left, once, and of the end', async () => {
     const told: string[] = [];
     play.deps.onStep = ({ left, ended }) => told.push([left, ended].filter(Boolean).join(' '));
@@ -535,6 +678,53 @@ describe('a run', () => {
     const later = start.getTime() + day + 1;
     expect(await takeStep(play.deps, run.runId, later)).to.deep.equal({ done: true, outcome: 'failed' });
     expect(await storyOf(run)).to.equal('failed fault: points …fault');
+    play.deps.failpoint = async () => undefined;
+    await resumeRun(deps, club.id, run.automationId, run.runId, play.now());
+    await play.settle();
+    expect(await storyOf(run)).to.equal('completed: points awarded');
+  });
+
+  it('fails where what its step names is gone, and can be ended by hand then', async () => {
+    const run = await begin({ steps: [{ id: 'tag', kind: 'add_tag', tag_id: tag }] });
+    await deps.db.source.query(`UPDATE tags SET removed_at = $2 WHERE id = $1`, [tag, start]);
+    await play.settle();
+    expect(await storyOf(run)).to.equal('failed not_found: tag …not_found');
+    expect(await exitRun(deps, club.id, run.automationId, run.runId, play.now())).to.include({ status: 'exited' });
+    expect(await storyOf(run)).to.equal('exited by_hand: tag by_hand');
+    expect((await readCounts(deps.db, club.id, run.automationId, 1)).steps[0]).to.include({ waiting: 0, left: 1 });
+    await expectCode(exitRun(deps, club.id, run.automationId, run.runId, play.now()), 'run_state');
+    await expectCode(resumeRun(deps, club.id, run.automationId, run.runId, play.now()), 'run_state');
+  });
+
+  for (const [reentry, others] of [
+    ['after_exit', 1],
+    ['always', 20],
+  ] as const)
+    it(`is not resumed beside ${others} active run(s) where reentry is ${reentry}`, async () => {
+      const run = await begin({ reentry, steps: [delay('wait', 10)] });
+      await play.settle();
+      await deps.db.source.query(
+        `UPDATE automation_runs SET status = 'failed', error_code = 'fault', ended_at = $2, looks_at = NULL WHERE id = $1`,
+        [run.runId, start],
+      );
+      for (let count = 0; count < others; count++) await play.enroll(run.automationId, ada.id);
+      const resume = () => resumeRun(deps, club.id, run.automationId, run.runId, play.now());
+      await expectCode(resume(), 'reentry_forbidden');
+      await play.pass(hour);
+      expect(await resume()).to.include({ status: 'active' });
+    });
+
+  it('leaves when access is lost that was open only while its e-mail was on the way', async () => {
+    const { id: deliveryId } = await buildAccessDelivery(club.id);
+    const { id: enrollment } = await buildEnrollment(club.id, { studentId: ada.id, deliveryId, startsAt: start });
+    const run = await begin({
+      exit_on_access_lost: true,
+      steps: [{ id: 'mail', kind: 'send_email', email }, delay('long', 90, 'days')],
+    });
+    await play.settle();
+    await revokeEnrollment(deps, club.id, enrollment, play.now());
+    await play.pass(day);
+    expect(await storyOf(run)).to.equal('exited access_lost: mail sent, long access_lost');
   });
 
   it('ends by hand wherever it is, and an e-mail that waits is not sent', async () => {
@@ -568,6 +758,14 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('completed: ');
   });
 });
+
+async function expectCode(work: Promise<unknown>, code: string): Promise<void> {
+  const error: unknown = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).to.have.property('code', code);
+}
 
 async function expectRejected(work: Promise<unknown>): Promise<void> {
   const error: unknown = await work.then(
@@ -673,6 +871,113 @@ describe('entering an automation', () => {
     await resumeAutomation(deps, club.id, automationId, play.now());
     await play.settle();
     expect(await countOf(automationId)).to.equal(0);
+  });
+
+  it('follows each kind of fact where every list names what it is about, and knows what access it is about', async () => {
+    const furnished = await buildFurnishedClub();
+    const { id: clubId, records } = furnished;
+    const idOf = async (table: string) =>
+      (await deps.db.source.query<{ id: Id }[]>(`SELECT id FROM ${table} WHERE club_id = $1 LIMIT 1`, [clubId]))[0]
+        ?.id ?? '';
+    const [purchase, subscription, certificate] = [
+      await idOf('purchases'),
+      await idOf('subscriptions'),
+      await idOf('certificates'),
+    ];
+    const course = await buildCourse(clubId);
+    const others = {
+      delivery_ids: (await buildAccessDelivery(clubId)).id,
+      course_ids: course.id,
+      lesson_ids: (await buildLesson(course)).id,
+      product_ids: (await buildProduct(clubId)).id,
+      tag_ids: await buildTag(clubId),
+      level_ids: newId(),
+    };
+    await deps.db.source.query(
+      `INSERT INTO levels (id, club_id, name, points, created_at) VALUES ($1, $2, 'Mate', 99, $3)`,
+      [others.level_ids, clubId, start],
+    );
+    const [enrolled] = await deps.db.source.query<{ delivery: Id; course: Id; student: Id }[]>(
+      `SELECT delivery.id AS delivery, delivery.course_id AS course, enrollment.student_id AS student FROM enrollments enrollment
+         JOIN access_deliveries delivery ON delivery.id = enrollment.delivery_id WHERE enrollment.id = $1`,
+      [records.enrollment],
+    );
+    const { delivery = '', course: opened = '', student = '' } = enrolled ?? {};
+    const { product, lesson, course: taught, tag, level } = records;
+    const kinds = [
+      ['student.created', student, {}, [null, null]],
+      ['access.granted', records.enrollment, { delivery_ids: delivery, course_ids: opened }, ['delivery', delivery]],
+      ['access.revoked', records.enrollment, { delivery_ids: delivery, course_ids: opened }, ['delivery', delivery]],
+      ['purchase.paid', purchase, { product_ids: product }, ['product', product]],
+      ['purchase.refunded', purchase, { product_ids: product }, ['product', product]],
+      ['subscription.past_due', subscription, { product_ids: product }, ['product', product]],
+      ['subscription.canceled', subscription, { product_ids: product }, ['product', product]],
+      ['lesson.completed', lesson, { lesson_ids: lesson, course_ids: taught }, ['course', taught]],
+      ['course.completed', taught, { course_ids: taught }, ['course', taught]],
+      ['certificate.issued', certificate, { course_ids: taught }, ['course', taught]],
+      ['student.tagged', tag, { tag_ids: tag }, [null, null]],
+      ['student.untagged', tag, { tag_ids: tag }, [null, null]],
+      ['student.level_reached', level, { level_ids: level }, [null, null]],
+    ] as const;
+    for (const [type, subjectId, lists, access] of kinds) {
+      const kind = type.replace('.', '_') as Definition['trigger']['kind'];
+      const names = Object.entries(lists).map(([name, id]) => [name, id] as [keyof typeof others, Id]);
+      const onLists = (each: (name: keyof typeof others, id: Id) => Id[]) => {
+        const trigger = { kind, ...Object.fromEntries(names.map(([name, id]) => [name, each(name, id)])) };
+        return buildAutomation(clubId, { trigger, steps: [delay('wait', 10)] }, start);
+      };
+      const fits = await onLists((name, id) => [others[name], id]);
+      const misses: Id[] = [];
+      for (const [missed] of names) misses.push(await onLists((name, id) => [name === missed ? others[name] : id]));
+      const fact = { ...factOf(subjectId), clubId, type, studentId: student };
+      await enrollByFacts(deps.db, [fact], start);
+      const runs = await deps.db.source.query(
+        `SELECT automation_id AS id, access_kind AS kind, access_id AS about FROM automation_runs WHERE cause_id = $1`,
+        [fact.id],
+      );
+      expect(runs, type).to.deep.equal([{ id: fits, kind: access[0], about: access[1] }]);
+      for (const id of [fits, ...misses]) await archiveAutomation(deps, clubId, id, start);
+    }
+  });
+
+  it('takes nobody in without the plan; who is inside finishes', async () => {
+    const tag = await buildTag(club.id);
+    const automationId = await onTag(tag, { reentry: 'always', steps: [delay('wait', 10)] });
+    await retag(tag);
+    await buildPlan(club.id, 'starter');
+    await retag(tag);
+    expect(await countOf(automationId)).to.equal(1);
+    await play.pass(hour);
+    const { rows } = await listRuns(deps.db, club.id, automationId, { page: 1, page_size: 5 });
+    expect(rows.map(({ status }) => status)).to.deep.equal(['completed']);
+  });
+
+  it('is as urgent as its fact, and bulk by hand; access that comes back is no grant (AUTO-18)', async () => {
+    const tag = await buildTag(club.id);
+    const automationId = await onTag(tag, { reentry: 'always' });
+    for (const priority of [0, 1, 2] as const)
+      await enrollByFacts(deps.db, [{ ...factOf(tag), id: newId(), priority }], start);
+    const manual = await buildAutomation(club.id, { steps: [delay('wait', 10)] }, start);
+    await play.enroll(manual, ada.id);
+    const priorities = async (id: Id) =>
+      (
+        await deps.db.source.query<{ priority: number }[]>(
+          `SELECT priority FROM automation_runs WHERE automation_id = $1 ORDER BY priority`,
+          [id],
+        )
+      ).map(({ priority }) => priority);
+    expect([await priorities(automationId), await priorities(manual)]).to.deep.equal([[0, 1, 2], [2]]);
+
+    const onAccess = await buildAutomation(
+      club.id,
+      { trigger: { kind: 'access_granted' }, steps: [delay('wait', 10)] },
+      start,
+    );
+    const { id: enrollment } = await buildEnrollment(club.id, { studentId: ada.id, startsAt: start });
+    await revokeEnrollment(deps, club.id, enrollment, start);
+    await restoreEnrollment(deps, club.id, enrollment, start);
+    await play.settle();
+    expect(await countOf(onAccess)).to.equal(0);
   });
 
   it('once and after_exit: of two facts at the same moment one starts a run', async () => {

@@ -1,5 +1,6 @@
 /** What becomes of a recipient's row, at a real mail server: each row of the table of CAMP-6, and whatever may meet a claim. */
 import { expect } from 'chai';
+import type { Pool } from 'pg';
 import { readConfig } from '../../../config.ts';
 import type { Mailbox } from '../../../dev/mailbox.ts';
 import { listDeliveries, readStatistics } from '../../../domain/campaigns/recipients.ts';
@@ -147,16 +148,16 @@ describe('the row of a recipient', () => {
     });
 
     it('says sent where the server took it and Postgres was away for a while', async () => {
-      const source = deps.db.source;
+      const pool = (deps.db.source.driver as unknown as { master: Pool }).master;
+      const query = pool.query.bind(pool) as (...given: unknown[]) => Promise<unknown>;
       sending.smtp.handOver = async (message) => {
         const answer = await smtp.handOver(message);
         let left = 2;
-        const { query } = sending.db.manager;
-        sending.db.manager.query = (async (...given: Parameters<typeof query>) => {
-          if (left-- > 0) throw Object.assign(new Error('Connection terminated unexpectedly'));
-          sending.db.manager.query = query;
-          return query.apply(source.manager, given);
-        }) as typeof query;
+        pool.query = (async (...given: unknown[]) => {
+          if (left-- > 0) throw new Error('Connection terminated unexpectedly');
+          pool.query = query as typeof pool.query;
+          return query(...given);
+        }) as typeof pool.query;
         return answer;
       };
       await schedule();
@@ -300,6 +301,23 @@ describe('the row of a recipient', () => {
         expect([await row(), arrived()]).to.deep.equal([acts[name]?.before, 0]);
       });
     }
+
+    for (const when of ['before', 'after'] as const)
+      it(`removal ${when} its unknown outcome is recorded: still marked, not tried again (CAMP-6)`, async () => {
+        const removal = () => removeStudent(deps, club.id, ada.id, start);
+        sending.smtp.handOver = async (message) => {
+          await smtp.handOver(message);
+          if (when === 'before') await removal();
+          return { kind: 'unknown' };
+        };
+        await schedule();
+        await run();
+        if (when === 'after') await removal();
+        expect([await row(), arrived()]).to.deep.equal(['failed outcome_unknown', 1]);
+        await retryCampaign(deps, club.id, campaignId, { acceptDuplicates: false }, start);
+        await run(later(minute));
+        expect([await row(), arrived()]).to.deep.equal(['failed outcome_unknown', 1]);
+      });
 
     it('goes to the new address where it changes before the claim, and to the old one after it', async () => {
       const [before, after] = [`before-${ada.id}@example.com`, `after-${ada.id}@example.com`];

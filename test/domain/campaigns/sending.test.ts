@@ -30,8 +30,7 @@ import { buildCampaign } from '../../toolkit/builders/campaigns.ts';
 import { sendingDeps } from '../../toolkit/drive/campaigns.ts';
 import { previewCampaign } from '../../../domain/campaigns/preview.ts';
 import { createCampaign, updateCampaign } from '../../../domain/campaigns/drafts.ts';
-import { Queries, type Database } from '../../../platform/infra/postgres/database.ts';
-import type { Sql } from '../../../platform/infra/postgres/sql.ts';
+import { Queries } from '../../../platform/infra/postgres/database.ts';
 import type { DomainError } from '../../../platform/core/errors.ts';
 import { setMailDomain } from '../../../domain/mail/domains/domains.ts';
 import { MailDomain } from '../../../entities/mail/mail-domain.ts';
@@ -40,6 +39,7 @@ import { MediaUse } from '../../../entities/media/media-use.ts';
 import { Media } from '../../../entities/media/media.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { Readable } from 'node:stream';
+import type { Pool, QueryConfig, QueryResult } from 'pg';
 import sharp from 'sharp';
 
 const start = new Date('2026-03-02T12:00:00Z');
@@ -431,29 +431,25 @@ describe('a campaign, sent', () => {
     await source.query('ANALYZE mails, students, campaigns');
     await step();
     const plans: unknown[] = [];
-    const { db } = sending;
-    const planning = {
-      source,
-      manager: db.manager,
-      one: db.one.bind(db),
-      run: db.run.bind(db),
-      transaction: db.transaction.bind(db),
-      rows: async (statement: Sql) => {
-        const values: unknown[] = [];
-        const text = statement.render(values);
-        if (/^\s*WITH given/.test(text))
-          await db
-            .transaction(async (tx) => {
-              plans.push(await tx.manager.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values));
-              throw new Error('planned');
-            })
-            .catch((error: Error) => expect(error.message).to.equal('planned'));
-        return db.rows(statement);
-      },
-    } as unknown as Database;
-    sending = { ...sending, db: planning };
+    const pool = (source.driver as unknown as { master: Pool }).master;
+    const query = pool.query.bind(pool) as (config: QueryConfig) => Promise<QueryResult>;
+    const planned = async (config: QueryConfig) => {
+      if (config.name === 'claim_mails')
+        await deps.db
+          .transaction(async (tx) => {
+            plans.push(await tx.manager.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${config.text}`, config.values));
+            throw new Error('planned');
+          })
+          .catch((error: Error) => expect(error.message).to.equal('planned'));
+      return query(config);
+    };
     answer = () => ({ kind: 'refused', permanent: true, reply: '550 no' });
-    await step();
+    pool.query = planned as typeof pool.query;
+    try {
+      await step();
+    } finally {
+      pool.query = query as typeof pool.query;
+    }
     expect(plans).to.have.length.above(0);
     const counts = JSON.stringify(plans).matchAll(/"(?:Actual Rows|Rows Removed by [^"]+)":(\d+)/g);
     expect(Math.max(...Array.from(counts, ([, count]) => Number(count)))).to.be.below(200);

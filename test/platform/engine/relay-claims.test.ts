@@ -1,7 +1,7 @@
 /** Which rows a relay claims: in turns over the clubs, the most urgent first, past those that others hold. */
 import { expect } from 'chai';
 import { newId } from '../../../platform/core/ids.ts';
-import { claimFacts, deferFact, removeFact, type Room } from '../../../platform/engine/facts.ts';
+import { claimFacts, deferFact, removeFacts, type Room } from '../../../platform/engine/facts.ts';
 import { countsOf, roomFor, useRelayQueue, wakeOf } from '../../toolkit/drive/relay-queue.ts';
 
 const [clubA, clubB, clubC] = [newId(), newId(), newId()];
@@ -78,7 +78,7 @@ describe('facts (ENG-9)', () => {
       const [fact] = await everyFact(1);
       if (!fact) break;
       claimed.push(fact);
-      await removeFact(source(), fact.id);
+      await removeFacts(source(), [fact.id]);
     }
     expect(claimed).to.have.length(60);
     expect(Object.keys(countsOf(claimed)).length).to.be.greaterThan(3);

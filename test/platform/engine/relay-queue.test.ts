@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { newId, noClub } from '../../../platform/core/ids.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
-import { deferFact, removeFact } from '../../../platform/engine/facts.ts';
+import { deferFact, removeFacts } from '../../../platform/engine/facts.ts';
 import { deferWake, removeWake } from '../../../platform/engine/wakes.ts';
 import { useRelayQueue, wakeOf } from '../../toolkit/drive/relay-queue.ts';
 
@@ -62,7 +62,7 @@ describe('facts (ENG-4)', () => {
   it('that were carried on are removed', async () => {
     const [put, carried] = [await record(clubA), await record(clubB)];
     await everyFact();
-    await removeFact(source(), carried);
+    await removeFacts(source(), [carried]);
     expect(await source().query(`SELECT id FROM facts`)).to.deep.equal([{ id: put }]);
   });
 

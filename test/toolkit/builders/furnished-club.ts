@@ -65,6 +65,7 @@ export interface Records {
   campaign: Id;
   /** Active; its trigger is `manual`. */
   automation: Id;
+  automationVersion: Id;
   /** The student's in the automation; failed at its step. */
   run: Id;
   suppression: string;
@@ -265,7 +266,7 @@ async function furnishAutomations({ clubId, studentId, now }: Scene) {
     entered_at: now,
     ended_at: now,
   });
-  return { automation, run };
+  return { automation, automationVersion: version, run };
 }
 
 async function furnishPeople({ clubId, studentId, now }: Scene) {

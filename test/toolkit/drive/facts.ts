@@ -1,6 +1,7 @@
 /** Facts as the product commits them, for the relay of the test to carry on. */
 import { Database } from '../../../platform/infra/postgres/database.ts';
 import { createNotifier } from '../../../platform/infra/postgres/notifications.ts';
+import type { Priority } from '../../../entities/facts/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
@@ -9,10 +10,14 @@ import { testDeps } from '../stack/database.ts';
 /** Commits that something happened to the student; told to the relay by NOTIFY, unless that is to be lost. @returns the event's id */
 export async function commitFact(
   { clubId, studentId }: { clubId: Id; studentId: Id },
-  { type = 'student.updated', notified = true }: { type?: EventType; notified?: boolean } = {},
+  {
+    type = 'student.updated',
+    notified = true,
+    priority,
+  }: { type?: EventType; notified?: boolean; priority?: Priority } = {},
 ): Promise<Id> {
   const { db } = await testDeps();
   const notifier = notified ? createNotifier(db.source, () => {}) : db.notifier;
-  const fact = { clubId, studentId, type, occurredAt: new Date() };
+  const fact = { clubId, studentId, type, occurredAt: new Date(), ...(priority !== undefined && { priority }) };
   return new Database(db.source, notifier).transaction((tx) => recordFact(tx, fact));
 }

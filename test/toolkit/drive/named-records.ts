@@ -45,6 +45,7 @@ const inPaths: Readonly<Record<string, RecordName | Record<CallerKind, RecordNam
   'agents/{agentId}': 'agent',
   'campaigns/{campaignId}': 'campaign',
   'workflows/{workflowId}': 'automation',
+  'versions/{versionId}': 'automationVersion',
   'runs/{runId}': 'run',
   'suppressions/{suppressionId}': 'suppression',
   'unsubscribe/{token}': 'wayOut',
@@ -118,10 +119,13 @@ export function placesInQuery({ parameters }: ContractOperation): string[] {
 
 /**
  * @returns the places of the JSON body that name records; the `id` that a caller chooses for a new record is none, what a draft
- * names is judged when it is scheduled (test/api/campaigns.test.ts), and students who enter are told one by one (test/api/automations.test.ts)
+ * names is judged when it is scheduled (test/api/campaigns.test.ts), and students who enter are told one by one, as are the
+ * facts that a dry run supposes (test/api/automations.test.ts)
  */
 export function placesInBody(operation: ContractOperation): string[] {
-  return idsInBody(operation).filter((place) => !/^id$|^student_ids$|^(?:content|audience|draft)\./.test(place));
+  return idsInBody(operation).filter(
+    (place) => !/^id$|^student_ids$|^(?:content|audience|draft|facts|about)\./.test(place),
+  );
 }
 
 /** Whether the caller chooses the id of what it makes. */

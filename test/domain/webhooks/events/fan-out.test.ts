@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { bulk, type Priority } from '../../../../entities/facts/values.ts';
+import { sql } from '../../../../platform/infra/postgres/sql.ts';
 import type { Database } from '../../../../platform/infra/postgres/database.ts';
 import type { EventType } from '../../../../platform/core/event-types.ts';
 import { removeStudent, updateStudent } from '../../../../domain/students/students.ts';
@@ -71,7 +73,10 @@ describe('fan-out of a fact', () => {
 
     it('start a run each, found by club, endpoint and type; a healthy endpoint counts a local attempt', async () => {
       const { clubId, studentId, endpoint } = await buildSubscription(url);
-      const facts = [1, 2].map(() => factAbout({ clubId, studentId }, 'student.updated'));
+      const facts = [1, 2].map(() => ({
+        ...factAbout({ clubId, studentId }, 'student.updated'),
+        priority: 1 as const,
+      }));
       const caused = await fanOutEach(db, facts, new Date());
       const ids = (await Promise.all(facts.map(({ id }) => deliveriesOf(id)))).flat().map(({ id }) => id);
       expect(caused).to.deep.equal(
@@ -83,6 +88,23 @@ describe('fan-out of a fact', () => {
           localAttemptAt: endpoint.id,
         })),
       );
+    });
+
+    it('are found without a lock for bulk: what nobody asked for waits for no student', async () => {
+      const { clubId, studentId, endpoint } = await buildSubscription(url, ['student.created']);
+      const bulkFact = (type: EventType) => ({
+        ...factAbout({ clubId, studentId }, type),
+        priority: bulk as Priority,
+      });
+      const unasked = [bulkFact('student.updated'), bulkFact('access.granted')];
+      await withOpenTransaction(
+        (tx) => tx.run(sql`SELECT 1 FROM students WHERE id = ${studentId} FOR UPDATE`),
+        async () => void expect(await fanOutEach(db, unasked, new Date())).to.deep.equal([]),
+      );
+      const caused = await fanOutEach(db, [...unasked, bulkFact('student.created')], new Date());
+      expect(caused.map(({ attributes }) => attributes)).to.deep.equal([
+        { ClubId: clubId, EndpointId: endpoint.id, EventType: 'student.created' },
+      ]);
     });
 
     it('share one event with one body and one webhook-id', async () => {

@@ -1,0 +1,75 @@
+/** One look: what is asked of Postgres, and what the interpreter decides on the answers. Runs and dry runs look by it (AUTO-10, AUTO-19). */
+import type { AccessKind, AutomationStatus } from '../../../entities/automations/values.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import type { Sql } from '../../../platform/infra/postgres/sql.ts';
+import type { Condition } from '../../conditions/conditions.ts';
+import { ask, type Answers } from '../asking.ts';
+import { languageOfToday, type PlacedStep } from '../definition.policy.ts';
+import { asksCondition, combine, decide, watchOf, type Decision } from '../interpreter.policy.ts';
+import type { ReadVersion } from './version-cache.ts';
+
+/** Where a run stands, and what it is about. */
+export interface Standing {
+  id: Id;
+  studentId: Id;
+  cursor: string | null;
+  deadline: Date | null;
+  accessKind: AccessKind | null;
+  accessId: Id | null;
+  /** Whether its access was open at a look since it began. */
+  wasOpen: boolean;
+}
+
+export interface Look {
+  placed: PlacedStep;
+  /** Of the step; absent where it asks none. */
+  condition: Condition | undefined;
+  answers: Answers;
+  /** As in `Standing`, this look included. */
+  wasOpen: boolean;
+  decision: Decision;
+}
+
+/** @returns where the run stands; or why nobody can read that */
+export function placeOf(
+  version: ReadVersion,
+  cursor: string | null,
+): PlacedStep | { code: 'unknown_language' | 'unknown_step' } {
+  if (version.language !== languageOfToday) return { code: 'unknown_language' };
+  return version.steps.get(cursor ?? '') ?? { code: 'unknown_step' };
+}
+
+/** @param world shadows the tables that rules ask, for a dry run */
+export async function lookAt(
+  db: Queries,
+  { definition }: ReadVersion,
+  placed: PlacedStep,
+  run: Standing,
+  { automation, now, world }: { automation: AutomationStatus; now: Date; world?: Sql },
+): Promise<Look> {
+  const { exit_when: exitWhen, exit_on_access_lost: exitsWithAccess } = definition;
+  const condition = asksCondition(placed);
+  const answers = await ask(
+    db,
+    {
+      runId: run.id,
+      studentId: run.studentId,
+      exitWhen,
+      condition,
+      access: exitsWithAccess ? { kind: run.accessKind, id: run.accessId } : undefined,
+      watchesAccess: watchOf(definition, placed).access,
+    },
+    now,
+    world,
+  );
+  const decision = decide(placed, {
+    automation,
+    exits: exitWhen !== undefined && combine(exitWhen, answers.exitWhen),
+    accessLost: exitsWithAccess && run.wasOpen && answers.open === false,
+    holds: condition !== undefined && combine(condition, answers.condition),
+    now,
+    deadline: run.deadline,
+  });
+  return { placed, condition, answers, wasOpen: run.wasOpen || answers.open === true, decision };
+}

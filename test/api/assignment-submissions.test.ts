@@ -78,7 +78,7 @@ describe('assignment submissions', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('409 too_many_files: beyond 20 that are not sent, also at once; sending makes room, images count apart', async () => {
+    it('409 too_many_files: beyond 20 unsent, also at once; sending makes room, images count apart', async () => {
       const assignment = await assign({ maxFiles: 1 });
       const kept = await Promise.all(Array.from({ length: 18 }, file));
       const answers = await Promise.all(Array.from({ length: 5 }, () => student.reserve(picture)));

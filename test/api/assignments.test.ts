@@ -93,7 +93,7 @@ describe('assignments', () => {
       expect((await write('GET', `/assignments/${id}`)).body.data).to.deep.equal(bare);
     });
 
-    it('204: deletes it from the lesson, for administrators and students; 404 from then on, also with its lesson', async () => {
+    it('204: deletes it for administrators and students; 404 from then on, also with its lesson', async () => {
       const [one, two] = [await assign(), await assign()];
       expect((await write('DELETE', `/assignments/${one}`)).status).to.equal(204);
       await eachCase([['GET'], ['PATCH', { prompt: 'Again' }], ['DELETE']] as const, async ([method, body]) =>
@@ -166,7 +166,7 @@ describe('assignments', () => {
   });
 
   describe('extensions', () => {
-    it('200: move both dates for one student, who sees them; replaced by the next, taken back with 204 (ASG-7)', async () => {
+    it('200: move both dates for one student, who sees them; replaced by the next, undone with 204 (ASG-7)', async () => {
       const assignment = await assign({ dueAt: new Date(inHours(1)), closesAt: new Date(inHours(2)) });
       const given = await reviewer.extend(assignment, learner.id, { due_at: inHours(5) });
       const { created_at: at, updated_at: updatedAt, ...record } = given.body.data;

@@ -66,7 +66,7 @@ describe('dev/tour: mails to students', () => {
     expect(closer.wayOut).to.include(`/v1/clubs/${club.id}/classroom/mail/unsubscribe/`);
   });
 
-  it('an automation is published, mails, waits, tags, and tells of the tag; Temporal holds no word of its designer', async function () {
+  it('an automation mails, waits, tags, and raises its event; Temporal holds no word of its designer', async function () {
     this.timeout(60_000);
     const club = await buildClub();
     const student = await buildStudent(club.id, { name: 'Ada Meadow' });

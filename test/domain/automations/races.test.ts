@@ -372,7 +372,7 @@ describe('races over automations', () => {
     });
   });
 
-  it('a tag that is deleted against the step that puts it on: in use by the automation, and the step succeeds', async () => {
+  it('a tag deleted against the step that puts it on: in use by the automation, and the step succeeds', async () => {
     const steps: Step[] = [{ id: 'tag', kind: 'add_tag', tag_id: tag }];
     const automationId = await buildAutomation(club.id, { steps }, start);
     const runId = await play.enroll(automationId, ada.id);

@@ -77,6 +77,12 @@ export const bodies: Partial<Record<OperationId, BodyMaker>> = {
   receiveSalesNotice: salesNotice,
   reserveMedia: announced(['text/plain', 'text/markdown', 'text/html']),
   reserveAgentImage: announced(['image/png']),
+  createAssignment: (draw) => ({ prompt: `Tie knot ${draw.below(1e6)}`, max_files: draw.below(11) }),
+  setAssignmentExtension: () => ({ due_at: '2999-03-12T22:00:00.000Z' }),
+  submitAssignment: (draw) => ({ text: `Tied ${draw.below(1e6)}` }),
+  reviewAssignmentSubmission: () => ({ attempt: 1, outcome: 'changes_requested', comment: 'Once more.' }),
+  createMediaReference: (draw) => ({ provider: 'protectedvideo', external_id: 'b7a1c9', title: `${draw.below(1e6)}` }),
+  setMailDomain: (draw) => ({ domain: `mail${draw.below(1e6)}.example` }),
   orderCourse: (draw) => (draw.chance(0.4) ? { modules: [] } : draw.chance(0.4) ? outlineOfScene : undefined),
   createDelivery: (draw, pool) => {
     const agent = oneOf('agent')(draw, pool);

@@ -41,6 +41,9 @@ const urls = [
   'not an address',
 ];
 
+/** Of a version: the scene publishes one of each automation. */
+const firstNumber = (draw: Draw) => (draw.chance(0.8) ? 1 : undefined);
+
 /** What a property or parameter of this name holds, in every operation. */
 const byName: Readonly<Record<string, (draw: Draw, pool: Pool) => Json | undefined>> = {
   email: (draw, pool) => (draw.chance(0.35) ? oneOf('student.email', 'administrator.email')(draw, pool) : undefined),
@@ -55,6 +58,7 @@ const byName: Readonly<Record<string, (draw: Draw, pool: Pool) => Json | undefin
   external_id: (draw, pool) => (draw.chance(0.1) ? oneOf('product.external_id')(draw, pool) : undefined),
   q: (draw, pool) => (draw.chance(0.5) ? oneOf('student.email', 'certificate.code', 'canary')(draw, pool) : undefined),
   since: (draw) => (draw.chance(0.7) ? `{{now:-${draw.between(0, 40 * 86_400)}}}` : undefined),
+  version: firstNumber,
   month: (draw) => (draw.chance(0.4) ? '2026-11' : undefined),
 };
 

@@ -69,10 +69,10 @@ describe('test/fuzz/world/harvest', () => {
       ),
     );
     expect([...kinds].toSorted()).to.deep.equal(
-      `administrator agent agent.public_id campaign certificate certificate.code cohort comment connection connection.token
-       conversation course course.public_id delivery endpoint enrollment import invitation lesson lesson.public_id level link
-       link.code mail_link mail_opening media message module notice notice_token product run source student suppression tag way_out
-       webhook_delivery workflow`.split(/\s+/),
+      `administrator agent agent.public_id assignment campaign certificate certificate.code cohort comment connection
+       connection.token conversation course course.public_id delivery endpoint enrollment folder import invitation lesson
+       lesson.public_id level link link.code mail_link mail_opening mail_preview media message module notice notice_token product
+       run source student submission suppression tag version way_out webhook_delivery workflow`.split(/\s+/),
     );
   });
 });

@@ -92,17 +92,18 @@ export async function reserveAssignmentFile(
       if ((await countUnused(tx, owner.studentId, 'assignment')) >= maxUnsentFiles)
         throw new DomainError(
           'too_many_files',
-          `You have ${maxUnsentFiles} files that are not sent. Send or delete some of them first.`,
+          `You have ${maxUnsentFiles} files that are not sent. Send some of them first; the others go after 7 days.`,
         );
     },
     now,
   );
 }
 
-/** What no question shows, and what is in no attempt, has a time at which it goes. The student is held. */
+/** What no question shows, and what is in no attempt, has a time at which it goes, but while it is processed. The student is held. */
 async function countUnused(tx: Transaction, studentId: Id, purpose: MediaPurpose): Promise<number> {
   const row = await tx.one<{ unused: number }>(sql`SELECT count(*)::int AS unused FROM media
-      WHERE owner_id = ${studentId} AND purpose = ${purpose} AND status <> 'failed' AND removed_at IS NULL AND erases_at IS NOT NULL`);
+      WHERE owner_id = ${studentId} AND purpose = ${purpose} AND status <> 'failed' AND removed_at IS NULL
+        AND (erases_at IS NOT NULL OR status = 'processing')`);
   return row?.unused ?? 0;
 }
 

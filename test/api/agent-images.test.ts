@@ -19,7 +19,7 @@ import {
   type Uploader,
   uploadFile,
 } from '../toolkit/drive/media.ts';
-import { rowCounts } from '../toolkit/stack/database.ts';
+import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 
 const picture = { fileName: 'My knot.png', mime: 'image/png', bytes: png(640, 480) };
 
@@ -108,6 +108,16 @@ describe('agent images', () => {
       expect(await rowCounts()).to.deep.equal(before);
       expect((await reserving({ club, student: await buildStudent(club.id) }, picture)).status).to.equal(201);
       expect((await completing(uploader, ready.id)).body.data.status).to.equal('ready');
+    });
+
+    it('counts an image that is being processed', async () => {
+      const [first] = await answersOf(20);
+      const source = await testDatabase();
+      // As its completion leaves it: it does not expire while it is processed.
+      await source.query(`UPDATE media SET status = 'processing', erases_at = NULL WHERE id = $1`, [
+        first?.body.data.id,
+      ]);
+      expectError(await reserving(uploader, picture), 'too_many_images');
     });
 
     it('stops counting an image that a question shows, but not one of a refused question', async () => {

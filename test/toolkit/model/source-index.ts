@@ -216,7 +216,7 @@ const performances: Performances = {
     const agent = at(model.agents, place);
     agent.courses = courses;
     agent.lessons = lessons.flatMap((lesson) => model.lessonAt(lesson)?.id ?? []);
-    // An archived file stays where it is used, and cannot be used anew (MED-15).
+    // An archived file stays where it is used, and cannot be used anew (MED-14).
     agent.files = files
       .filter((file) => !at(model.files, file).archived || agent.files.includes(at(club.files, file).id))
       .map((file) => at(club.files, file).id);

@@ -153,6 +153,7 @@ import { MediaExpiry1795377900000 } from './migrations/1795377900000-media-expir
 import { Assignments1795378414000 } from './migrations/1795378414000-assignments.ts';
 import { MediaLists1795378500000 } from './migrations/1795378500000-media-lists.ts';
 import { MediaPlaces1795378510000 } from './migrations/1795378510000-media-places.ts';
+import { AssignmentMedia1795385000000 } from './migrations/1795385000000-assignment-media.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -357,6 +358,7 @@ const migrations = [
   Assignments1795378414000,
   MediaLists1795378500000,
   MediaPlaces1795378510000,
+  AssignmentMedia1795385000000,
 ];
 
 export interface DatabaseSettings {

@@ -9,8 +9,8 @@ import * as reservation from '../../domain/media/reservation.ts';
 import type { Operation } from '../operation.ts';
 import { data, noContent, page } from './answers.ts';
 
-export const listAssignments: Operation<'listAssignments'> = async ({ params, query, db }) =>
-  page(await assignments.listAssignments(db, params.clubId, params.lessonId, query));
+export const listAssignments: Operation<'listAssignments'> = async ({ params, query, db, deps }) =>
+  page(await assignments.listAssignments(db, deps.storage, params.clubId, params.lessonId, query));
 
 export const createAssignment: Operation<'createAssignment'> = async ({ params, body, deps, now }) =>
   data(await assignments.createAssignment(deps, params.clubId, params.lessonId, body, now));
@@ -18,8 +18,8 @@ export const createAssignment: Operation<'createAssignment'> = async ({ params, 
 export const orderAssignments: Operation<'orderAssignments'> = async ({ params, body, deps }) =>
   noContent(await assignments.orderAssignments(deps, params.clubId, params.lessonId, body.assignment_ids));
 
-export const getAssignment: Operation<'getAssignment'> = async ({ params, db }) =>
-  data(await assignments.findAssignment(db, params.clubId, params.assignmentId));
+export const getAssignment: Operation<'getAssignment'> = async ({ params, db, deps }) =>
+  data(await assignments.readAssignment(db, deps.storage, params.clubId, params.assignmentId));
 
 export const updateAssignment: Operation<'updateAssignment'> = async ({ params, body, deps, now }) =>
   data(await assignments.updateAssignment(deps, params.clubId, params.assignmentId, body, now));
@@ -60,8 +60,14 @@ export const reserveAssignmentFile: Operation<'reserveAssignmentFile'> = async (
   return reservation.reserveAssignmentFile(deps, { clubId: params.clubId, studentId: student.id }, announced, now);
 };
 
-export const listLessonAssignments: Operation<'listLessonAssignments'> = async ({ params, query, student, db, now }) =>
-  page(await classroom.listVisibleAssignments(db, student, params.publicId, query, now));
+export const listLessonAssignments: Operation<'listLessonAssignments'> = async ({
+  params,
+  query,
+  student,
+  db,
+  deps,
+  now,
+}) => page(await classroom.listVisibleAssignments(db, deps.storage, student, params.publicId, query, now));
 
 export const submitAssignment: Operation<'submitAssignment'> = async ({ params, body, student, deps, now }) =>
   data(await sending.submitAssignment(deps, student, params.assignmentId, body, now));

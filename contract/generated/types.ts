@@ -3040,6 +3040,7 @@ export interface paths {
          *     | code | status | meaning |
          *     |---|---|---|
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `media_archived` | 409 | The file is archived: it stays where it is used, and cannot be used in another place. |
          *     | `assignment_limit_reached` | 409 | The lesson has as many assignments as a lesson may have. |
          */
         post: operations["createAssignment"];
@@ -3123,6 +3124,7 @@ export interface paths {
          *     | code | status | meaning |
          *     |---|---|---|
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `media_archived` | 409 | The file is archived: it stays where it is used, and cannot be used in another place. |
          */
         patch: operations["updateAssignment"];
         trace?: never;
@@ -3259,6 +3261,7 @@ export interface paths {
          *     | code | status | meaning |
          *     |---|---|---|
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `media_archived` | 409 | The file is archived: it stays where it is used, and cannot be used in another place. |
          *     | `submission_changed` | 409 | The attempt is not the last one any more, or was reviewed or withdrawn meanwhile; read the submission again. |
          */
         post: operations["reviewAssignmentSubmission"];
@@ -9804,6 +9807,7 @@ export interface components {
          *       "id": "2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60",
          *       "block_label": "Your bowline",
          *       "prompt": "Tie a *bowline*, and send a picture of it.",
+         *       "media": [],
          *       "position": 1,
          *       "due_at": "2026-03-08T22:00:00.000Z",
          *       "takes_text": true,
@@ -9822,6 +9826,8 @@ export interface components {
             block_label?: string;
             /** @description What is asked, in Markdown. */
             prompt: string;
+            /** @description Files that are shown with the prompt, the oldest first; their addresses are good for 15 minutes. */
+            media: components["schemas"]["Media"][];
             /** @description Its place among the assignments of its lesson, from 1. */
             position: number;
             /**
@@ -9905,6 +9911,7 @@ export interface components {
          *       "attempt": 1,
          *       "outcome": "changes_requested",
          *       "comment": "The loop slips. Tie it once more.",
+         *       "media": [],
          *       "created_at": "2026-03-03T10:00:00.000Z"
          *     }
          */
@@ -9919,6 +9926,8 @@ export interface components {
             outcome: components["schemas"]["ReviewOutcome"];
             /** @description For the student; absent where nothing was said, which only an approval allows. */
             comment?: string;
+            /** @description Files of the library that were given with it, the oldest first; their addresses are good for 15 minutes. */
+            media: components["schemas"]["Media"][];
             /**
              * Format: date-time
              * @description When it was given (UTC).
@@ -10088,6 +10097,7 @@ export interface components {
          *       "lesson_id": "4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a",
          *       "block_label": "Your bowline",
          *       "prompt": "Tie a *bowline*, and send a picture of it.",
+         *       "media": [],
          *       "position": 1,
          *       "due_at": "2026-03-08T22:00:00.000Z",
          *       "closes_at": "2026-03-15T22:00:00.000Z",
@@ -10113,6 +10123,8 @@ export interface components {
             block_label?: string;
             /** @description What is asked, in Markdown. */
             prompt: string;
+            /** @description Files of the library that are shown with the prompt, the oldest first. */
+            media: components["schemas"]["Media"][];
             /** @description Its place among the assignments of its lesson, from 1. */
             position: number;
             /**
@@ -10146,6 +10158,8 @@ export interface components {
         BlockLabel: string;
         /** @description Markdown, 1 to 20,000 characters. */
         Prompt: string;
+        /** @description Files of the library, at most 10; one that is named twice counts once. */
+        MediaIds: string[];
         /**
          * Format: int32
          * @description Files that work may have, 0 to 10.
@@ -10164,6 +10178,7 @@ export interface components {
         AssignmentCreation: {
             block_label?: components["schemas"]["BlockLabel"];
             prompt: components["schemas"]["Prompt"];
+            media_ids?: components["schemas"]["MediaIds"];
             due_at?: components["schemas"]["DateTimeInput"];
             closes_at?: components["schemas"]["DateTimeInput"];
             /** @description Absent means true. */
@@ -10194,6 +10209,7 @@ export interface components {
             /** @description At most 120 characters; the empty text removes it. */
             block_label?: string;
             prompt?: components["schemas"]["Prompt"];
+            media_ids?: components["schemas"]["MediaIds"];
             due_at?: components["schemas"]["DateTimeOrNone"];
             closes_at?: components["schemas"]["DateTimeOrNone"];
             /** @description Whether students may send a text. */
@@ -10456,6 +10472,7 @@ export interface components {
             outcome: components["schemas"]["ReviewOutcome"];
             /** @description For the student, 1 to 5,000 characters; required where changes are requested. */
             comment?: string;
+            media_ids?: components["schemas"]["MediaIds"];
         };
         /** @description `draft` becomes `scheduled`, then `sending` with its recipients frozen, then `sent`. A `paused` one goes on where it stopped; a `canceled` one never does. A later version may add values: accept those that you do not know. */
         CampaignStatus: "draft" | "scheduled" | "sending" | "paused" | "sent" | "canceled";
@@ -13500,14 +13517,14 @@ export interface components {
          *     }
          */
         MediaUse: {
-            /** @description What uses it. `lesson`: its content names the file. `course`: its cover. `agent`: an AI agent that answers from it. `campaign`, `automation`: an e-mail of a draft. `automation_version`: an e-mail of a version that is published, or that runs are in. A later version may add values: accept those that you do not know. */
-            kind: "lesson" | "course" | "agent" | "campaign" | "automation" | "automation_version";
+            /** @description What uses it. `lesson`: its content names the file. `course`: its cover. `agent`: an AI agent that answers from it. `campaign`, `automation`: an e-mail of a draft. `automation_version`: an e-mail of a version that is published, or that runs are in. `assignment`: shown with its prompt. `assignment_review`: given to the student with a review. A later version may add values: accept those that you do not know. */
+            kind: "lesson" | "course" | "agent" | "campaign" | "automation" | "automation_version" | "assignment" | "assignment_review";
             /**
              * Format: uuid
-             * @description Id of the lesson, course, agent, campaign, automation or version.
+             * @description Id of the lesson, course, agent, campaign, automation, version, assignment or review.
              */
             id: string;
-            /** @description What the place is called now; of a version: the automation and its number. */
+            /** @description What the place is called now; of a version: the automation and its number; of an assignment and its reviews: its label, else its lesson. */
             title: string;
         };
         /**
@@ -25036,6 +25053,7 @@ export interface operations {
                      *           "id": "2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60",
                      *           "block_label": "Your bowline",
                      *           "prompt": "Tie a *bowline*, and send a picture of it.",
+                     *           "media": [],
                      *           "position": 1,
                      *           "due_at": "2026-03-08T22:00:00.000Z",
                      *           "takes_text": true,
@@ -25410,6 +25428,7 @@ export interface operations {
                      *           "lesson_id": "4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a",
                      *           "block_label": "Your bowline",
                      *           "prompt": "Tie a *bowline*, and send a picture of it.",
+                     *           "media": [],
                      *           "position": 1,
                      *           "due_at": "2026-03-08T22:00:00.000Z",
                      *           "closes_at": "2026-03-15T22:00:00.000Z",
@@ -25484,6 +25503,7 @@ export interface operations {
                      *         "lesson_id": "4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a",
                      *         "block_label": "Your bowline",
                      *         "prompt": "Tie a *bowline*, and send a picture of it.",
+                     *         "media": [],
                      *         "position": 1,
                      *         "due_at": "2026-03-08T22:00:00.000Z",
                      *         "closes_at": "2026-03-15T22:00:00.000Z",
@@ -25627,6 +25647,7 @@ export interface operations {
                      *         "lesson_id": "4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a",
                      *         "block_label": "Your bowline",
                      *         "prompt": "Tie a *bowline*, and send a picture of it.",
+                     *         "media": [],
                      *         "position": 1,
                      *         "due_at": "2026-03-08T22:00:00.000Z",
                      *         "closes_at": "2026-03-15T22:00:00.000Z",
@@ -25748,6 +25769,7 @@ export interface operations {
                      *         "lesson_id": "4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a",
                      *         "block_label": "Your bowline",
                      *         "prompt": "Tie a *bowline*, and send a picture of it.",
+                     *         "media": [],
                      *         "position": 1,
                      *         "due_at": "2026-03-08T22:00:00.000Z",
                      *         "closes_at": "2026-03-15T22:00:00.000Z",
@@ -25777,6 +25799,15 @@ export interface operations {
             };
             /** @description There is no such resource in this club. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -4,12 +4,15 @@ import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { tidyName } from '../../platform/core/text.policy.ts';
+import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { columns, given, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../deps.ts';
 import { findLesson, lockLesson } from '../learning/courses/lessons.ts';
+import type { MediaDeps } from '../media/media.ts';
 import { assignmentRules, type Dates } from './assignments.policy.ts';
+import { attach, presentAttached } from './attachments.ts';
 
 type AssignmentRecord = RecordOf<'Assignment'>;
 
@@ -42,6 +45,7 @@ const standing = sql`FROM assignments assignment WHERE assignment.removed_at IS 
 /** @returns a page of the lesson's assignments, in their order @throws DomainError not_found (lesson) */
 export async function listAssignments(
   db: Queries,
+  storage: ObjectStore,
   clubId: Id,
   lessonId: Id,
   page: PageRequest,
@@ -52,17 +56,29 @@ export async function listAssignments(
     from: sql`${standing} AND assignment.lesson_id = ${lessonId}`,
     orderBy: sql`assignment.position, assignment.id`,
   });
-  return { rows: rows.map(presentAssignment), total };
+  return { rows: await presentAssignments(db, storage, rows), total };
 }
 
 /** @throws DomainError not_found, also for one of another club and a deleted one */
-export async function findAssignment(db: Queries, clubId: Id, assignmentId: Id): Promise<AssignmentRecord> {
-  return presentAssignment(await findRow(db, clubId, assignmentId));
+export async function readAssignment(
+  db: Queries,
+  storage: ObjectStore,
+  clubId: Id,
+  assignmentId: Id,
+): Promise<AssignmentRecord> {
+  const [record] = await presentAssignments(db, storage, [await findRow(db, clubId, assignmentId)]);
+  if (!record) throw new Error('One row is one record');
+  return record;
 }
 
-/** Adds an assignment at the end of the lesson. @throws DomainError not_found (lesson), invalid_request, assignment_limit_reached */
+/** @throws DomainError not_found, also for one of another club and a deleted one */
+export async function requireAssignment(db: Queries, clubId: Id, assignmentId: Id): Promise<void> {
+  await findRow(db, clubId, assignmentId);
+}
+
+/** Adds an assignment at the end of the lesson. @throws DomainError not_found (lesson, file), media_archived, invalid_request, assignment_limit_reached */
 export async function createAssignment(
-  { db }: DatabaseDeps,
+  { db, storage }: MediaDeps,
   clubId: Id,
   lessonId: Id,
   input: RecordOf<'AssignmentCreation'>,
@@ -75,7 +91,7 @@ export async function createAssignment(
     takesText: input.takes_text ?? true,
     maxFiles: input.max_files ?? 0,
   };
-  return db.transaction(async (tx) => {
+  await db.transaction(async (tx) => {
     await lockLesson(tx, clubId, lessonId);
     requireSense(rules);
     const present = await tx.one<{ count: number; end: number }>(sql`
@@ -98,19 +114,20 @@ export async function createAssignment(
       createdAt: now,
       updatedAt: now,
     });
-    return findAssignment(tx, clubId, id);
+    await attach(tx, clubId, { kind: 'assignment', id }, input.media_ids ?? []);
   });
+  return readAssignment(db, storage, clubId, id);
 }
 
-/** Changes what is given; what is absent stays, an empty text removes. @throws DomainError not_found, invalid_request */
+/** Changes what is given; what is absent stays, an empty text removes. @throws DomainError not_found (also a file), media_archived, invalid_request */
 export async function updateAssignment(
-  { db }: DatabaseDeps,
+  { db, storage }: MediaDeps,
   clubId: Id,
   assignmentId: Id,
   input: RecordOf<'AssignmentChange'>,
   now: Date,
 ): Promise<AssignmentRecord> {
-  return db.transaction(async (tx) => {
+  await db.transaction(async (tx) => {
     const before = await lockAssignment(tx, clubId, assignmentId);
     const change = given({
       blockLabel: input.block_label === undefined ? undefined : labelOf(input.block_label),
@@ -123,8 +140,9 @@ export async function updateAssignment(
     });
     requireSense({ ...before, ...change });
     await tx.manager.update(Assignment, { id: assignmentId }, { ...change, updatedAt: now });
-    return findAssignment(tx, clubId, assignmentId);
+    if (input.media_ids) await attach(tx, clubId, { kind: 'assignment', id: before.id }, input.media_ids);
   });
+  return readAssignment(db, storage, clubId, assignmentId);
 }
 
 /**
@@ -156,6 +174,7 @@ export async function orderAssignments(
 export async function removeAssignment({ db }: DatabaseDeps, clubId: Id, assignmentId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     await lockAssignment(tx, clubId, assignmentId);
+    await attach(tx, clubId, { kind: 'assignment', id: assignmentId }, []);
     await tx.manager.update(Assignment, { id: assignmentId }, { removedAt: now, updatedAt: now });
   });
 }
@@ -198,12 +217,27 @@ function labelOf(text: string | undefined): string | null {
   return label === '' ? null : label;
 }
 
-function presentAssignment(row: AssignmentRow): AssignmentRecord {
+async function presentAssignments(
+  db: Queries,
+  storage: ObjectStore,
+  rows: readonly AssignmentRow[],
+): Promise<AssignmentRecord[]> {
+  const attached = await presentAttached(
+    db,
+    storage,
+    'assignment',
+    rows.map(({ id }) => id),
+  );
+  return rows.map((row) => presentAssignment(row, attached.get(row.id) ?? []));
+}
+
+function presentAssignment(row: AssignmentRow, media: RecordOf<'Media'>[]): AssignmentRecord {
   return {
     id: row.id,
     lesson_id: row.lessonId,
     ...(row.blockLabel !== null && { block_label: row.blockLabel }),
     prompt: row.prompt,
+    media,
     position: row.place,
     ...presentDates(row),
     takes_text: row.takesText,

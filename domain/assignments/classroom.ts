@@ -2,6 +2,7 @@
 import { Assignment } from '../../entities/assignments/assignment.ts';
 import { AssignmentExtension } from '../../entities/assignments/assignment-extension.ts';
 import type { RecordOf } from '../../contract/contract.ts';
+import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
@@ -9,6 +10,7 @@ import type { Reader } from '../identity/student-ref.ts';
 import { findVisibleLesson } from '../learning/courses/classroom.ts';
 import { place, presentDates } from './assignments.ts';
 import { datesInForce, isClosed } from './assignments.policy.ts';
+import { presentAttached } from './attachments.ts';
 import { findOwnOf } from './submissions.ts';
 
 const seenColumns = columns(
@@ -22,6 +24,7 @@ const seenColumns = columns(
 /** @returns a page of the lesson's assignments, in their order @throws DomainError not_found where the student does not see the lesson */
 export async function listVisibleAssignments(
   db: Queries,
+  storage: ObjectStore,
   reader: Reader,
   publicId: string,
   page: PageRequest,
@@ -40,6 +43,12 @@ export async function listVisibleAssignments(
     reader,
     rows.map(({ id }) => id),
   );
+  const attached = await presentAttached(
+    db,
+    storage,
+    'assignment',
+    rows.map(({ id }) => id),
+  );
   return {
     rows: rows.map((row) => {
       const dates = datesInForce(row, { dueAt: row.extendedDueAt, closesAt: row.extendedClosesAt });
@@ -49,6 +58,7 @@ export async function listVisibleAssignments(
         id: row.id,
         ...(row.blockLabel !== null && { block_label: row.blockLabel }),
         prompt: row.prompt,
+        media: attached.get(row.id) ?? [],
         position: row.place,
         ...presentDates(dates),
         takes_text: row.takesText,

@@ -9,7 +9,7 @@ import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../deps.ts';
 import { lockStudent } from '../identity/accounts.ts';
-import { findAssignment, lockAssignment, presentDates } from './assignments.ts';
+import { lockAssignment, presentDates, requireAssignment } from './assignments.ts';
 import { datesInForce, type Dates } from './assignments.policy.ts';
 
 type ExtensionRecord = RecordOf<'AssignmentExtension'>;
@@ -29,7 +29,7 @@ export async function listExtensions(
   assignmentId: Id,
   page: PageRequest,
 ): Promise<Page<ExtensionRecord>> {
-  await findAssignment(db, clubId, assignmentId);
+  await requireAssignment(db, clubId, assignmentId);
   const { rows, total } = await listPage(db, page, {
     columns: extensionColumns,
     from: sql`FROM assignment_extensions extension JOIN students student ON student.id = extension.student_id
@@ -52,7 +52,7 @@ export async function setExtension(
     closesAt: input.closes_at === undefined ? null : new Date(input.closes_at),
   };
   return db.transaction(async (tx) => {
-    await findAssignment(tx, clubId, assignmentId);
+    await requireAssignment(tx, clubId, assignmentId);
     const { name, email } = await lockStudent(tx, clubId, studentId);
     requireLater(await lockAssignment(tx, clubId, assignmentId), extension);
     const row = await tx.one<{ createdAt: Date }>(sql`
@@ -78,7 +78,7 @@ export async function removeExtension(
   { clubId, assignmentId, studentId }: { clubId: Id; assignmentId: Id; studentId: Id },
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    await findAssignment(tx, clubId, assignmentId);
+    await requireAssignment(tx, clubId, assignmentId);
     await lockStudent(tx, clubId, studentId); // what is sent at this moment is sent before or after
     const { affected } = await tx.manager.delete(AssignmentExtension, { assignmentId, studentId });
     if (affected === 0) throw notFound('extension');

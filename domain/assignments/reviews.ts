@@ -8,6 +8,7 @@ import type { VaultDeps } from '../deps.ts';
 import { lockStudent } from '../identity/accounts.ts';
 import { requestMail } from '../mail/requests.ts';
 import type { MediaDeps } from '../media/media.ts';
+import { attach } from './attachments.ts';
 import { findWaiting } from './sending.ts';
 import { isLateNow, readSubmission } from './submissions.ts';
 
@@ -21,12 +22,12 @@ export interface Reviewing {
 /**
  * Approves an attempt, for good, or asks for changes, and mails the student. Whoever comes second finds the attempt reviewed, and
  * whoever has seen another attempt than the last one is told so: nobody approves what they have not seen.
- * @throws DomainError not_found, invalid_request (changes without a comment), submission_changed
+ * @throws DomainError not_found (also a file), media_archived, invalid_request (changes without a comment), submission_changed
  */
 export async function reviewSubmission(
   { db, vault, storage }: MediaDeps & VaultDeps,
   { clubId, submissionId, reviewerId }: Reviewing,
-  { attempt: number, outcome, comment }: RecordOf<'AssignmentReviewCreation'>,
+  { attempt: number, outcome, comment, media_ids: mediaIds = [] }: RecordOf<'AssignmentReviewCreation'>,
   now: Date,
 ): Promise<RecordOf<'AssignmentSubmissionDetail'>> {
   if (outcome === 'changes_requested' && comment === undefined)
@@ -46,6 +47,7 @@ export async function reviewSubmission(
       reviewerId,
       createdAt: now,
     });
+    await attach(tx, clubId, { kind: 'assignment_review', id: reviewId }, mediaIds);
     const late = outcome === 'approved' ? await isLateNow(tx, submissionId) : null;
     await tx.manager.update(AssignmentSubmission, { id: submissionId }, { status: outcome, reviewedAt: now, late });
     const template = `assignment_${outcome}` as const;

@@ -3,9 +3,11 @@ import { AssignmentExtension } from '../../entities/assignments/assignment-exten
 import { AssignmentSubmission } from '../../entities/assignments/assignment-submission.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
+import { detachReviewsOf } from './attachments.ts';
 
 /** The files are the student's, and media erases them. The student's row is held by the caller. */
 export async function purgeStudentFromAssignments(tx: Transaction, studentId: Id): Promise<void> {
+  await detachReviewsOf(tx, studentId);
   await tx.manager.delete(AssignmentSubmission, { studentId });
   await tx.manager.delete(AssignmentExtension, { studentId });
 }

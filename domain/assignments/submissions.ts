@@ -20,6 +20,7 @@ import type { Reader } from '../identity/student-ref.ts';
 import { mediaColumns, presentMedia, type StoredMedia } from '../media/media.ts';
 import { presentDates } from './assignments.ts';
 import { datesInForce, isLate } from './assignments.policy.ts';
+import { presentAttached } from './attachments.ts';
 
 /** A submission with all that tells its place and its dates. A deleted assignment and a removed lesson keep theirs. */
 const submissionColumns = columns(
@@ -230,7 +231,7 @@ async function presentWhole(
   storage: ObjectStore,
   row: SubmissionRow,
 ): Promise<RecordOf<'ClassroomSubmission'>> {
-  const [attempts, reviews] = [await readAttempts(db, storage, row.id), await readReviews(db, row.id)];
+  const [attempts, reviews] = [await readAttempts(db, storage, row.id), await readReviews(db, storage, row.id)];
   return {
     ...presentOwn(row),
     prompt: row.prompt,
@@ -270,15 +271,26 @@ const reviewColumns = columns(AssignmentReview, ['id', 'outcome', 'comment', 'cr
   columns(AssignmentAttempt, ['number'], 'attempt'),
 );
 
-async function readReviews(db: Queries, submissionId: Id): Promise<RecordOf<'AssignmentReview'>[]> {
+async function readReviews(
+  db: Queries,
+  storage: ObjectStore,
+  submissionId: Id,
+): Promise<RecordOf<'AssignmentReview'>[]> {
   const reviews = await db.rows<RowOf<typeof reviewColumns>>(sql`
     SELECT ${reviewColumns} FROM assignment_attempts attempt JOIN assignment_reviews review ON review.attempt_id = attempt.id
      WHERE attempt.submission_id = ${submissionId} ORDER BY attempt.number`);
+  const attached = await presentAttached(
+    db,
+    storage,
+    'assignment_review',
+    reviews.map(({ id }) => id),
+  );
   return reviews.map(({ id, number, outcome, comment, createdAt }) => ({
     id,
     attempt: number,
     outcome,
     ...(comment !== null && { comment }),
+    media: attached.get(id) ?? [],
     created_at: createdAt.toISOString(),
   }));
 }

@@ -87,9 +87,12 @@ const liveVersion = sql`(automation.published_id = version.id AND automation.sta
   OR EXISTS (SELECT FROM automation_runs run WHERE run.version_id = version.id AND run.status = 'active'))`;
 
 /** Of `media_uses use`. */
-const isShown = sql`(use.kind <> 'automation_version' OR EXISTS (
+const isShown = sql`((use.kind <> 'automation_version' OR EXISTS (
   SELECT FROM automation_versions version JOIN automations automation ON automation.id = version.automation_id
-   WHERE version.id = use.place_id AND ${liveVersion}))`;
+   WHERE version.id = use.place_id AND ${liveVersion}))
+  AND (use.kind <> 'assignment' OR EXISTS (
+  SELECT FROM assignments assignment JOIN lessons lesson ON lesson.id = assignment.lesson_id
+   WHERE assignment.id = use.place_id AND lesson.removed_at IS NULL)))`;
 
 /** What a place is called, by its kind: a value for `media_uses use`. */
 const titles: Readonly<Record<MediaUseKind, Sql>> = {
@@ -100,6 +103,13 @@ const titles: Readonly<Record<MediaUseKind, Sql>> = {
   automation: sql`SELECT name FROM automations WHERE id = use.place_id`,
   automation_version: sql`SELECT automation.name || ', version ' || version.number FROM automation_versions version
     JOIN automations automation ON automation.id = version.automation_id WHERE version.id = use.place_id`,
+  assignment: sql`SELECT coalesce(assignment.block_label, lesson.title) FROM assignments assignment
+    JOIN lessons lesson ON lesson.id = assignment.lesson_id WHERE assignment.id = use.place_id`,
+  assignment_review: sql`SELECT coalesce(assignment.block_label, lesson.title) FROM assignment_reviews review
+    JOIN assignment_attempts attempt ON attempt.id = review.attempt_id
+    JOIN assignment_submissions submission ON submission.id = attempt.submission_id
+    JOIN assignments assignment ON assignment.id = submission.assignment_id
+    JOIN lessons lesson ON lesson.id = assignment.lesson_id WHERE review.id = use.place_id`,
 };
 const kindWhen = Object.entries(titles).map(([kind, title]) => sql`WHEN ${raw(`'${kind}'`)} THEN (${title})`);
 const title = sql`CASE use.kind ${kindWhen.reduce((left, right) => sql`${left} ${right}`)} END`;

@@ -15,7 +15,7 @@ export class MediaUse {
   @PrimaryColumn({ type: 'text' })
   kind: MediaUseKind;
 
-  /** The lesson, course, agent, campaign, automation or version. */
+  /** The lesson, course, agent, campaign, automation, version, assignment or review. */
   @PrimaryColumn({ type: 'uuid' })
   placeId: string;
 

@@ -28,5 +28,14 @@ export type MediaVisibility = (typeof mediaVisibilities)[number];
 export type MediaPurpose = 'library' | 'agent_image' | 'assignment';
 
 /** What can use a file of the library: the kind of the place that names it (MED-14). */
-export const mediaUseKinds = ['lesson', 'course', 'agent', 'campaign', 'automation', 'automation_version'] as const;
+export const mediaUseKinds = [
+  'lesson',
+  'course',
+  'agent',
+  'campaign',
+  'automation',
+  'automation_version',
+  'assignment',
+  'assignment_review',
+] as const;
 export type MediaUseKind = (typeof mediaUseKinds)[number];

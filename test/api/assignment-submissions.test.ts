@@ -5,6 +5,7 @@ import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildLearner, buildOpenCourse, type Learner, type OpenCourse } from '../toolkit/builders/access.ts';
 import { buildAssignment, buildAssignmentFile, type AssignmentOptions } from '../toolkit/builders/assignments.ts';
 import { buildClub, buildMember, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
+import { buildMedia } from '../toolkit/builders/media.ts';
 import { png } from '../toolkit/builders/pictures.ts';
 import { call, clock, expectError, visible, type Answer } from '../toolkit/drive/api.ts';
 import { handingInOf, reviewingOf } from '../toolkit/drive/assignments.ts';
@@ -240,7 +241,7 @@ describe('assignment submissions', () => {
       expect(returned.status).to.equal(201);
       expect(returned.body.data.status).to.equal('changes_requested');
       const [{ id: _, created_at: at, ...review }] = returned.body.data.reviews;
-      expect(review).to.deep.equal({ attempt: 1, outcome: 'changes_requested', comment: 'It slips.' });
+      expect(review).to.deep.equal({ attempt: 1, outcome: 'changes_requested', comment: 'It slips.', media: [] });
       expect(returned.body.data.reviewed_at).to.equal(at);
       expect(await mailsTo(learner.id)).to.deep.equal(['assignment_changes_requested']);
       await sent(assignment);
@@ -254,6 +255,24 @@ describe('assignment submissions', () => {
           [2, 'approved'],
         ],
       );
+    });
+
+    it('201: gives files of the library with it, which the student reads; a removal ends their use (MED-14)', async () => {
+      const id = await sent(await assign());
+      const { id: given } = await buildMedia(club.id, { bytes: 'See page 3.' });
+      const review = { attempt: 1, outcome: 'approved', media_ids: [given] };
+      const unsent = await file();
+      const before = await rowCounts();
+      expectError(await reviewer.review(id, { ...review, media_ids: [newId()] }), 'not_found');
+      expectError(await reviewer.review(id, { ...review, media_ids: [unsent] }), 'not_found');
+      expect(await rowCounts()).to.deep.equal(before);
+      const [seen] = (await reviewer.review(id, review)).body.data.reviews;
+      expect(seen.media[0]).to.include({ id: given });
+      expect((await student.read(id)).body.data.reviews[0].media[0]).to.have.property('download_url');
+      const usage = async () => (await callsOf(club)('GET', `/media/${given}/usage`)).body.data;
+      expect(await usage()).to.deep.equal([{ kind: 'assignment_review', id: seen.id, title: 'Lesson 1' }]);
+      await callsOf(club)('DELETE', `/students/${learner.id}`);
+      expect(await usage()).to.deep.equal([]);
     });
 
     it('409 submission_changed: an attempt that is not the last, is withdrawn or reviewed; nobody is mailed', async () => {

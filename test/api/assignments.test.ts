@@ -4,6 +4,8 @@ import { newId, type Id } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildLearner, buildOpenCourse, type Learner, type OpenCourse } from '../toolkit/builders/access.ts';
 import { buildAssignment, buildSubmission, type AssignmentOptions } from '../toolkit/builders/assignments.ts';
+import { buildMedia } from '../toolkit/builders/media.ts';
+import { alter } from '../toolkit/drive/alter.ts';
 import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
 import { clock, expectError, visible, type Answer } from '../toolkit/drive/api.ts';
 import { handingInOf, reviewingOf } from '../toolkit/drive/assignments.ts';
@@ -45,7 +47,14 @@ describe('assignments', () => {
       ];
       expect(first.status).to.equal(201);
       const { id, created_at: at, ...rest } = first.body.data;
-      const bare = { lesson_id: lesson().id, prompt: 'Tie it.', takes_text: true, max_files: 0, required: false };
+      const bare = {
+        lesson_id: lesson().id,
+        prompt: 'Tie it.',
+        media: [],
+        takes_text: true,
+        max_files: 0,
+        required: false,
+      };
       expect(rest).to.deep.equal({ ...bare, position: 1, updated_at: at });
       expect(second.body.data).to.include({ block_label: 'Your bowline', max_files: 3, required: true, position: 2 });
       expect((await write('GET', `/assignments/${id}`)).body).to.deep.equal(first.body);
@@ -103,6 +112,42 @@ describe('assignments', () => {
       expect(left).to.include({ id: two, position: 1 });
       await write('DELETE', `/lessons/${lesson().id}`);
       expectError(await write('GET', `/assignments/${two}`), 'not_found');
+    });
+  });
+
+  describe('files of the library with a prompt', () => {
+    it('are shown to students, and used: neither deleted unasked nor newly shown once archived (MED-14)', async () => {
+      const { id: shown } = await buildMedia(club.id, { bytes: 'How to tie it.' });
+      const { id: other } = await buildMedia(club.id, { bytes: 'More.' });
+      const { body } = await create({ block_label: 'One', media_ids: [shown, shown.toUpperCase()] });
+      expect(body.data.media.map((one: { id: Id }) => one.id)).to.deep.equal([shown]);
+      const [seen] = (await student.list(lesson().publicId)).body.data;
+      expect(seen.media[0]).to.include({ id: shown, status: 'ready' }).and.to.have.property('download_url');
+      const usage = async (file: Id) => (await write('GET', `/media/${file}/usage`)).body.data;
+      expect(await usage(shown)).to.deep.equal([{ kind: 'assignment', id: body.data.id, title: 'One' }]);
+      expectError(await write('DELETE', `/media/${shown}`), 'in_use');
+      await alter('media', other, { archived: true });
+      const before = await rowCounts();
+      expectError(await create({ media_ids: [other] }), 'media_archived');
+      expectError(await create({ media_ids: [newId()] }), 'not_found');
+      expect(await rowCounts()).to.deep.equal(before);
+      expect((await write('PATCH', `/assignments/${body.data.id}`, { media_ids: [] })).body.data.media).to.deep.equal(
+        [],
+      );
+      expect(await usage(shown)).to.deep.equal([]);
+    });
+
+    it('are not used any more once the assignment is deleted, or its lesson', async () => {
+      const { id: shown } = await buildMedia(club.id);
+      const usage = async () => (await write('GET', `/media/${shown}/usage`)).body.total;
+      const { id } = (await create({ media_ids: [shown] })).body.data;
+      await create({ media_ids: [shown] });
+      expect(await usage()).to.equal(2);
+      await write('DELETE', `/assignments/${id}`);
+      expect(await usage()).to.equal(1);
+      await write('DELETE', `/lessons/${lesson().id}`);
+      expect(await usage()).to.equal(0);
+      expect((await write('DELETE', `/media/${shown}`)).status).to.equal(204);
     });
   });
 

@@ -12,6 +12,9 @@ import type { MailTemplate } from '../../entities/mail/values.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { createSmtpSender, type SmtpSender } from '../../platform/infra/smtp.ts';
 import type { transactionalMail } from '../../workflows/index.ts';
+import { sqlStateOf } from '../../platform/infra/postgres/errors.ts';
+import { buildAssignment, buildSubmission } from '../toolkit/builders/assignments.ts';
+import { buildCourse } from '../toolkit/builders/courses.ts';
 import { buildClub, buildStudent, type TestStudent } from '../toolkit/builders/clubs.ts';
 import { testDeps } from '../toolkit/stack/database.ts';
 import { until } from '../toolkit/drive/until.ts';
@@ -104,6 +107,47 @@ describe('transactional-mail, with time skipped', function () {
       expect(wait, `after attempt ${index + 1}`).to.be.closeTo(expected[index] ?? Number.NaN, slackMs);
     }
   };
+
+  describe('about a review', () => {
+    const reviewed = async () => {
+      const { id: clubId } = await buildClub();
+      const student = await buildStudent(clubId);
+      const [lesson] = (await buildCourse(clubId, { modules: 1, lessons: 1 })).lessons;
+      const assignment = await buildAssignment({ clubId, id: lesson?.id ?? '' });
+      const work = { clubId, studentId: student.id, assignmentId: assignment.id, status: 'approved' } as const;
+      const { id: submission, review: reviewId } = await buildSubmission(work);
+      const now = new Date(await environment().currentTimeMs());
+      const recipient = { studentId: student.id };
+      const request = { template: 'assignment_approved', clubId, recipient, email: student.email, reviewId } as const;
+      await deps.db.transaction((tx) => requestMail(tx, deps.vault, request, now));
+      const { id } = await deps.db.source.manager.findOneByOrFail(TransactionalMail, { studentId: student.id });
+      return {
+        id,
+        submission,
+        student,
+        again: () => deps.db.transaction((tx) => requestMail(tx, deps.vault, request, now)),
+      };
+    };
+
+    it('names the lesson and leads to the submission; a review has one row, whoever asks again (ASG-12)', async () => {
+      const { id, submission, student, again } = await reviewed();
+      expect(await outcomeOf(id)).to.equal('sent');
+      const [{ mail } = { mail: undefined }] = sendings;
+      expect(mail?.to).to.equal(student.email);
+      expect(mail?.text)
+        .to.contain('for the lesson “Lesson 1”')
+        .and.to.contain(`/assignments/submissions/${submission}`);
+      const refused = await again().catch((error: unknown) => sqlStateOf(error));
+      expect(refused).to.equal('23505');
+    });
+
+    it('is canceled once the submission is gone, as after the removal of its student', async () => {
+      const { id, submission } = await reviewed();
+      await deps.db.source.query(`DELETE FROM assignment_submissions WHERE id = $1`, [submission]);
+      expect(await outcomeOf(id)).to.equal('canceled');
+      expect(sendings).to.deep.equal([]);
+    });
+  });
 
   it('sends at once, and its workflow ends', async () => {
     const { id, tokenId, student } = await asked();

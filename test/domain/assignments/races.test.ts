@@ -140,9 +140,9 @@ describe('assignments, when several meet', () => {
 
   for (const closedFirst of [true, false]) {
     it(`sent while the closing moves: ${closedFirst ? 'closed first, it is refused' : 'sent first, it is taken'}`, async () => {
-      const { db } = await testDeps();
+      const deps = await depsOfAll();
       const closed = { closes_at: new Date(Date.now() - 1_000).toISOString() };
-      const close = () => updateAssignment({ db }, club.id, assignment, closed, now());
+      const close = () => updateAssignment(deps, club.id, assignment, closed, now());
       const outcomes = closedFirst
         ? await inThisOrder(courseRow(), close, () => send())
         : await inThisOrder(courseRow(), () => send(), close);
@@ -173,13 +173,23 @@ describe('assignments, when several meet', () => {
   });
 
   it('approved while the lesson is completed: whichever is first, and no third', async () => {
-    const deps = await testDeps();
+    const deps = await depsOfAll();
     const complete = () => outcomeOf(completeLesson(deps, reader(), publicId(), now()));
     const id = idOf(await send());
     await updateAssignment(deps, club.id, assignment, { required: true }, now());
     const [refused] = await inThisOrder(student(), complete, () => review(id, 'approved'));
     expect(refused).to.equal('assignment_open');
     expect(await complete()).to.have.property('completed_at');
+  });
+
+  it('the student removed before a sending: not_found, and nothing is left', async () => {
+    const deps = await testDeps();
+    const [, refused] = await inThisOrder(
+      student(),
+      () => removeStudent(deps, club.id, learner.id, now()),
+      () => send(),
+    );
+    expect([refused, await attemptsOf()]).to.deep.equal(['not_found', []]);
   });
 
   it('the student removed before a review: not_found, no mail, and nothing is left', async () => {

@@ -50,8 +50,8 @@ export async function buildSubmission({
   assignmentId: Id;
   status?: SubmissionStatus;
   submittedAt?: Date;
-}): Promise<{ id: Id }> {
-  const [id, attempt] = [newId(), newId()];
+}): Promise<{ id: Id; review: Id }> {
+  const [id, attempt, review] = [newId(), newId(), newId()];
   const source = await testDatabase();
   await source.query(
     `INSERT INTO assignment_submissions (id, club_id, assignment_id, student_id, status, last_number, first_submitted_at, submitted_at, file_count, reviewed_at, late)
@@ -65,9 +65,9 @@ export async function buildSubmission({
   if (status !== 'submitted')
     await source.query(
       `INSERT INTO assignment_reviews (id, attempt_id, outcome, comment, created_at) VALUES ($1, $2, $3, 'Once more.', $4)`,
-      [newId(), attempt, status, submittedAt],
+      [review, attempt, status, submittedAt],
     );
-  return { id };
+  return { id, review };
 }
 
 /** A file of a student that is ready and not sent; the bucket has nothing of it. @returns its id */

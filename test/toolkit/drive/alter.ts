@@ -3,7 +3,14 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
 export async function alter(
-  table: 'agents' | 'webhook_deliveries' | 'webhook_endpoints' | 'transactional_mails' | 'students' | 'sales_notices',
+  table:
+    | 'agents'
+    | 'media'
+    | 'webhook_deliveries'
+    | 'webhook_endpoints'
+    | 'transactional_mails'
+    | 'students'
+    | 'sales_notices',
   id: Id,
   columns: Readonly<Record<string, unknown>>,
 ): Promise<void> {

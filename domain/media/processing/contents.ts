@@ -7,14 +7,17 @@ export class StoreAway extends Error {
 }
 
 export interface Contents {
+  /** @returns in bytes; undefined where the file is gone @throws StoreAway */
+  size(): Promise<number | undefined>;
   /** @returns at most `length` bytes from `offset` on; undefined where the file is gone @throws StoreAway */
   read(offset: number, length: number): Promise<Buffer | undefined>;
   /** @returns undefined where the file is gone; the bytes throw StoreAway where they break off @throws StoreAway */
   stream(signal: AbortSignal): Promise<AsyncIterable<Buffer> | undefined>;
 }
 
-export function contentsOf(storage: Pick<ObjectStore, 'read' | 'stream'>, key: string): Contents {
+export function contentsOf(storage: Pick<ObjectStore, 'size' | 'read' | 'stream'>, key: string): Contents {
   return {
+    size: () => storage.size(key).catch(asAway),
     read: (offset, length) => storage.read(key, offset, length).catch(asAway),
     async stream(signal) {
       const bytes = await storage.stream(key, signal).catch(asAway);

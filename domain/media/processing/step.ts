@@ -110,6 +110,7 @@ async function workOn(
   if (claim.faultCount >= processingRules.maxFaults) return giveUp(db, claim, now);
   if (claim.objectKey === null) throw new LeaseLost();
   const contents = contentsOf(storage, claim.objectKey);
+  await requireSameSize(contents, claim);
   if (claim.status === 'ready') {
     tell('checksums');
     const digest = await digestWhole(contents, claim, signal);
@@ -155,9 +156,18 @@ async function digestWhole(contents: Contents, claim: FileClaim, signal: AbortSi
   const bytes = await contents.stream(signal);
   if (!bytes) throw new Error('A file that has arrived is not in the store');
   const digest = await digestOf(bytes);
-  if (digest.sizeBytes !== Number(claim.sizeBytes)) throw new StoreAway('The store gave another number of bytes');
+  if (digest.sizeBytes !== Number(claim.sizeBytes)) throw anotherSize();
   return digest;
 }
+
+/** A store that answers, and has another file, is not away: it is a fault that ends after some tries. @throws StoreAway */
+async function requireSameSize(contents: Pick<Contents, 'size'>, { sizeBytes }: FileClaim): Promise<void> {
+  const size = await contents.size();
+  if (size === undefined) throw new Error('A file that has arrived is not in the store');
+  if (size !== Number(sizeBytes)) throw anotherSize();
+}
+
+const anotherSize = () => new Error('The store has another number of bytes than when the file arrived');
 
 /** After the last try: what is ready stays so. @throws LeaseLost */
 function giveUp(db: Database, claim: FileClaim, now: Date): Promise<void> {

@@ -8,7 +8,7 @@ import { completeMedia } from '../../../domain/media/completion.ts';
 import { maxBytes, processingRules, waitAfterFault } from '../../../domain/media/media.policy.ts';
 import { processOldFiles } from '../../../domain/media/processing/catching-up.ts';
 import { StoreAway } from '../../../domain/media/processing/contents.ts';
-import { processFile } from '../../../domain/media/processing/step.ts';
+import { processFile, type ProcessingStep } from '../../../domain/media/processing/step.ts';
 import type { MediaDeps } from '../../../domain/media/media.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId } from '../../../platform/core/ids.ts';
@@ -32,6 +32,10 @@ import { testObjectStore } from '../../toolkit/stack/storage.ts';
 
 const hour = 3_600_000;
 const image: TestFile = { fileName: 'knot.png', mime: 'image/png', bytes: png() };
+
+async function* toStream(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
+}
 
 describe('an upload that has arrived (MED-16)', () => {
   let club: TestClub;
@@ -255,6 +259,25 @@ describe('an upload that has arrived (MED-16)', () => {
       }
       expect(await claimOf(id)).to.deep.equal({ fence: 8, faults: 0, leased: false });
       expect(await processedFile(id)).to.deep.equal({ done: true, outcome: 'ready' });
+    });
+
+    it('fails a file that has another size in the store than on its arrival, after seven looks', async () => {
+      const files = {
+        size: async () => image.bytes.length - 1,
+        stream: async () => toStream(image.bytes.subarray(1)),
+      };
+      for (const [name, answer] of Object.entries(files)) {
+        const id = await arrived();
+        const storage = { ...(await testObjectStore()), [name]: answer };
+        const steps: ProcessingStep[] = [];
+        for (let now = new Date(); !steps.at(-1)?.done && steps.length < 8;) {
+          const step = await processOnce(await processingDeps({ storage }), id, now);
+          steps.push(step);
+          if (!step.done) now = new Date(step.at);
+        }
+        expect(steps.at(-1), name).to.deep.equal({ done: true, outcome: 'failed', error: 'inspection_failed' });
+        expect(steps, name).to.have.length(7);
+      }
     });
 
     it('gives the file back when its worker is stopped: another one has it at once', async () => {

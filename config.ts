@@ -94,6 +94,12 @@ export function readConfig(env: Environment = process.env) {
       /** File of the bundled workflows (worker/workflow-bundle.ts). Without it the worker bundles them at its start. */
       workflowBundleFile: env['WORKFLOW_BUNDLE_FILE'] || undefined,
     },
+    video: {
+      /** ffmpeg: a path, or a name on the PATH. Without one, videos are delivered as they were uploaded. */
+      ffmpeg: read.text('FFMPEG_BINARY', 'ffmpeg'),
+      /** A directory for videos that the worker works on: it must exist, with room for the largest of them and what is made of it. */
+      workDirectory: read.text('MEDIA_WORK_DIRECTORY', '/tmp'),
+    },
     /** Where students' e-mails link to; not this service. `{slug}` becomes the club's slug. */
     classroomUrl: read.text('CLASSROOM_URL', 'http://{slug}.classroom.localhost:3000', /^https?:\/\/\S+$/),
     /** Where administrators' e-mails link to; not this service. */

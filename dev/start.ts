@@ -8,6 +8,8 @@ import { startArguments, type StartArguments } from './arguments.ts';
 import { authorityIn } from './certificates.ts';
 import { type Child, describeExit, startChild } from './children.ts';
 import { runCommand } from './commands.ts';
+import { locate } from './components.ts';
+import { components } from './components/catalogue.ts';
 import { interruption } from './interruption.ts';
 import { ensurePortsAreFree, host, portsFromEnvironment } from './ports.ts';
 import { messageOf, Problem, runScript, say } from './problem.ts';
@@ -66,7 +68,10 @@ async function bringUp(
   await ensurePortsAreFree(ports);
 
   say('Starting Temporal, Postgres, S3 and the mailbox …');
+  // What `npm run components` has brought; without it videos are delivered as they were uploaded.
+  const ffmpeg = await locate({ ...components.ffmpeg, sources: [] }).catch(() => undefined);
   const environment: Environment = {
+    ...(ffmpeg !== undefined && { FFMPEG_BINARY: ffmpeg }),
     PUBLIC_URL: `http://${host}:${ports.api}`,
     ...(isOfThisMachine(process.env) && { AUTOMATION_WAIT_SPEED: String(waitSpeed) }),
     ...process.env,

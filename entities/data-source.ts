@@ -136,6 +136,7 @@ import { RecordedFacts1795352520000 } from './migrations/1795352520000-recorded-
 import { RemovedSources1795356003000 } from './migrations/1795356003000-removed-sources.ts';
 import { FailingSteps1795353600000 } from './migrations/1795353600000-failing-steps.ts';
 import { MediaInspection1795354367000 } from './migrations/1795354367000-media-inspection.ts';
+import { VideoRenditions1795387197000 } from './migrations/1795387197000-video-renditions.ts';
 import { MediaRenditions1795385030000 } from './migrations/1795385030000-media-renditions.ts';
 import { MediaProcessing1795378000000 } from './migrations/1795378000000-media-processing.ts';
 import { CertificateFiles1795360200000 } from './migrations/1795360200000-certificate-files.ts';
@@ -363,6 +364,7 @@ const migrations = [
   MediaPlaces1795378510000,
   AssignmentMedia1795385000000,
   MediaRenditions1795385030000,
+  VideoRenditions1795387197000,
 ];
 
 export interface DatabaseSettings {

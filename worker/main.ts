@@ -1,6 +1,7 @@
 /** The worker process: the relay, and a Temporal worker for each task queue, on one connection. */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { availableParallelism } from 'node:os';
 import { Client } from '@temporalio/client';
 import {
   NativeConnection,
@@ -20,9 +21,12 @@ import { describeError } from '../platform/infra/describe-error.ts';
 import { createObjectStore } from '../platform/infra/object-store.ts';
 import { StartProblem } from '../platform/core/start-problem.ts';
 import { createLogger, openDatabase, runProcess } from '../platform/infra/process.ts';
+import { ffmpegAt, type Ffmpeg } from '../platform/infra/video/ffmpeg.ts';
 import { createVault } from '../platform/infra/vault.ts';
+import { freeBytes, removeAbandoned } from '../platform/infra/work-directory.ts';
 import { taskQueues, type TaskQueue } from '../platform/engine/workflow-types.ts';
 import { createEgress } from '../platform/infra/egress/egress.ts';
+import { videoPlaces } from '../domain/media/media.policy.ts';
 import { mailDomainSettings } from '../domain/mail/domains/settings.ts';
 import { postThrough } from '../domain/webhooks/deliveries/post.ts';
 import { activitiesOn } from './activities.ts';
@@ -88,6 +92,9 @@ export async function startWorker(
   const publicStorage = createObjectStore({ ...config.storage, privateBucket: config.storage.publicBucket });
   const attemptPlaces = createAttemptPlaces();
   const failpoint = failpointFrom(env);
+  const served = config.worker.taskQueues.length > 0 ? config.worker.taskQueues : taskQueues;
+  const ffmpeg = ffmpegAt(config.video.ffmpeg);
+  if (served.includes('media')) await prepareVideo(config.video.workDirectory, ffmpeg, log);
   const answers = createAnswerDeps(config, db, storage, log, failpoint);
   const links = { classroomUrl: config.classroomUrl, dashboardUrl: config.dashboardUrl };
   const mailsThrough = ({ sendMail }: SmtpSender): ActivityDeps['mails'] => ({
@@ -158,13 +165,18 @@ export async function startWorker(
       storage,
       onFault: (error) => log.warn({ error: describeError(error) }, 'a file was not processed; it is tried again'),
       onOutcome: (outcome) => mediaFiles.inc({ outcome }),
+      video: {
+        ffmpeg,
+        workDirectory: config.video.workDirectory,
+        freeBytes,
+        places: { taken: 0, most: videoPlaces(availableParallelism()) },
+      },
       failpoint,
     },
     onRescued: (count) => rescued.inc(count),
   };
 
   const connection = await connectTemporal(config.temporal.address);
-  const served = config.worker.taskQueues.length > 0 ? config.worker.taskQueues : taskQueues;
   const bulkDeps: ActivityDeps = { ...deps, mails: mailsThrough(bulkSmtp) };
   const activitiesFor = (queue: TaskQueue) => activitiesOn(queue, queue === 'bulk-mail' ? bulkDeps : deps);
   const workers = await createWorkers(
@@ -201,6 +213,7 @@ export async function startWorker(
   const isSweptInTime = () => !served.includes('upkeep') || sweeps.isInTime();
   const health = await serveHealth(
     config,
+    () => ({ status: 'ok', ...(served.includes('media') && { ffmpeg: ffmpeg.isThere ? 'there' : 'missing' }) }),
     () => accepting && relay.isAlive() && isSweptInTime() && workers.every((worker) => worker.getState() === 'RUNNING'),
   );
   log.info({ port: health.port }, 'the worker is running');
@@ -288,14 +301,24 @@ async function createWorkers(
   );
 }
 
+/** @throws StartProblem */
+async function prepareVideo(workDirectory: string, ffmpeg: Ffmpeg, log: Logger): Promise<void> {
+  await removeAbandoned(workDirectory).catch((error: unknown) => {
+    throw new StartProblem(`MEDIA_WORK_DIRECTORY cannot be used (${describeError(error).code ?? 'no code'}).`);
+  });
+  if (!(await ffmpeg.look()))
+    log.warn('there is no ffmpeg: videos are delivered as they were uploaded; set FFMPEG_BINARY, or install it');
+}
+
 async function serveHealth(
   { worker }: Config,
+  state: () => object,
   ready: () => boolean,
 ): Promise<{ port: number; close: () => Promise<void> }> {
   const server = createServer((request, response) => {
     const answer = (status: number, type: string, body: string) =>
       response.writeHead(status, { 'Content-Type': type }).end(body);
-    if (request.url === '/healthz') answer(200, 'application/json', '{"status":"ok"}');
+    if (request.url === '/healthz') answer(200, 'application/json', JSON.stringify(state()));
     else if (request.url === '/readyz') {
       if (ready()) answer(200, 'application/json', '{"status":"ready"}');
       else answer(503, 'application/json', '{"status":"not_ready"}');

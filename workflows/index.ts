@@ -150,6 +150,12 @@ export const sourceIndex = stepWorkflow<Activities['sourceIndex'], 'indexSource'
   },
 );
 
+const videoWaits = {
+  turn: 'the renditions of the video',
+  place: 'a place beside other videos',
+  disk: 'room on the disk for the video',
+} as const;
+
 /** A file that has arrived, until it can be delivered, has failed, or is removed. */
 export const mediaProcessing = stepWorkflow<Activities['mediaProcessing'], 'processFile'>(
   'processFile',
@@ -159,7 +165,10 @@ export const mediaProcessing = stepWorkflow<Activities['mediaProcessing'], 'proc
   },
   {
     during: 'Processing: the pending activity says how far it is',
-    waitingFor: ({ at, faults }) => `another try ${inAbout(at - Date.now())}, after ${faults} fault(s) of ours`,
+    waitingFor: ({ at, faults, for: reason }) =>
+      reason === undefined
+        ? `another try ${inAbout(at - Date.now())}, after ${faults} fault(s) of ours`
+        : `${videoWaits[reason]} ${inAbout(at - Date.now())}; the file is ready`,
     ended: ({ outcome, error }) => (error === undefined ? outcome : `${outcome}: ${error}`),
   },
 );

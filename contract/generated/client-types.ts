@@ -6995,9 +6995,9 @@ export interface components {
             width?: number;
             /** @description In pixels; only of images and videos, once it is known. */
             height?: number;
-            /** @description Signed, short-lived, never stored. Of an image a picture of at most 1,600 pixels a side, where one can be made. */
+            /** @description Signed, short-lived, never stored. Of an image a picture of at most 1,600 pixels a side, of a hosted video a 720p MP4, where one can be made; until then, and of all others, the file. */
             preview_url?: string;
-            /** @description Signed, same lifetime. A picture of at most 320 pixels a side; of images that one can be made of. */
+            /** @description Signed, same lifetime. Of an image a picture of at most 320 pixels a side, of a hosted video one of at most 640; absent until it is made, and where none can be made. */
             thumbnail_url?: string;
             /**
              * Format: uuid
@@ -7005,7 +7005,7 @@ export interface components {
              */
             folder_id?: string;
             type?: components["schemas"]["MediaScreenType"];
-            /** @description Signed, short-lived; for hosted files it downloads with the original name, for hosted video it is a 720p MP4; external references have none. */
+            /** @description Signed, short-lived; for hosted files it downloads with the original name, for hosted video it is a 720p MP4 as soon as that is made; external references have none. */
             download_url?: string;
             /**
              * Format: date-time

@@ -4,6 +4,7 @@ import { runCommand } from '../commands.ts';
 import { messageOf } from '../problem.ts';
 import { drawsPage, npmChromium, playwrightChromium } from './chromium.ts';
 import { downloadArchive } from './download.ts';
+import { npmFfmpeg, pressesVideo } from './ffmpeg.ts';
 import { goInstall } from './go.ts';
 import { compiledRedis, mavenRedis } from './redis.ts';
 import { mavenTestServer, startsAsTestServer } from './test-server.ts';
@@ -42,6 +43,14 @@ const redisVersion = '6.2';
 const redisPatch = '6.2.14';
 /** Of the package; playwright-core downloads the one that it was tested with. */
 const chromiumVersion = '153.0.0';
+/** Of the packages, which have a version for each platform. */
+const ffmpegVersion = '4.1';
+const ffmpegPackages = {
+  'linux-x64': '@ffmpeg-installer/linux-x64@4.1.0',
+  'linux-arm64': '@ffmpeg-installer/linux-arm64@4.1.4',
+  'darwin-x64': '@ffmpeg-installer/darwin-x64@4.1.0',
+  'darwin-arm64': '@ffmpeg-installer/darwin-arm64@4.1.5',
+} as const;
 
 /** The first Temporal server whose task queues know fairness keys. */
 const oldestTemporalServer = '1.29.0';
@@ -169,6 +178,18 @@ export const components = {
       }
     },
     check: drawsPage,
+  },
+  ffmpeg: {
+    title: 'ffmpeg',
+    executable: 'ffmpeg',
+    version: ffmpegVersion,
+    variable: 'FFMPEG_BINARY',
+    sources: [npmFfmpeg(ffmpegPackages)],
+    advice: ['install ffmpeg (Debian: apt-get install ffmpeg; macOS: brew install ffmpeg)'],
+    async flawOf(executable) {
+      return pressesVideo(executable).then(() => undefined, messageOf);
+    },
+    check: pressesVideo,
   },
 } satisfies Record<string, Component>;
 

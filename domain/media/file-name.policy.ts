@@ -15,6 +15,11 @@ export function tidyFileName(given: string): string | undefined {
   return name;
 }
 
+/** @returns the name of a file that has become another type: `talk.mov` as `talk.mp4` */
+export function withExtension(fileName: string, extension: string): string {
+  return `${fileName.replace(/(?<=.)\.[^.]{1,5}$/u, '')}.${extension}`;
+}
+
 /**
  * @returns the header `Content-Disposition` for a file of this name: in full as RFC 8187 has it, and before that, for who
  *   does not read it, in ASCII

@@ -139,7 +139,61 @@ export const renditionVersion = 1;
 export const renditionBoxes = {
   preview: { width: 1_600, height: 1_600 },
   thumbnail: { width: 320, height: 320 },
-} as const satisfies Record<RenditionRole, { width: number; height: number }>;
+} as const satisfies Partial<Record<RenditionRole, { width: number; height: number }>>;
+
+/** What the picture of a video fits into, in pixels. */
+export const pictureBox = { width: 640, height: 640 } as const;
+
+/** Of a video, what ffmpeg may take, and what it makes (MED-24). */
+export const videoRules = {
+  /** 720p, lying or standing. */
+  longSide: 1_280,
+  shortSide: 720,
+  /** Rates of the rendition, which bound its size. */
+  bitsASecond: 3_000_000,
+  soundBitsASecond: 128_000,
+  /** Longer ones are delivered as uploaded. */
+  longestMs: 12 * 60 * minuteMs,
+  /** Of a decoded picture: 8K has 33 million. */
+  mostPixels: 36_000_000,
+  memoryMb: 2_048,
+  /** Of each step of ffmpeg: the rest of the machine serves people. */
+  threads: 2,
+  /** From the beginning, unless a tenth of the video is less. */
+  pictureAtMs: 3 * secondMs,
+  pictureMs: minuteMs,
+  /** Left free on the disk beside what a video needs. */
+  reserveBytes: 512 * megabyte,
+  /** Without a place, so long until the next look. */
+  placeWaitMs: 15 * secondMs,
+  /** Without room on the disk. */
+  diskWaitMs: 5 * minuteMs,
+  /** Without ffmpeg; the file is ready as it is. */
+  ffmpegWaitMs: 60 * minuteMs,
+} as const;
+
+/** @returns width and height of the rendition in even pixels: 720p at most, never more than the video has */
+export function videoSize({ width, height }: { width: number; height: number }): { width: number; height: number } {
+  const [long, short] = [Math.max(width, height), Math.min(width, height)];
+  const scale = Math.min(1, videoRules.longSide / long, videoRules.shortSide / short);
+  const even = (side: number) => Math.max(2, 2 * Math.floor((side * scale) / 2 + 1e-6));
+  return { width: even(width), height: even(height) };
+}
+
+/** @returns the bounds of ffmpeg for a video of this length */
+export function videoBounds(durationMs: number): { timeMs: number; memoryMb: number; fileBytes: number } {
+  const bytesASecond = (videoRules.bitsASecond + videoRules.soundBitsASecond) / 8;
+  return {
+    timeMs: Math.min(5 * 60 * minuteMs, 10 * minuteMs + 6 * durationMs),
+    memoryMb: videoRules.memoryMb,
+    fileBytes: 32 * megabyte + Math.ceil((1.2 * bytesASecond * durationMs) / 1_000),
+  };
+}
+
+/** A video takes minutes: where there are few places, one is left to other files. @returns how many a worker works on at a time */
+export function videoPlaces(cores: number): number {
+  return mediaPlaces(cores) - 1;
+}
 
 /**
  * Where there are more than two cores, one is left to the rest of the process; with one place alone a slow read from the store would

@@ -5,7 +5,7 @@ import type { Database, Queries } from '../../platform/infra/postgres/database.t
 import { columns, raw, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
-import { dispositionOf } from './file-name.policy.ts';
+import { dispositionOf, withExtension } from './file-name.policy.ts';
 import type {
   MediaKind,
   MediaProvider,
@@ -130,23 +130,22 @@ async function addressesOf(
   storage: ObjectStore,
 ): Promise<{ preview_url: string; thumbnail_url?: string; download_url: string } | undefined> {
   if (objectKey === null || mime === null) return undefined;
-  const address = (key: string, kind: 'inline' | 'attachment', contentType: string) =>
-    storage.signGet(
-      key,
-      { disposition: dispositionOf(kind, fileName ?? ''), contentType },
-      mediaRules.addressMs / 1_000,
-    );
-  const { preview, thumbnail } = renditions ?? {};
+  const address = (key: string, kind: 'inline' | 'attachment', contentType: string, name = fileName ?? '') =>
+    storage.signGet(key, { disposition: dispositionOf(kind, name), contentType }, mediaRules.addressMs / 1_000);
+  const { preview, thumbnail, video } = renditions ?? {};
+  const shown = preview ?? video;
   return {
     // Nothing that somebody uploaded runs where the club's files are: a page is shown as its source, a drawing is downloaded.
-    preview_url: preview
-      ? await address(preview.key, 'inline', preview.mime)
+    preview_url: shown
+      ? await address(shown.key, 'inline', shown.mime)
       : await address(
           objectKey,
           mayRun(mime) ? 'attachment' : 'inline',
           isTextType(mime) ? 'text/plain; charset=utf-8' : mime,
         ),
     ...(thumbnail && { thumbnail_url: await address(thumbnail.key, 'inline', thumbnail.mime) }),
-    download_url: await address(objectKey, 'attachment', isTextType(mime) ? `${mime}; charset=utf-8` : mime),
+    download_url: video
+      ? await address(video.key, 'attachment', video.mime, withExtension(fileName ?? '', 'mp4'))
+      : await address(objectKey, 'attachment', isTextType(mime) ? `${mime}; charset=utf-8` : mime),
   };
 }

@@ -21,6 +21,7 @@ const contentColumns = [
   'sha256',
   'crc32',
   'processed_at',
+  'renditions_due_at',
   'upload_expires_at',
 ] as const;
 

@@ -49,6 +49,7 @@ import { MediaFolder } from './media-folder.ts';
 @Index('media_unprocessed', ['id'], {
   where: `status = 'ready' AND processed_at IS NULL AND looks_at IS NULL AND removed_at IS NULL AND object_key IS NOT NULL`,
 })
+@Index('media_renditions_due', ['renditionsDueAt'], { where: 'renditions_due_at IS NOT NULL AND removed_at IS NULL' })
 @Check('media_crc32', 'crc32 BETWEEN 0 AND 4294967295')
 @Check('media_sha256', 'octet_length(sha256) = 32')
 @Index('media_expiry', ['expiryLooksAt'], { where: 'expiry_looks_at IS NOT NULL AND removed_at IS NULL' })
@@ -180,6 +181,10 @@ export class Media {
   /** When its processing ended; null for a file that has never been processed in full. */
   @Column({ type: 'timestamptz', nullable: true })
   processedAt: Date | null;
+
+  /** When it is tried again to make renditions that a ready file lacks; null where none is lacking, or none can be made. */
+  @Column({ type: 'timestamptz', nullable: true })
+  renditionsDueAt: Date | null;
 
   /** Of the whole content; null until it is known. */
   @Column({ type: 'bytea', nullable: true })

@@ -41,5 +41,5 @@ export const mediaUseKinds = [
 export type MediaUseKind = (typeof mediaUseKinds)[number];
 
 /** What is made of a file for screens (MED-22). */
-export const renditionRoles = ['preview', 'thumbnail'] as const;
+export const renditionRoles = ['preview', 'thumbnail', 'video'] as const;
 export type RenditionRole = (typeof renditionRoles)[number];

@@ -1,4 +1,7 @@
-/** Files that were ready before workers processed files: they are processed a few at a time, beside what is uploaded. */
+/**
+ * Files that are ready and lack something: those from before workers processed files, and those whose renditions could not be made.
+ * They are processed a few at a time, beside what is uploaded.
+ */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
@@ -13,8 +16,14 @@ export async function processOldFiles(db: Database, now: Date): Promise<number> 
         SELECT count(*) AS files FROM (SELECT FROM media WHERE looks_at IS NOT NULL LIMIT ${processingRules.caughtUpAtOnce}) queue),
       old AS (
         SELECT id FROM media
-         WHERE status = 'ready' AND processed_at IS NULL AND looks_at IS NULL AND removed_at IS NULL AND object_key IS NOT NULL
-         ORDER BY id LIMIT (SELECT ${processingRules.caughtUpAtOnce} - files FROM waiting) FOR NO KEY UPDATE SKIP LOCKED)
+         WHERE looks_at IS NULL AND id IN (
+           (SELECT id FROM media
+             WHERE status = 'ready' AND processed_at IS NULL AND looks_at IS NULL AND removed_at IS NULL AND object_key IS NOT NULL
+             ORDER BY id LIMIT ${processingRules.caughtUpAtOnce})
+           UNION ALL
+           (SELECT id FROM media WHERE renditions_due_at <= ${now} AND looks_at IS NULL AND removed_at IS NULL
+             ORDER BY renditions_due_at LIMIT ${processingRules.caughtUpAtOnce}))
+         LIMIT (SELECT ${processingRules.caughtUpAtOnce} - files FROM waiting) FOR NO KEY UPDATE SKIP LOCKED)
       UPDATE media SET looks_at = ${now} FROM old WHERE media.id = old.id RETURNING media.id, media.club_id AS "clubId"`);
     await wake(tx, 'mediaProcessing', woken, now);
     return woken.length;

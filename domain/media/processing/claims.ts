@@ -12,6 +12,8 @@ export interface FileClaim extends StoredMedia {
   fence: number;
   /** Of ours, since the last step that succeeded, with a claim before this one that ended with its process. */
   faultCount: number;
+  /** Whether its checksums are recorded. */
+  hasDigest: boolean;
 }
 
 const leaseSeconds = processingRules.leaseMs / 1_000;
@@ -27,7 +29,7 @@ export function claimFile(db: Database, mediaId: Id, now: number): Promise<FileC
        SET fence = fence + 1, lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds}),
            fault_count = fault_count + CASE WHEN before.died THEN 1 ELSE 0 END
       FROM before WHERE media.id = before.id
- RETURNING ${mediaColumns.and(columns(Media, ['fence', 'faultCount'], 'media'))}`);
+ RETURNING ${mediaColumns.and(columns(Media, ['fence', 'faultCount'], 'media'))}, media.sha256 IS NOT NULL AS "hasDigest"`);
 }
 
 /** Renews a claim until it is released. @param stop aborts when the process is to stop */

@@ -10,11 +10,16 @@ import type { FileClaim } from './claims.ts';
 import type { Digest } from './digest.ts';
 import { recordRenditions, type Rendition } from './renditions.ts';
 
-/** The file can be delivered from now on. @throws LeaseLost */
+/** The file can be delivered from now on. Where its processing is continued, another step is due at once. @throws LeaseLost */
 export async function recordReady(
   db: Database,
   claim: FileClaim,
-  { found, digest, renditions }: { found: FoundFile; digest: Digest; renditions: readonly Rendition[] },
+  {
+    found,
+    digest,
+    renditions,
+    isContinued,
+  }: { found: FoundFile; digest: Digest; renditions: readonly Rendition[]; isContinued: boolean },
   now: Date,
 ): Promise<void> {
   const { mime, kind, width = null, height = null, durationMs = null } = found;
@@ -26,6 +31,7 @@ export async function recordReady(
       sql`status = 'ready', mime = ${mime}, kind = ${kind}, width = ${width}, height = ${height}, duration_ms = ${durationMs}, erases_at = ${erasesAt},
           ${checksums(digest)}`,
       now,
+      isContinued ? now : null,
     );
     await recordRenditions(tx, claim.id, renditions, now);
     if (claim.purpose === 'library') await syncSources(tx, claim.clubId, { mediaIds: [claim.id] }, now);
@@ -37,29 +43,50 @@ export async function recordFailure(db: Database, claim: FileClaim, error: Media
   await db.transaction((tx) => end(tx, claim, sql`status = 'failed', error = ${error}, erases_at = ${now}`, now));
 }
 
-/** What was missing of a file that is ready. @throws LeaseLost */
+/** What was missing of a file that is ready. @param made.dueAt when renditions that are still missing are due @throws LeaseLost */
 export async function recordMissing(
   db: Database,
   claim: FileClaim,
-  { digest, renditions }: { digest: Digest; renditions: readonly Rendition[] },
+  { digest, renditions, dueAt }: { digest: Digest | undefined; renditions: readonly Rendition[]; dueAt: Date | null },
   now: Date,
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    await end(tx, claim, checksums(digest), now);
+    await end(tx, claim, sql`${checksums(digest)}, renditions_due_at = ${dueAt}`, now);
     await recordRenditions(tx, claim.id, renditions, now);
   });
 }
 
-/** Nothing more can be found out of a file that is ready. @throws LeaseLost */
-export async function recordEnd(db: Database, claim: FileClaim, now: Date): Promise<void> {
-  await db.transaction((tx) => end(tx, claim, sql`fault_count = fault_count`, now));
+/** A file that is ready must wait before more can be made of it; that is no fault. @throws LeaseLost */
+export async function recordWait(
+  db: Database,
+  { id, fence }: FileClaim,
+  { digest, at }: { digest: Digest | undefined; at: Date },
+): Promise<void> {
+  const recorded = await db.run(sql`
+    UPDATE media SET ${checksums(digest)}, looks_at = ${at}, lease_until = NULL
+     WHERE id = ${id} AND fence = ${fence} AND lease_until IS NOT NULL`);
+  if (recorded === 0) throw new LeaseLost();
 }
 
-const checksums = ({ sha256, crc32 }: Digest): Sql => sql`sha256 = ${sha256}, crc32 = ${crc32}, fault_count = 0`;
+/** Nothing more can be found out of a file that is ready. @throws LeaseLost */
+export async function recordEnd(db: Database, claim: FileClaim, now: Date): Promise<void> {
+  await db.transaction((tx) => end(tx, claim, sql`renditions_due_at = NULL`, now));
+}
 
-async function end(tx: Transaction, { id, fence, status }: FileClaim, changes: Sql, now: Date): Promise<void> {
+const checksums = (digest: Digest | undefined): Sql =>
+  digest ? sql`sha256 = ${digest.sha256}, crc32 = ${digest.crc32}, fault_count = 0` : sql`fault_count = 0`;
+
+/** @param continuesAt when another step is due; null where none is */
+async function end(
+  tx: Transaction,
+  { id, fence, status }: FileClaim,
+  changes: Sql,
+  now: Date,
+  continuesAt: Date | null = null,
+): Promise<void> {
+  const processedAt = continuesAt === null ? now : null;
   const recorded = await tx.run(sql`
-    UPDATE media SET ${changes}, looks_at = NULL, lease_until = NULL, processed_at = ${now}, updated_at = ${now}
+    UPDATE media SET ${changes}, looks_at = ${continuesAt}, lease_until = NULL, processed_at = ${processedAt}, updated_at = ${now}
      WHERE id = ${id} AND fence = ${fence} AND lease_until IS NOT NULL AND status = ${status} AND removed_at IS NULL`);
   if (recorded === 0) throw new LeaseLost();
 }

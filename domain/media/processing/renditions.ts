@@ -1,7 +1,7 @@
-/** Smaller pictures of an image, for screens: made in a process of their own, stored beside the file (MED-22). */
+/** What is made of a file for screens, stored beside it; of an image smaller pictures, made in a process of their own (MED-22). */
 import { Readable } from 'node:stream';
 import { MediaRendition } from '../../../entities/media/media-rendition.ts';
-import { renditionRoles, type RenditionRole } from '../../../entities/media/values.ts';
+import type { RenditionRole } from '../../../entities/media/values.ts';
 import { shrinkImage } from '../../../platform/infra/images/shrink.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -18,6 +18,9 @@ export interface Rendition {
   height: number;
 }
 
+/** What is made of an image. */
+const imageRoles = ['preview', 'thumbnail'] as const;
+
 /** Where the renditions of a file are. */
 export const renditionsPrefix = (objectKey: string) => `${objectKey}.`;
 
@@ -29,24 +32,34 @@ export const renditionsPrefix = (objectKey: string) => `${objectKey}.`;
 export async function makeRenditions(
   storage: Pick<ObjectStore, 'put'>,
   contents: Pick<Contents, 'read'>,
-  { objectKey, fence, sizeBytes }: FileClaim,
+  claim: FileClaim,
 ): Promise<Rendition[]> {
-  const original = await contents.read(0, Number(sizeBytes));
-  if (!original || objectKey === null) throw new Error('A file that has arrived is not in the store');
+  const original = await contents.read(0, Number(claim.sizeBytes));
+  if (!original) throw new Error('A file that has arrived is not in the store');
   const pictures = await shrinkImage(
     original,
-    renditionRoles.map((role) => renditionBoxes[role]),
+    imageRoles.map((role) => renditionBoxes[role]),
   );
   return Promise.all(
     (pictures ?? []).map(async ({ bytes, type, width, height }, at) => {
-      const role = renditionRoles[at] as RenditionRole;
-      const key = `${renditionsPrefix(objectKey)}${fence}-${role}-${renditionVersion}`;
-      await storage.put(key, type, Readable.from([bytes])).catch((error: unknown) => {
-        throw new StoreAway('The store is away', { cause: error });
-      });
-      return { role, key, mime: type, sizeBytes: bytes.length, width, height };
+      const made = { role: imageRoles[at] as RenditionRole, mime: type, sizeBytes: bytes.length, width, height };
+      return storeRendition(storage, claim, made, Readable.from([bytes]));
     }),
   );
+}
+
+/** Stores it under a key with the claim's fence: no other claim writes there. @throws StoreAway */
+export async function storeRendition(
+  storage: Pick<ObjectStore, 'put'>,
+  { objectKey, fence }: FileClaim,
+  made: Omit<Rendition, 'key'>,
+  body: Readable,
+): Promise<Rendition> {
+  const key = `${renditionsPrefix(objectKey ?? '')}${fence}-${made.role}-${renditionVersion}`;
+  await storage.put(key, made.mime, body).catch((error: unknown) => {
+    throw new StoreAway('The store is away', { cause: error });
+  });
+  return { ...made, key };
 }
 
 /** Puts them in the place of what was made before. In the transaction that records the claim. */

@@ -7,13 +7,14 @@ import { LeaseLost } from '../../../platform/engine/lease.ts';
 import type { MediaKind, MediaStatus } from '../../../entities/media/values.ts';
 import { MediaRendition } from '../../../entities/media/media-rendition.ts';
 import { eraseFile } from '../erasure.ts';
-import { processingRules, type MediaError } from '../media.policy.ts';
+import { processingRules, videoRules, type MediaError } from '../media.policy.ts';
 import { claimFile, holdFile, putOff, releaseFile, type FileClaim } from './claims.ts';
 import { contentsOf, StoreAway, type Contents } from './contents.ts';
 import { digestOf, type Digest } from './digest.ts';
 import { identify } from './identification.ts';
-import { recordEnd, recordFailure, recordMissing, recordReady } from './record.ts';
+import { recordEnd, recordFailure, recordMissing, recordReady, recordWait } from './record.ts';
 import { makeRenditions, renditionsPrefix, type Rendition } from './renditions.ts';
+import { makeVideo, type VideoDeps } from './video.ts';
 
 export interface ProcessingDeps {
   db: Database;
@@ -21,6 +22,7 @@ export interface ProcessingDeps {
   /** Told of each fault of ours, before it is tried again, and how each file ended. */
   onFault: (error: unknown) => void;
   onOutcome: (outcome: ProcessingOutcome) => void;
+  video: VideoDeps;
   /** Where tests stop the process. */
   failpoint: (name: ProcessingFailpoint) => Promise<void>;
 }
@@ -31,7 +33,8 @@ export type ProcessingOutcome = 'ready' | 'failed' | 'removed';
 
 export type ProcessingStep =
   | { done: true; outcome: ProcessingOutcome; error?: MediaError }
-  | { done: false; at: number; faults: number };
+  /** `for`: of a file that is ready, what its video waits for; `turn` after its first step. Absent for another try. */
+  | { done: false; at: number; faults: number; for?: 'disk' | 'place' | 'turn' };
 
 /** Whoever runs the step: hears that it lives and how far it is, and may stop it. */
 export interface StepWatcher {
@@ -60,8 +63,9 @@ export async function processFile(
   };
   beat(progress);
   const held = holdFile(db, claim, () => beat(progress), stop);
+  let waitsFor: Waits;
   try {
-    await workOn(deps, claim, held.signal, tell, new Date(now));
+    waitsFor = await workOn(deps, claim, held.signal, tell, new Date(now));
   } catch (error) {
     await breakOff(deps, claim, { error, isAborted: held.signal.aborted }, new Date(now));
   } finally {
@@ -73,9 +77,12 @@ export async function processFile(
     // At once, where that goes: the row says that it is still to be done, and upkeep does it otherwise.
     if (next.outcome === 'failed') await eraseFile(deps, mediaId, new Date(now)).catch(() => undefined);
     deps.onOutcome(next.outcome);
+    return next;
   }
-  return next;
+  return waitsFor === undefined ? next : { ...next, for: waitsFor };
 }
+
+type Waits = 'disk' | 'place' | 'turn' | undefined;
 
 /** @throws StoreAway */
 async function breakOff(
@@ -104,35 +111,66 @@ async function workOn(
   signal: AbortSignal,
   tell: (words: string) => void,
   now: Date,
-): Promise<void> {
+): Promise<Waits> {
   const { db, storage } = deps;
   // Whoever tried before has died of it each time.
-  if (claim.faultCount >= processingRules.maxFaults) return giveUp(db, claim, now);
+  if (claim.faultCount >= processingRules.maxFaults) {
+    await giveUp(db, claim, now);
+    return undefined;
+  }
   if (claim.objectKey === null) throw new LeaseLost();
   const contents = contentsOf(storage, claim.objectKey);
   await requireSameSize(contents, claim);
-  if (claim.status === 'ready') {
-    tell('checksums');
-    const digest = await digestWhole(contents, claim, signal);
-    tell('renditions');
-    await recordMissing(db, claim, { digest, renditions: await renditionsOf(deps, claim, claim.kind, contents) }, now);
-    return forgetOthers(deps, claim);
-  }
+  if (claim.status === 'ready') return complement(deps, claim, contents, { signal, tell, now });
   tell('identification');
   const found = await identify(contents, claim, { signal });
   if (!found) throw new Error('A file that has arrived is not in the store');
   await deps.failpoint('file_identified');
-  if ('error' in found) return recordFailure(db, claim, found.error, now);
+  if ('error' in found) {
+    await recordFailure(db, claim, found.error, now);
+    return undefined;
+  }
   tell('checksums');
   const digest = await digestWhole(contents, claim, signal);
   tell('renditions');
-  const renditions = await renditionsOf(deps, claim, found.kind, contents);
-  await recordReady(db, claim, { found, digest, renditions }, now);
+  const renditions = await picturesOf(deps, claim, found.kind, contents);
+  // A video is ready as it was uploaded: what is made of it follows in a step of its own.
+  const isContinued = found.kind === 'video' && claim.purpose === 'library';
+  await recordReady(db, claim, { found, digest, renditions, isContinued }, now);
   await forgetOthers(deps, claim);
+  return isContinued ? 'turn' : undefined;
+}
+
+/** What is missing of a file that is ready: its checksums, and its renditions. */
+async function complement(
+  deps: ProcessingDeps,
+  claim: FileClaim,
+  contents: Contents,
+  { signal, tell, now }: { signal: AbortSignal; tell: (words: string) => void; now: Date },
+): Promise<Waits> {
+  const { db, storage } = deps;
+  tell('checksums');
+  const digest = claim.hasDigest ? undefined : await digestWhole(contents, claim, signal);
+  tell('renditions');
+  const isVideo = claim.kind === 'video' && claim.purpose === 'library';
+  const made = isVideo
+    ? await makeVideo(storage, deps.video, contents, claim, { signal, tell })
+    : await picturesOf(deps, claim, claim.kind, contents);
+  if (made === 'disk' || made === 'place') {
+    const wait = made === 'disk' ? videoRules.diskWaitMs : videoRules.placeWaitMs;
+    await recordWait(db, claim, { digest, at: new Date(now.getTime() + wait) });
+    return made;
+  }
+  if (isVideo) await deps.failpoint('file_rendered');
+  // Upkeep wakes it again when there may be an ffmpeg.
+  const dueAt = made === 'ffmpeg' ? new Date(now.getTime() + videoRules.ffmpegWaitMs) : null;
+  await recordMissing(db, claim, { digest, renditions: made === 'ffmpeg' ? [] : made, dueAt }, now);
+  await forgetOthers(deps, claim);
+  return undefined;
 }
 
 /** Images for agents are shown as they are. */
-async function renditionsOf(
+async function picturesOf(
   { storage, failpoint }: ProcessingDeps,
   claim: FileClaim,
   kind: MediaKind,

@@ -1,9 +1,16 @@
 /** Files on their way through a worker: their steps taken here, one after another, as its workflow takes them. */
+import { tmpdir } from 'node:os';
+import { components } from '../../../dev/components/catalogue.ts';
+import { locate } from '../../../dev/components.ts';
+import { ffmpegAt } from '../../../platform/infra/video/ffmpeg.ts';
+import { freeBytes } from '../../../platform/infra/work-directory.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { MediaDeps } from '../../../domain/media/media.ts';
 import { processFile, type ProcessingDeps, type ProcessingStep } from '../../../domain/media/processing/step.ts';
 import { testDeps } from '../stack/database.ts';
 import { testObjectStore } from '../stack/storage.ts';
+
+let ffmpeg: Promise<string> | undefined;
 
 export async function processingDeps(changes: Partial<ProcessingDeps> = {}): Promise<ProcessingDeps> {
   return {
@@ -11,6 +18,12 @@ export async function processingDeps(changes: Partial<ProcessingDeps> = {}): Pro
     storage: await testObjectStore(),
     onFault() {},
     onOutcome() {},
+    video: {
+      ffmpeg: ffmpegAt(await (ffmpeg ??= locate(components.ffmpeg))),
+      workDirectory: tmpdir(),
+      freeBytes,
+      places: { taken: 0, most: 1 },
+    },
     failpoint: async () => {},
     ...changes,
   };

@@ -1,0 +1,145 @@
+/** Of a video: an MP4 that every browser plays, and a picture. ffmpeg makes them of a copy on the disk (MED-24). */
+import { createReadStream, createWriteStream } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { shrinkImage } from '../../../platform/infra/images/shrink.ts';
+import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import type { Ffmpeg } from '../../../platform/infra/video/ffmpeg.ts';
+import { inWorkDirectory } from '../../../platform/infra/work-directory.ts';
+import { pictureBox, videoBounds, videoRules, videoSize } from '../media.policy.ts';
+import type { FileClaim } from './claims.ts';
+import type { Contents } from './contents.ts';
+import { storeRendition, type Rendition } from './renditions.ts';
+
+export interface VideoDeps {
+  ffmpeg: Ffmpeg;
+  /** A directory for files that are worked on. */
+  workDirectory: string;
+  /** Bytes that may still be written there. */
+  freeBytes: (directory: string) => Promise<number>;
+  /** Videos that are worked on in this process, so that other files find a place. */
+  places: { taken: number; readonly most: number };
+}
+
+/** Why it must wait: there is no ffmpeg, no room on the disk, or no place beside other videos. */
+export type VideoWait = 'ffmpeg' | 'disk' | 'place';
+
+/** By what the container was found to be: ffmpeg guesses nothing. */
+const demuxers: Readonly<Record<string, string>> = {
+  'video/mp4': 'mov',
+  'video/quicktime': 'mov',
+  'video/webm': 'matroska',
+  'video/x-matroska': 'matroska',
+};
+
+/**
+ * Makes both, and stores them under keys with the claim's fence.
+ * @param tell hears how far it is
+ * @returns why it must wait; no renditions of what ffmpeg cannot read, what has no size, and what is too long
+ * @throws StoreAway, the signal's reason, and faults of ours
+ */
+export async function makeVideo(
+  storage: Pick<ObjectStore, 'put'>,
+  { ffmpeg, workDirectory, freeBytes, places }: VideoDeps,
+  contents: Pick<Contents, 'stream'>,
+  claim: FileClaim,
+  { signal, tell }: { signal: AbortSignal; tell: (words: string) => void },
+): Promise<Rendition[] | VideoWait> {
+  const { mime, durationMs, width, height } = claim;
+  const demuxer = demuxers[mime ?? ''];
+  if (demuxer === undefined || durationMs === null || !width || !height) return [];
+  if (durationMs > videoRules.longestMs) return [];
+  if (places.taken >= places.most) return 'place';
+  places.taken += 1;
+  try {
+    if (!(await ffmpeg.look())) return 'ffmpeg';
+    const needed = Number(claim.sizeBytes) + videoBounds(durationMs).fileBytes + videoRules.reserveBytes;
+    if ((await freeBytes(workDirectory)) < needed) return 'disk';
+    return await inWorkDirectory<Rendition[] | VideoWait>(workDirectory, async (directory) => {
+      const work = { ffmpeg, directory, demuxer, durationMs, size: videoSize({ width, height }), signal, tell };
+      tell('copy to the disk');
+      await copy(contents, path.join(directory, original), signal);
+      const made = [...(await picture(storage, claim, work)), ...(await playable(storage, claim, work))];
+      // What another process has filled meanwhile is no fault of the file.
+      return made.length < 2 && (await freeBytes(workDirectory)) < videoRules.reserveBytes ? 'disk' : made;
+    });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return 'disk';
+    throw error;
+  } finally {
+    places.taken -= 1;
+  }
+}
+
+interface Work {
+  ffmpeg: Ffmpeg;
+  directory: string;
+  demuxer: string;
+  durationMs: number;
+  /** Of the rendition. */
+  size: { width: number; height: number };
+  signal: AbortSignal;
+  tell: (words: string) => void;
+}
+
+const original = 'original';
+
+async function copy(contents: Pick<Contents, 'stream'>, file: string, signal: AbortSignal): Promise<void> {
+  const bytes = await contents.stream(signal);
+  if (!bytes) throw new Error('A file that has arrived is not in the store');
+  await pipeline(Readable.from(bytes), createWriteStream(file, { mode: 0o600 }), { signal });
+}
+
+/** Reads the copy alone: no container makes ffmpeg open another file or address. */
+function input({ directory, demuxer }: Work): string[] {
+  const bounds = ['-max_pixels', String(videoRules.mostPixels), '-threads', String(videoRules.threads)];
+  return ['-protocol_whitelist', 'file,pipe', '-f', demuxer, ...bounds, '-i', `file:${path.join(directory, original)}`];
+}
+
+const scaledTo = ({ width, height }: Work['size']) => `scale=${width}:${height},setsar=1`;
+
+async function picture(storage: Pick<ObjectStore, 'put'>, claim: FileClaim, work: Work): Promise<Rendition[]> {
+  const { ffmpeg, directory, durationMs, size, signal, tell } = work;
+  tell('picture');
+  const file = path.join(directory, 'picture.png');
+  const at = Math.min(videoRules.pictureAtMs, durationMs / 10) / 1_000;
+  const output = ['-map', '0:v:0', '-frames:v', '1', '-vf', scaledTo(size), '-c:v', 'png', '-f', 'image2pipe'];
+  const bounds = { ...videoBounds(durationMs), timeMs: videoRules.pictureMs };
+  const outcome = await ffmpeg.run(['-ss', String(at), ...input(work), ...output, '-y', `file:${file}`], {
+    bounds,
+    signal,
+  });
+  const frame = outcome === 'done' ? await readFile(file).catch(() => undefined) : undefined;
+  const [small] = (frame && (await shrinkImage(frame, [pictureBox]))) ?? [];
+  if (!small) return [];
+  const { bytes, type: mime, width, height } = small;
+  const made = { role: 'thumbnail', mime, sizeBytes: bytes.length, width, height } as const;
+  return [await storeRendition(storage, claim, made, Readable.from([bytes]))];
+}
+
+async function playable(storage: Pick<ObjectStore, 'put'>, claim: FileClaim, work: Work): Promise<Rendition[]> {
+  const { ffmpeg, directory, durationMs, size, signal, tell } = work;
+  const file = path.join(directory, 'playable.mp4');
+  const outcome = await ffmpeg.run([...input(work), ...playableOutput(work), '-y', `file:${file}`], {
+    bounds: videoBounds(durationMs),
+    signal,
+    onProgress: (ms) => tell(`MP4: ${Math.min(100, Math.floor((100 * ms) / Math.max(1, durationMs)))} %`),
+  });
+  if (outcome !== 'done') return [];
+  tell('storing the MP4');
+  const made = { role: 'video', mime: 'video/mp4', sizeBytes: (await stat(file)).size, ...size } as const;
+  return [await storeRendition(storage, claim, made, createReadStream(file))];
+}
+
+/** H.264 and AAC, the first picture and the first sound, without metadata, playable before it has arrived whole. */
+function playableOutput({ durationMs, size }: Work): string[] {
+  const frames = ['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '23', '-pix_fmt', 'yuv420p', '-vf', scaledTo(size)];
+  const rate = ['-maxrate', String(videoRules.bitsASecond), '-bufsize', String(2 * videoRules.bitsASecond)];
+  const sound = ['-c:a', 'aac', '-b:a', String(videoRules.soundBitsASecond), '-ac', '2', '-ar', '48000'];
+  const streams = ['-map', '0:v:0', '-map', '0:a:0?', '-sn', '-dn', '-map_metadata', '-1', '-map_chapters', '-1'];
+  // A container that states a length and goes on is cut there.
+  const bounds = ['-t', String(durationMs / 1_000 + 1), '-threads', String(videoRules.threads)];
+  return [...streams, ...frames, ...rate, ...sound, ...bounds, '-movflags', '+faststart', '-f', 'mp4'];
+}

@@ -1,0 +1,40 @@
+/** Directories for files that a process works on: each goes with its work, or with the start of the next process. */
+import { mkdtemp, readdir, rm, statfs } from 'node:fs/promises';
+import path from 'node:path';
+
+const prefix = 'club-learning-';
+
+/** @param root exists @returns what `work` returns @throws whatever it throws; the directory is gone then, too */
+export async function inWorkDirectory<T>(root: string, work: (directory: string) => Promise<T>): Promise<T> {
+  const directory = await mkdtemp(path.join(root, `${prefix}${process.pid}-`));
+  try {
+    return await work(directory);
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** @returns how many bytes may still be written there */
+export async function freeBytes(root: string): Promise<number> {
+  const { bavail, bsize } = await statfs(root);
+  return bavail * bsize;
+}
+
+/** Removes what killed processes have left, at the start of this one. A directory names its process. */
+export async function removeAbandoned(root: string): Promise<void> {
+  const names = (await readdir(root)).filter((name) => name.startsWith(prefix));
+  const abandoned = names.filter((name) => {
+    const pid = Number.parseInt(name.slice(prefix.length), 10);
+    return pid === process.pid || !isAlive(pid); // in a container every start may have the same number
+  });
+  await Promise.all(abandoned.map((name) => rm(path.join(root, name), { recursive: true, force: true })));
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

@@ -1,0 +1,128 @@
+/** ffmpeg as a child process: its bounds hold, and it ends with this process. */
+import { spawn } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { platform, tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect } from 'chai';
+import { components } from '../../../dev/components/catalogue.ts';
+import { locate } from '../../../dev/components.ts';
+import { ffmpegAt, runFfmpeg, type FfmpegBounds } from '../../../platform/infra/video/ffmpeg.ts';
+import { until } from '../../toolkit/drive/until.ts';
+
+describe('platform/infra/video/ffmpeg', function () {
+  this.timeout(20_000);
+  const bounds: FfmpegBounds = { timeMs: 15_000, memoryMb: 2_048, fileBytes: 10_000_000 };
+  const { signal } = new AbortController();
+  /** Pressing it takes a minute of CPU. */
+  const endless = ['-f', 'lavfi', '-i', 'testsrc=s=640x360:d=100000', '-c:v', 'libx264', '-threads', '1', '-f', 'mp4'];
+  const short = ['-f', 'lavfi', '-i', 'testsrc=s=64x64:d=1', '-c:v', 'mjpeg', '-f', 'avi'];
+  let program: string;
+  let directory: string;
+  let file: string;
+  before('find ffmpeg', async () => {
+    program = await locate(components.ffmpeg);
+  });
+  beforeEach(async () => {
+    directory = await mkdtemp(path.join(tmpdir(), 'ffmpeg-test-'));
+    file = path.join(directory, 'out');
+  });
+  afterEach(() => rm(directory, { recursive: true }));
+
+  it('does its work and tells how far it is', async () => {
+    const progress: number[] = [];
+    const onProgress = (ms: number) => progress.push(ms);
+    expect(await runFfmpeg(program, [...short, file], { bounds, signal, onProgress })).to.equal('done');
+    expect((await stat(file)).size).to.be.above(1_000);
+    expect(progress.at(-1)).to.equal(1_000);
+  });
+
+  it('says that it is absent, and sees when it is there', async () => {
+    for (const none of ['/there/is/none', 'no-such-ffmpeg', directory])
+      expect(await runFfmpeg(none, short, { bounds, signal }), none).to.equal('absent');
+    const absent = ffmpegAt('/there/is/none');
+    expect([absent.isThere, await absent.look(), absent.isThere]).to.deep.equal([undefined, false, false]);
+    const present = ffmpegAt(program);
+    expect([await present.look(), present.isThere]).to.deep.equal([true, true]);
+  });
+
+  it('fails at each bound: time, memory, and the size of a file', async () => {
+    const failed = (changed: Partial<FfmpegBounds>) =>
+      runFfmpeg(program, [...endless, '-movflags', 'frag_keyframe', '-y', file], {
+        bounds: { ...bounds, ...changed },
+        signal,
+      });
+    expect(await failed({ timeMs: 300 }), 'time').to.equal('failed');
+    expect(await failed({ memoryMb: 80 }), 'memory').to.equal('failed');
+    expect(await failed({ fileBytes: 51_200 }), 'file').to.equal('failed');
+    expect((await stat(file)).size).to.be.at.most(51_200);
+  });
+
+  it('ends when it is told to', async () => {
+    const stop = new AbortController();
+    const onProgress = () => stop.abort(new Error('stopped'));
+    const error = await runFfmpeg(program, [...endless, file], { bounds, signal: stop.signal, onProgress }).catch(
+      (reason: unknown) => reason,
+    );
+    expect(error).to.have.property('message', 'stopped');
+  });
+
+  it('ends with a process that is killed (seen in /proc, so on Linux alone)', async function () {
+    if (platform() !== 'linux') this.skip();
+    const runner = `
+      const { runFfmpeg } = await import(${JSON.stringify(new URL('../../../platform/infra/video/ffmpeg.ts', import.meta.url).href)});
+      await runFfmpeg(...${JSON.stringify([program, [...endless, file]])}, { bounds: ${JSON.stringify(bounds)}, signal: new AbortController().signal, onProgress: () => process.stdout.write('begun') });`;
+    const parent = spawn(process.execPath, ['--input-type=module', '-e', runner], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await new Promise((resolve) => parent.stdout.once('data', resolve));
+    expect(await ofFile(file)).to.be.above(0);
+    parent.kill('SIGKILL');
+    await until('the end of ffmpeg and its shell', { timeoutMs: 10_000 }, async () => (await ofFile(file)) === 0);
+  });
+
+  it('gets no setting of this process, and reaches neither another file nor an address', async () => {
+    let calls = 0;
+    const server = createServer((_, response) => {
+      calls += 1;
+      response.end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/part.ts`;
+    const playlist = path.join(directory, 'playlist.mp4');
+    await writeFile(playlist, `#EXTM3U\n#EXT-X-TARGETDURATION:9\n#EXTINF:9,\n${address}\n#EXT-X-ENDLIST\n`);
+    try {
+      for (const demuxer of ['mov', 'matroska', 'hls', 'concat']) {
+        const args = [
+          '-protocol_whitelist',
+          'file,pipe',
+          '-f',
+          demuxer,
+          '-i',
+          `file:${playlist}`,
+          '-f',
+          'mp4',
+          '-y',
+          file,
+        ];
+        expect(await runFfmpeg(program, args, { bounds, signal }), demuxer).to.equal('failed');
+      }
+    } finally {
+      server.close();
+    }
+    expect(calls).to.equal(0);
+    const printing = path.join(directory, 'env.sh');
+    await writeFile(printing, `#!/bin/sh\nenv > "${file}"\n`, { mode: 0o755 });
+    await runFfmpeg(printing, [], { bounds, signal });
+    const names = (await readFile(file, 'utf8')).split('\n').map((line) => line.split('=')[0]);
+    expect(names.filter((name) => !['PATH', 'PWD', '_', 'SHLVL', 'OLDPWD', ''].includes(name ?? ''))).to.deep.equal([]);
+  });
+});
+
+/** @returns how many processes on this machine work on a file: the shell, and ffmpeg */
+async function ofFile(file: string): Promise<number> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')));
+  return lines.filter((line) => line.split('\0').at(-2) === file).length;
+}

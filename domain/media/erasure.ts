@@ -151,7 +151,10 @@ export async function eraseFile({ db, storage }: MediaDeps, mediaId: Id, now: Da
             error = CASE WHEN ${unfinished} THEN 'upload_expired' ELSE error END,
             updated_at = CASE WHEN ${unfinished} THEN ${now} ELSE updated_at END, looks_at = NULL, lease_until = NULL
       WHERE id = ${mediaId} AND erases_at <= ${now} RETURNING object_key AS key`);
-  for (const { key } of due) await storage.remove(key);
+  for (const { key } of due) {
+    await storage.remove(key);
+    await storage.removeUnder(`${key}.`); // its renditions
+  }
   const lastArrival = sql`upload_expires_at + ${mediaRules.arrivalMs} * interval '1 millisecond'`;
   await db.run(sql`
     UPDATE media SET erased_at = coalesce(erased_at, ${now}),

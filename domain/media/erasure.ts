@@ -43,10 +43,15 @@ export async function removeMedia(
     if (held.length === 0) throw notFound('file');
     await endUses(tx, mediaId, force);
     await tx.run(sql`DELETE FROM media_favorites WHERE media_id = ${mediaId}`);
-    await tx.run(sql`UPDATE media SET ${removal(now)} WHERE id = ${mediaId}`);
+    await removeOne(tx, mediaId, now);
     await syncSources(tx, clubId, { mediaIds: [mediaId] }, now);
   });
   await eraseFile(deps, mediaId, now).catch(() => undefined); // at once, where that goes; else upkeep does
+}
+
+/** Marks the row as removed, and the file as due. The caller holds the row, and erases the file after the commit; else upkeep does. */
+export async function removeOne(tx: Transaction, mediaId: Id, now: Date): Promise<void> {
+  await tx.run(sql`UPDATE media SET ${removal(now)} WHERE id = ${mediaId}`);
 }
 
 /**

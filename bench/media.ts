@@ -27,10 +27,11 @@ export const mediaMeasurements = ['hostile', 'storage'];
 export async function benchMedia(wanted: readonly string[]): Promise<void> {
   if (wanted.includes('storage')) await benchStorage();
   if (!wanted.includes('hostile')) return;
-  await onFreshStack(['postgres', 'storage'], async ({ env, launch }) => {
+  await onFreshStack(['postgres', 'storage', 'temporal'], async ({ env, launch }) => {
     const source = await createDataSource(readConfig(env).database, 'club-bench').initialize();
     await migrate(source);
     const { port } = await launch('api/server.ts', 'API_PORT');
+    await launch('worker/main.ts', 'WORKER_PORT', { WORKER_TASK_QUEUES: 'media' });
     await measureHostile(`http://127.0.0.1:${port}`, source);
     await source.destroy();
   });

@@ -94,6 +94,7 @@ import { MailSuppression } from './mail/mail-suppression.ts';
 import { TransactionalMail } from './mail/transactional-mail.ts';
 import { MediaFavorite } from './media/media-favorite.ts';
 import { MediaFolder } from './media/media-folder.ts';
+import { MediaRendition } from './media/media-rendition.ts';
 import { MediaUse } from './media/media-use.ts';
 import { ClubStorageChange } from './media/club-storage-change.ts';
 import { ClubStorage } from './media/club-storage.ts';
@@ -135,6 +136,7 @@ import { RecordedFacts1795352520000 } from './migrations/1795352520000-recorded-
 import { RemovedSources1795356003000 } from './migrations/1795356003000-removed-sources.ts';
 import { FailingSteps1795353600000 } from './migrations/1795353600000-failing-steps.ts';
 import { MediaInspection1795354367000 } from './migrations/1795354367000-media-inspection.ts';
+import { MediaRenditions1795385030000 } from './migrations/1795385030000-media-renditions.ts';
 import { MediaProcessing1795378000000 } from './migrations/1795378000000-media-processing.ts';
 import { CertificateFiles1795360200000 } from './migrations/1795360200000-certificate-files.ts';
 import { MailDomains1795368800000 } from './migrations/1795368800000-mail-domains.ts';
@@ -254,6 +256,7 @@ const entities = [
   Media,
   MediaFavorite,
   MediaFolder,
+  MediaRendition,
   MediaUse,
   Membership,
   Module,
@@ -359,6 +362,7 @@ const migrations = [
   MediaLists1795378500000,
   MediaPlaces1795378510000,
   AssignmentMedia1795385000000,
+  MediaRenditions1795385030000,
 ];
 
 export interface DatabaseSettings {

@@ -2868,7 +2868,7 @@ export interface paths {
         put?: never;
         /**
          * Reserve an assignment file upload
-         * @description Returns the media record and a signed upload descriptor. Send the file within 15 minutes, then call the complete operation of the media. The address takes one file, once, of the announced type; a file of more than 100 MB fails as `too_large` when it is completed. The file joins the submission only when the submission is sent. A student has at most 20 files that are not sent: `409 too_many_files`. One that is not sent within seven days of its completion is erased.
+         * @description Returns the media record and a signed upload descriptor. Send the file within 15 minutes, then call the complete operation of the media. The address takes one file, once, of the announced type; a file of more than 100 MB, or a video of more than 2 GB, fails as `too_large` when it is completed. The file joins the submission only when the submission is sent. A student has at most 20 files that are not sent: `409 too_many_files`. One that is not sent within seven days of its completion is erased.
          *
          *     Codes of its own:
          *
@@ -5192,7 +5192,7 @@ export interface paths {
         put?: never;
         /**
          * Reserve the upload of a file
-         * @description Returns the record, `uploading`, and a signed descriptor: send the file to its `url` with its `method` and all of its `headers` within 15 minutes, then call the complete operation. The address takes one file, once, of the announced type and of exactly the announced size. A library takes PDF, DOCX, PPTX, Markdown, HTML and plain text (in UTF-8) of up to 100 MB, and PNG, JPEG, GIF and WEBP of up to 20 MB. The upload holds its size of the club's storage until it is completed or expires: `402 limit_reached` where the storage has no room for it, unless the plan bills overage.
+         * @description Returns the record, `uploading`, and a signed descriptor: send the file to its `url` with its `method` and all of its `headers` within 15 minutes, then call the complete operation. The address takes one file, once, of the announced type and of exactly the announced size. A library takes images (PNG, JPEG, GIF, WEBP, AVIF, SVG) of up to 20 MB, videos (MP4, QuickTime, WebM, Matroska) of up to 5 GB, and of up to 500 MB audio (MP3, M4A, AAC, Ogg, WAV, FLAC, WebM), PDF, documents of office programs, EPUB, ZIP archives of up to 4,096 entries, and Markdown, HTML, CSV and plain text in UTF-8. The upload holds its size of the club's storage until it is completed or expires: `402 limit_reached` where the storage has no room for it, unless the plan bills overage.
          *
          *     Roles: `owner`, `admin`, `editor`.
          *
@@ -7026,9 +7026,9 @@ export interface components {
             width?: number;
             /** @description In pixels; only of images and videos, once it is known. */
             height?: number;
-            /** @description Signed, short-lived, never stored. */
+            /** @description Signed, short-lived, never stored. Of an image a picture of at most 1,600 pixels a side, where one can be made. */
             preview_url?: string;
-            /** @description Signed, same lifetime. */
+            /** @description Signed, same lifetime. A picture of at most 320 pixels a side; of images that one can be made of. */
             thumbnail_url?: string;
             /**
              * Format: uuid
@@ -13343,13 +13343,13 @@ export interface components {
         MediaCreation: {
             file_name: components["schemas"]["FileName"];
             /**
-             * @description The content decides what the file is; this tells texts apart.
+             * @description The content decides what the file is; this tells texts apart. A video, an audio file and a ZIP archive that is no document must be announced as such.
              * @enum {string}
              */
-            mime: "application/pdf" | "application/vnd.openxmlformats-officedocument.wordprocessingml.document" | "application/vnd.openxmlformats-officedocument.presentationml.presentation" | "text/markdown" | "text/html" | "text/plain" | "image/png" | "image/jpeg" | "image/gif" | "image/webp";
+            mime: "application/pdf" | "application/vnd.openxmlformats-officedocument.wordprocessingml.document" | "application/vnd.openxmlformats-officedocument.presentationml.presentation" | "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet" | "application/vnd.oasis.opendocument.text" | "application/vnd.oasis.opendocument.presentation" | "application/vnd.oasis.opendocument.spreadsheet" | "application/epub+zip" | "application/zip" | "text/markdown" | "text/html" | "text/csv" | "text/plain" | "image/png" | "image/jpeg" | "image/gif" | "image/webp" | "image/avif" | "image/svg+xml" | "audio/mpeg" | "audio/mp4" | "audio/aac" | "audio/ogg" | "audio/wav" | "audio/flac" | "audio/webm" | "video/mp4" | "video/quicktime" | "video/webm" | "video/x-matroska";
             /**
              * Format: int64
-             * @description Exact size in bytes, 1 to 104,857,600; the signature covers it.
+             * @description Exact size in bytes, at least 1; the signature covers it. An image has at most 20 MB, a video 5 GB, any other file 500 MB.
              */
             size_bytes: number;
             /** @description Absent: the name of the file. */

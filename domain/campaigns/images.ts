@@ -21,6 +21,9 @@ export interface ImageDeps {
   publicFilesUrl: string;
 }
 
+/** Of an image in an e-mail, in pixels. */
+const widest = 1_200;
+
 /** Nothing else becomes public: no student's picture, and nothing that was removed since it was chosen. */
 export const libraryImage = {
   purpose: 'library',
@@ -72,7 +75,7 @@ export async function publishImages(
     const media = await deps.db.manager.findOneBy(Media, { id: mediaId, clubId, ...libraryImage });
     if (!media?.objectKey) return undefined;
     const original = await deps.storage.read(media.objectKey, 0, Number(media.sizeBytes));
-    const small = original && (await shrinkImage(original));
+    const [small] = (original && (await shrinkImage(original, [{ width: widest }]))) ?? [];
     if (!small) return undefined;
     const name = deps.vault.derive(`mail image:${cause}:${mediaId}`).toString('hex');
     const key = `mail/${name}.${small.type === 'image/png' ? 'png' : 'jpg'}`;

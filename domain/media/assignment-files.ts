@@ -7,7 +7,7 @@ import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { lockStudent } from '../identity/accounts.ts';
-import { eraseFile, removeOne, unusedUntil } from './erasure.ts';
+import { eraseAtOnce, removeOne, unusedUntil } from './erasure.ts';
 import { mediaColumns, presentMedia, type MediaDeps, type MediaOwner, type StoredMedia } from './media.ts';
 
 /** Of `media`: whether a file of an assignment is in no attempt. What is in one has no time at which it goes. */
@@ -53,7 +53,7 @@ export async function removeUnsentFile(
       );
     await removeOne(tx, mediaId, now);
   });
-  await eraseFile(deps, mediaId, now).catch(() => undefined); // at once, where that goes; else upkeep does
+  await eraseAtOnce(deps, mediaId, now);
 }
 
 /**

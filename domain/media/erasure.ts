@@ -25,9 +25,13 @@ const removal = (
   looks_at = NULL, lease_until = NULL,
   erases_at = CASE WHEN object_key IS NOT NULL THEN ${now}::timestamptz END`;
 
+interface RemovalOptions {
+  /** Ends the uses of the file; what automations that are published or under way use stays in use all the same. */
+  force?: boolean;
+}
+
 /**
  * Takes a file out of the library; what agents have learnt from it goes with it.
- * @param force ends the uses of the file; what automations that are published or under way use stays in use all the same
  * @throws DomainError not_found, in_use (naming places)
  */
 export async function removeMedia(
@@ -35,21 +39,39 @@ export async function removeMedia(
   clubId: Id,
   mediaId: Id,
   now: Date,
-  { force = false }: { force?: boolean } = {},
+  options: RemovalOptions = {},
 ): Promise<void> {
-  await deps.db.transaction(async (tx) => {
-    const held = await tx.rows(sql`SELECT 1 FROM media
-      WHERE id = ${mediaId} AND club_id = ${clubId} AND purpose = 'library' AND removed_at IS NULL FOR UPDATE`);
-    if (held.length === 0) throw notFound('file');
-    await endUses(tx, mediaId, force);
-    await tx.run(sql`DELETE FROM media_favorites WHERE media_id = ${mediaId}`);
-    await removeOne(tx, mediaId, now);
-    await syncSources(tx, clubId, { mediaIds: [mediaId] }, now);
-  });
-  await eraseFile(deps, mediaId, now).catch(() => undefined); // at once, where that goes; else upkeep does
+  await deps.db.transaction((tx) => removeMediaIn(tx, clubId, mediaId, now, options));
+  await eraseAtOnce(deps, mediaId, now);
 }
 
-/** Marks the row as removed, and the file as due. The caller holds the row, and erases the file after the commit; else upkeep does. */
+/**
+ * As `removeMedia`, in the caller's transaction, which holds the file's row and then the club's until it ends. The caller calls
+ * `eraseAtOnce` when it has committed.
+ * @throws DomainError not_found, in_use (naming places)
+ */
+export async function removeMediaIn(
+  tx: Transaction,
+  clubId: Id,
+  mediaId: Id,
+  now: Date,
+  { force = false }: RemovalOptions,
+): Promise<void> {
+  const held = await tx.rows(sql`SELECT 1 FROM media
+    WHERE id = ${mediaId} AND club_id = ${clubId} AND purpose = 'library' AND removed_at IS NULL FOR UPDATE`);
+  if (held.length === 0) throw notFound('file');
+  await endUses(tx, mediaId, force);
+  await tx.run(sql`DELETE FROM media_favorites WHERE media_id = ${mediaId}`);
+  await removeOne(tx, mediaId, now);
+  await syncSources(tx, clubId, { mediaIds: [mediaId] }, now);
+}
+
+/** Erases what was removed, where the bucket answers; upkeep erases the rest. */
+export async function eraseAtOnce(deps: MediaDeps, mediaId: Id, now: Date): Promise<void> {
+  await eraseFile(deps, mediaId, now).catch(() => undefined);
+}
+
+/** Marks the row as removed, and the file as due. The caller holds the row, and calls `eraseAtOnce` when it has committed. */
 export async function removeOne(tx: Transaction, mediaId: Id, now: Date): Promise<void> {
   await tx.run(sql`UPDATE media SET ${removal(now)} WHERE id = ${mediaId}`);
 }
@@ -134,7 +156,10 @@ export async function eraseFile({ db, storage }: MediaDeps, mediaId: Id, now: Da
             error = CASE WHEN ${unfinished} THEN 'upload_expired' ELSE error END,
             updated_at = CASE WHEN ${unfinished} THEN ${now} ELSE updated_at END, looks_at = NULL, lease_until = NULL
       WHERE id = ${mediaId} AND erases_at <= ${now} RETURNING object_key AS key`);
-  for (const { key } of due) await storage.remove(key);
+  for (const { key } of due) {
+    await storage.remove(key);
+    await storage.removeUnder(`${key}.`); // its renditions
+  }
   const lastArrival = sql`upload_expires_at + ${mediaRules.arrivalMs} * interval '1 millisecond'`;
   await db.run(sql`
     UPDATE media SET erased_at = coalesce(erased_at, ${now}),

@@ -12,7 +12,7 @@ import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import { hasFeature, requireFeature } from '../billing/allowances.ts';
 import { requestMail } from '../mail/requests.ts';
-import { removeMedia } from './erasure.ts';
+import { eraseAtOnce, removeMediaIn } from './erasure.ts';
 import { expiryRules } from './media.policy.ts';
 import type { MediaDeps } from './media.ts';
 
@@ -93,30 +93,29 @@ export type ExpiryDeps = MediaDeps & { vault: Vault };
  */
 export async function lookAtExpiry(deps: ExpiryDeps, id: Id, now: number): Promise<ExpiryStep> {
   const at = new Date(now);
-  const found = await deps.db.transaction((tx) => warnOrTell(tx, deps.vault, id, at));
-  if (found.state !== 'expired') return stepOf(found);
   try {
-    await removeMedia(deps, found.clubId, id, at, { force: true });
+    const found = await deps.db.transaction((tx) => warnOrRemove(tx, deps.vault, id, at));
+    if (found.state === 'removed') await eraseAtOnce(deps, id, at);
+    return stepOf(found);
   } catch (error) {
-    if (!(error instanceof DomainError)) throw error;
-    if (error.code === 'in_use') return stepOf(await putOff(deps.db, id, at));
-    if (error.code !== 'not_found') throw error;
+    if (error instanceof PlanChanged) return stepOf({ state: 'waiting', at, waitingFor: 'removal' });
+    if (error instanceof DomainError && error.code === 'in_use') return stepOf(await putOff(deps.db, id, at));
+    throw error;
   }
-  return { done: true, outcome: 'removed' };
 }
 
-type Found =
-  | { state: 'kept' | 'removed' }
-  | { state: 'expired'; clubId: Id }
-  | { state: 'waiting'; at: Date; waitingFor: 'warning' | 'removal' };
+type Found = { state: 'kept' | 'removed' } | { state: 'waiting'; at: Date; waitingFor: 'warning' | 'removal' };
 
-function stepOf(found: Exclude<Found, { state: 'expired' }>): ExpiryStep {
+/** The plan has gained the feature while the file was being removed: nothing of the removal stays. */
+class PlanChanged extends Error {}
+
+function stepOf(found: Found): ExpiryStep {
   if (found.state === 'waiting') return { done: false, at: found.at.getTime(), waitingFor: found.waitingFor };
   return { done: true, outcome: found.state };
 }
 
 /** Under the file's lock: a change of the plan that comes at this moment comes before or after the warning. */
-async function warnOrTell(tx: Transaction, vault: Vault, id: Id, now: Date): Promise<Found> {
+async function warnOrRemove(tx: Transaction, vault: Vault, id: Id, now: Date): Promise<Found> {
   const file = await tx.manager.findOne(Media, {
     where: { id },
     select: { id: true, clubId: true, removedAt: true, expiresAt: true, expiryLooksAt: true, expiryWarnedAt: true },
@@ -134,7 +133,12 @@ async function warnOrTell(tx: Transaction, vault: Vault, id: Id, now: Date): Pro
     await tx.manager.update(Media, { id }, { ...keptForGood, expiryWarnedAt: null });
     return { state: 'kept' };
   }
-  if (expiryWarnedAt !== null) return { state: 'expired', clubId };
+  if (expiryWarnedAt !== null) {
+    await removeMediaIn(tx, clubId, id, now, { force: true });
+    // The removal holds the club's row: a change of the plan has come before it and is seen now, or comes after it.
+    if (await hasFeature(tx, clubId, 'video_hosting')) throw new PlanChanged();
+    return { state: 'removed' };
+  }
   // A worker that was away for a week warns late, and the file stays for the whole week.
   const removedAt = new Date(Math.max(expiresAt.getTime(), now.getTime() + expiryRules.warnedMs));
   await warnOnceADay(tx, vault, clubId, now);
@@ -157,7 +161,7 @@ async function warnOnceADay(tx: Transaction, vault: Vault, clubId: Id, now: Date
     await requestMail(tx, vault, { template: 'media_expiring', clubId, recipient: { administratorId }, email }, now);
 }
 
-async function putOff(db: Database, id: Id, now: Date): Promise<Exclude<Found, { state: 'expired' }>> {
+async function putOff(db: Database, id: Id, now: Date): Promise<Found> {
   const at = new Date(now.getTime() + expiryRules.inUseMs);
   await db.run(sql`UPDATE media SET expiry_looks_at = ${at} WHERE id = ${id} AND expires_at IS NOT NULL`);
   return { state: 'waiting', at, waitingFor: 'removal' };

@@ -1,5 +1,6 @@
 /** What a file is, by what is in it: the type that was announced only tells texts apart, whose contents do not. */
 import type { MediaKind, MediaPurpose } from '../../entities/media/values.ts';
+import { archiveTypeOf, type Read } from './archive-type.ts';
 import { imageTypeOf, measureImage } from './image.ts';
 import {
   isImageType,
@@ -11,7 +12,7 @@ import {
   type ImageType,
   type MediaError,
 } from './media.policy.ts';
-import { officeTypeOf, type Read } from './office-type.ts';
+import { playedFileOf, type PlayedFile } from './played-file.ts';
 import { isText } from './text-content.ts';
 
 /** Of a document, this much is read at either end; of images all, for they are small. */
@@ -24,9 +25,11 @@ export interface FoundFile {
   sizeBytes: number;
   mime: ContentType;
   kind: MediaKind;
-  /** In pixels, of images. */
+  /** In pixels, of images and videos. */
   width?: number;
   height?: number;
+  /** Of audio and video. */
+  durationMs?: number;
 }
 
 export type Finding = FoundFile | { sizeBytes: number; error: MediaError };
@@ -42,34 +45,52 @@ export interface ArrivedFile {
 /** @param read never asked for what is beyond the end @throws whatever `read` throws */
 export async function lookInto(read: Read, { sizeBytes, purpose, announced }: ArrivedFile): Promise<Finding> {
   if (sizeBytes === 0) return { sizeBytes, error: 'content_not_allowed' };
-  if (sizeBytes > mediaRules.documentBytes) return { sizeBytes, error: 'too_large' };
   const readInside: Read = (offset, length) => read(offset, Math.min(length, sizeBytes - offset));
-  const mime = await typeOf(readInside, sizeBytes, announced);
-  if ('error' in mime) return { sizeBytes, ...mime };
-  if (purpose === 'agent_image' && !isImageType(mime.is)) return { sizeBytes, error: 'content_not_allowed' };
-  if (sizeBytes > maxBytes(purpose, mime.is)) return { sizeBytes, error: 'too_large' };
-  const found = { sizeBytes, mime: mime.is, kind: kindOf(mime.is) };
-  if (!isImageType(mime.is)) return found;
-  const measured = await imageOf(readInside, sizeBytes, mime.is, purpose === 'agent_image');
+  const type = await typeOf(readInside, sizeBytes, announced);
+  if ('error' in type) return { sizeBytes, ...type };
+  const { is: mime, played } = type;
+  if (purpose === 'agent_image' && !isImageType(mime)) return { sizeBytes, error: 'content_not_allowed' };
+  // Videos are asked for by name: the plan must host them, and they may be larger.
+  if (kindOf(mime) === 'video' && kindOf(announced) !== 'video') return { sizeBytes, error: 'content_not_allowed' };
+  if (sizeBytes > maxBytes(purpose, mime)) return { sizeBytes, error: 'too_large' };
+  const found = { sizeBytes, mime, kind: kindOf(mime) };
+  if (played) return { ...found, ...played };
+  if (!isImageType(mime)) return found;
+  const measured = await imageOf(readInside, sizeBytes, mime, purpose === 'agent_image');
   return 'error' in measured ? { sizeBytes, ...measured } : { ...found, ...measured };
 }
 
-async function typeOf(
-  read: Read,
-  sizeBytes: number,
-  announced: string,
-): Promise<{ is: ContentType } | { error: MediaError }> {
+type TypeOfContent = { is: ContentType; played?: Omit<PlayedFile, 'mime'> } | { error: MediaError };
+
+async function typeOf(read: Read, sizeBytes: number, announced: string): Promise<TypeOfContent> {
   const head = await read(0, pieceBytes);
   const image = imageTypeOf(head);
   if (image) return { is: image };
+  if (isAvif(head)) return { is: 'image/avif' };
   const begins = head.subarray(0, pdfHeadBytes).indexOf('%PDF-');
   // A text may be about it.
   if (begins === 0 || (begins > 0 && !isTextType(announced))) return { is: 'application/pdf' };
-  // The directory of an archive can be long: it is not read of what was announced as an image.
-  const office = isImageType(announced) ? undefined : await officeTypeOf(read, sizeBytes, head);
-  if (office) return { is: office };
-  if (!isTextType(announced) || head.includes(0)) return { error: 'content_not_allowed' };
-  return (await isTextByItsEnds(read, sizeBytes, head)) ? { is: announced } : { error: 'not_utf8' };
+  const kind = kindOf(announced);
+  // The directory of an archive can be long: it is not read of what was announced as an image, audio or video.
+  const archive = kind === 'document' ? await archiveTypeOf(read, sizeBytes, head) : undefined;
+  // Any archive is one; whether it is more, its announced type cannot say.
+  if (archive && (archive !== 'application/zip' || announced === archive)) return { is: archive };
+  const played = kind === 'audio' || kind === 'video' ? await playedFileOf(read, sizeBytes) : undefined;
+  if (played) {
+    const { mime, ...measures } = played;
+    return { is: mime, played: measures };
+  }
+  const isSvg = announced === 'image/svg+xml' && svgRoot.test(head.toString('latin1'));
+  if (!(isTextType(announced) || isSvg) || head.includes(0)) return { error: 'content_not_allowed' };
+  return (await isTextByItsEnds(read, sizeBytes, head)) ? { is: announced as ContentType } : { error: 'not_utf8' };
+}
+
+/** After a declaration, comments and a doctype, its root. */
+const svgRoot =
+  /^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--[\s\S]{0,4000}?-->\s*)*(?:<!DOCTYPE[^>[]*>\s*)?(?:<!--[\s\S]{0,4000}?-->\s*)*<svg[\s>]/;
+
+function isAvif(head: Buffer): boolean {
+  return head.toString('latin1', 4, 8) === 'ftyp' && /^avi[fs]$/.test(head.toString('latin1', 8, 12));
 }
 
 async function isTextByItsEnds(read: Read, sizeBytes: number, head: Buffer): Promise<boolean> {

@@ -13,8 +13,8 @@ export interface Measured {
   isAnimated: boolean;
 }
 
-/** Chunks, segments or blocks of an image. A film of an hour has as many frames; a picture has some thousands of parts at most. */
-const maxParts = 100_000;
+/** Chunks, segments or blocks of an image: a picture has some thousands at most. */
+const maxParts = 16_384;
 
 /** @returns undefined for an image that ends too early, is damaged, has too many parts, or has no size */
 export function measureImage(type: ImageType, bytes: Buffer): Measured | undefined {

@@ -1,5 +1,5 @@
 /** Which files are accepted, and as what they are shown (MED-2 to MED-4). */
-import type { MediaKind, MediaPurpose } from '../../entities/media/values.ts';
+import type { MediaKind, MediaPurpose, RenditionRole } from '../../entities/media/values.ts';
 
 /** Why a file failed. */
 export type MediaError =
@@ -17,25 +17,61 @@ export const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
 export type ImageType = (typeof imageTypes)[number];
 
 /** Distinguished by what was announced: the content of one may be any other. */
-export const textTypes = ['text/markdown', 'text/html', 'text/plain'] as const;
+export const textTypes = ['text/markdown', 'text/html', 'text/csv', 'text/plain'] as const;
 export type TextType = (typeof textTypes)[number];
 
-export const documentTypes = [
+const office = 'application/vnd.openxmlformats-officedocument';
+const openDocument = 'application/vnd.oasis.opendocument';
+
+/** Documents that are ZIP archives inside, and the archive itself. */
+export const archiveTypes = [
+  `${office}.wordprocessingml.document`,
+  `${office}.presentationml.presentation`,
+  `${office}.spreadsheetml.sheet`,
+  `${openDocument}.text`,
+  `${openDocument}.presentation`,
+  `${openDocument}.spreadsheet`,
+  'application/epub+zip',
+  'application/zip',
+] as const;
+export type ArchiveType = (typeof archiveTypes)[number];
+
+const audioTypes = [
+  'audio/mpeg',
+  'audio/mp4',
+  'audio/aac',
+  'audio/ogg',
+  'audio/wav',
+  'audio/flac',
+  'audio/webm',
+] as const;
+
+const videoTypes = ['video/mp4', 'video/quicktime', 'video/webm', 'video/x-matroska'] as const;
+
+export type PlayedType = (typeof audioTypes)[number] | (typeof videoTypes)[number];
+
+/** What a file of the library, or one that a student hands in, may be. */
+export const contentTypes = [
   'application/pdf',
-  'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
-  'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+  ...archiveTypes,
   ...textTypes,
+  ...imageTypes,
+  'image/avif',
+  'image/svg+xml',
+  ...audioTypes,
+  ...videoTypes,
 ] as const;
 
 /** What students may hand in. */
-export function isAssignmentType(mime: string): boolean {
-  return isImageType(mime) || documentTypes.some((type) => type === mime);
+export function isAllowedType(mime: string): boolean {
+  return contentTypes.some((type) => type === mime);
 }
 
 /** What a file may be, once it is known by its content. */
-export type ContentType = ImageType | (typeof documentTypes)[number];
+export type ContentType = (typeof contentTypes)[number];
 
 const megabyte = 1_024 * 1_024;
+const gigabyte = 1_024 * megabyte;
 const secondMs = 1_000;
 const minuteMs = 60_000;
 
@@ -48,16 +84,12 @@ export const mediaRules = {
   arrivalMs: 24 * 60 * minuteMs,
   /** How long the address of a file is good. */
   addressMs: 15 * minuteMs,
-  documentBytes: 100 * megabyte,
-  libraryImageBytes: 20 * megabyte,
-  agentImageBytes: 5 * megabyte,
   /** Of an agent's image, in pixels. */
   agentImageSide: 8_000,
   /** Of a student, uploading or ready, that no question shows. */
   maxUnusedImages: 20,
   /** After its completion, so long an image that no question shows is kept. */
   unusedImageMs: 7 * 24 * 60 * minuteMs,
-  assignmentFileBytes: 100 * megabyte,
   /** Of a student, uploading or ready, that are in no attempt. */
   maxUnsentFiles: 20,
   /** After its completion, or after its attempt was withdrawn, so long a file that is in no attempt is kept. */
@@ -100,6 +132,15 @@ export const processingRules = {
   caughtUpAtOnce: 50,
 } as const;
 
+/** Of the boxes below: what was made by others is not shown. */
+export const renditionVersion = 1;
+
+/** What pictures for screens fit into, in pixels (MED-22). */
+export const renditionBoxes = {
+  preview: { width: 1_600, height: 1_600 },
+  thumbnail: { width: 320, height: 320 },
+} as const satisfies Record<RenditionRole, { width: number; height: number }>;
+
 /**
  * Where there are more than two cores, one is left to the rest of the process; with one place alone a slow read from the store would
  * keep every other file waiting.
@@ -125,21 +166,25 @@ export function isTextType(mime: string): mime is TextType {
   return textTypes.some((type) => type === mime);
 }
 
-/** @returns the label of what is announced, or found, as this type */
 /** Whether a browser that opened such a file could run what stands in it; texts are shown as their source instead. */
 export function mayRun(mime: string): boolean {
   return !isTextType(mime) && /(?:[/+]xml|html|script)/.test(mime);
 }
 
+/** @returns the label of what is announced, or found, as this type */
 export function kindOf(mime: string): MediaKind {
-  if (mime.startsWith('video/')) return 'video';
-  if (mime.startsWith('audio/')) return 'audio';
-  return isImageType(mime) ? 'image' : 'document';
+  const [group] = mime.split('/');
+  return group === 'video' || group === 'audio' || group === 'image' ? group : 'document';
 }
+
+/** Of each kind, the bytes that a file may have; a store takes 5 GB in one request. */
+const mostBytes = {
+  library: { image: 20 * megabyte, video: 5 * gigabyte, audio: 500 * megabyte, document: 500 * megabyte },
+  assignment: { image: 100 * megabyte, video: 2 * gigabyte, audio: 100 * megabyte, document: 100 * megabyte },
+  agent_image: { image: 5 * megabyte, video: 0, audio: 0, document: 0 },
+} as const satisfies Record<MediaPurpose, Record<MediaKind, number>>;
 
 /** @returns how large a file of this type may be there, in bytes */
 export function maxBytes(purpose: MediaPurpose, mime: string): number {
-  if (purpose === 'agent_image') return mediaRules.agentImageBytes;
-  if (purpose === 'assignment') return mediaRules.assignmentFileBytes;
-  return isImageType(mime) ? mediaRules.libraryImageBytes : mediaRules.documentBytes;
+  return mostBytes[purpose][kindOf(mime)];
 }

@@ -2,7 +2,7 @@
 import { Media } from '../../entities/media/media.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Database, Queries } from '../../platform/infra/postgres/database.ts';
-import { columns, sql } from '../../platform/infra/postgres/sql.ts';
+import { columns, raw, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import { dispositionOf } from './file-name.policy.ts';
@@ -12,9 +12,10 @@ import type {
   MediaPurpose,
   MediaStatus,
   MediaVisibility,
+  RenditionRole,
   ScreenType,
 } from '../../entities/media/values.ts';
-import { isTextType, mayRun, mediaRules, type MediaError } from './media.policy.ts';
+import { isTextType, mayRun, mediaRules, renditionVersion, type MediaError } from './media.policy.ts';
 
 export interface MediaDeps {
   db: Database;
@@ -37,6 +38,7 @@ export interface StoredMedia {
   sizeBytes: string | null;
   width: number | null;
   height: number | null;
+  durationMs: number | null;
   error: MediaError | null;
   externalId: string | null;
   type: ScreenType;
@@ -44,6 +46,8 @@ export interface StoredMedia {
   expiresAt: Date | null;
   objectKey: string | null;
   createdAt: Date;
+  /** By role; null where there is none. */
+  renditions: Partial<Record<RenditionRole, { key: string; mime: string }>> | null;
 }
 
 /** What of a media row makes a {@link StoredMedia}. */
@@ -64,6 +68,7 @@ export const mediaColumns = columns(
     'sizeBytes',
     'width',
     'height',
+    'durationMs',
     'externalId',
     'type',
     'folderId',
@@ -72,7 +77,9 @@ export const mediaColumns = columns(
     'createdAt',
   ],
   'media',
-).and<{ error: MediaError | null }>(sql`media.error`);
+).and<Pick<StoredMedia, 'error' | 'renditions'>>(sql`media.error,
+  (SELECT jsonb_object_agg(made.role, jsonb_build_object('key', made.object_key, 'mime', made.mime))
+     FROM media_renditions made WHERE made.media_id = media.id AND made.version = ${raw(String(renditionVersion))}) AS renditions`);
 
 /** Whose file it is: one of the club's library, or one of its students'. */
 export interface MediaOwner {
@@ -109,6 +116,7 @@ export async function presentMedia(stored: StoredMedia, storage: ObjectStore): P
     ...(stored.sizeBytes !== null && { size_bytes: Number(stored.sizeBytes) }),
     ...(stored.width !== null && { width: stored.width }),
     ...(stored.height !== null && { height: stored.height }),
+    ...(stored.durationMs !== null && { duration_seconds: Math.round(stored.durationMs / 1_000) }),
     ...(stored.externalId !== null && { external_id: stored.externalId }),
     ...(stored.error !== null && { error: stored.error }),
     ...(stored.folderId !== null && { folder_id: stored.folderId }),
@@ -118,19 +126,27 @@ export async function presentMedia(stored: StoredMedia, storage: ObjectStore): P
 }
 
 async function addressesOf(
-  { objectKey, fileName, mime }: StoredMedia,
+  { objectKey, fileName, mime, renditions }: StoredMedia,
   storage: ObjectStore,
-): Promise<{ preview_url: string; download_url: string } | undefined> {
+): Promise<{ preview_url: string; thumbnail_url?: string; download_url: string } | undefined> {
   if (objectKey === null || mime === null) return undefined;
-  const seconds = mediaRules.addressMs / 1_000;
-  const address = (kind: 'inline' | 'attachment', contentType: string) =>
-    storage.signGet(objectKey, { disposition: dispositionOf(kind, fileName ?? ''), contentType }, seconds);
+  const address = (key: string, kind: 'inline' | 'attachment', contentType: string) =>
+    storage.signGet(
+      key,
+      { disposition: dispositionOf(kind, fileName ?? ''), contentType },
+      mediaRules.addressMs / 1_000,
+    );
+  const { preview, thumbnail } = renditions ?? {};
   return {
     // Nothing that somebody uploaded runs where the club's files are: a page is shown as its source, a drawing is downloaded.
-    preview_url: await address(
-      mayRun(mime) ? 'attachment' : 'inline',
-      isTextType(mime) ? 'text/plain; charset=utf-8' : mime,
-    ),
-    download_url: await address('attachment', isTextType(mime) ? `${mime}; charset=utf-8` : mime),
+    preview_url: preview
+      ? await address(preview.key, 'inline', preview.mime)
+      : await address(
+          objectKey,
+          mayRun(mime) ? 'attachment' : 'inline',
+          isTextType(mime) ? 'text/plain; charset=utf-8' : mime,
+        ),
+    ...(thumbnail && { thumbnail_url: await address(thumbnail.key, 'inline', thumbnail.mime) }),
+    download_url: await address(objectKey, 'attachment', isTextType(mime) ? `${mime}; charset=utf-8` : mime),
   };
 }

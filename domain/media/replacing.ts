@@ -2,6 +2,7 @@
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
+import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import { syncSources } from '../knowledge/sources.ts';
 import { findMedia, type LibraryReader } from './library.ts';
@@ -54,12 +55,24 @@ export async function replaceMedia(
       throw mismatch('Both must be of one kind and one visibility.');
     await tx.run(sql`
       UPDATE media SET (${columnList('')}) = (SELECT ${columnList('other.')}), updated_at = ${now},
-             archived = media.archived OR media.id = ${withId}
+             archived = media.archived OR media.id = ${withId}, fence = greatest(media.fence, other.fence)
         FROM media other
        WHERE (media.id, other.id) IN ((${mediaId}::uuid, ${withId}::uuid), (${withId}::uuid, ${mediaId}::uuid))`);
+    await exchangeRenditions(tx, mediaId, withId);
     await syncSources(tx, clubId, { mediaIds: [mediaId, withId], contentChanged: true }, now);
   });
   return findMedia(db, storage, reader, mediaId);
+}
+
+/**
+ * What was made of a content goes with it: first to a version that nobody has, for both may have the same. The fence of both becomes the
+ * higher one: keys of renditions have it, and no claim may write to a key that exists (MED-22).
+ */
+async function exchangeRenditions(tx: Transaction, mediaId: Id, withId: Id): Promise<void> {
+  await tx.run(sql`
+    UPDATE media_renditions SET media_id = CASE media_id WHEN ${mediaId} THEN ${withId}::uuid ELSE ${mediaId}::uuid END, version = -version
+     WHERE media_id IN (${mediaId}, ${withId})`);
+  await tx.run(sql`UPDATE media_renditions SET version = -version WHERE media_id IN (${mediaId}, ${withId})`);
 }
 
 const mismatch = (message: string) => new DomainError('media_mismatch', message);

@@ -12,7 +12,7 @@ import { lockStudent } from '../identity/accounts.ts';
 import { keptForGood, requireVideoHosting } from './expiry.ts';
 import { tidyFileName } from './file-name.policy.ts';
 import type { MediaPurpose } from '../../entities/media/values.ts';
-import { isAssignmentType, kindOf, mediaRules, maxBytes } from './media.policy.ts';
+import { isAllowedType, kindOf, mediaRules, maxBytes } from './media.policy.ts';
 import { loadMedia, presentMedia, type MediaOwner, type MediaDeps } from './media.ts';
 import { holdStorage } from './storage.ts';
 
@@ -79,8 +79,7 @@ export async function reserveAssignmentFile(
   now: Date,
 ): Promise<Reservation> {
   const mime = given.trim().toLowerCase();
-  if (!isAssignmentType(mime))
-    throw new DomainError('invalid_request', 'mime: a file of this type cannot be handed in.');
+  if (!isAllowedType(mime)) throw new DomainError('invalid_request', 'mime: a file of this type cannot be handed in.');
   return reserve(
     deps,
     owner,
@@ -138,7 +137,7 @@ async function reserve(
       ownerId: owner.studentId ?? null,
       kind: kindOf(announced.mime),
       title,
-      provider: 'objstore',
+      provider: isHosted ? 'hostedvideo_stream' : 'objstore',
       status: 'uploading',
       fileName,
       mime: announced.mime,

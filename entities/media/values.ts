@@ -39,3 +39,7 @@ export const mediaUseKinds = [
   'assignment_review',
 ] as const;
 export type MediaUseKind = (typeof mediaUseKinds)[number];
+
+/** What is made of a file for screens (MED-22). */
+export const renditionRoles = ['preview', 'thumbnail'] as const;
+export type RenditionRole = (typeof renditionRoles)[number];

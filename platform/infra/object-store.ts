@@ -6,6 +6,7 @@ import {
   GetObjectCommand,
   HeadObjectCommand,
   ListMultipartUploadsCommand,
+  ListObjectsV2Command,
   ListObjectVersionsCommand,
   NoSuchKey,
   NotFound,
@@ -65,6 +66,8 @@ export interface ObjectStore {
    * removed already.
    */
   remove(key: string): Promise<void>;
+  /** As `remove`, for every file whose key begins so, but those to keep. */
+  removeUnder(prefix: string, keep?: readonly string[]): Promise<void>;
   close(): void;
 }
 
@@ -146,6 +149,14 @@ export function createObjectStore(storage: ObjectStoreSettings): ObjectStore {
         } catch (error) {
           if (round === removalRounds || !goneMeanwhile(error)) throw error;
         }
+      }
+    },
+    async removeUnder(Prefix, keep = []) {
+      for (let after: string | undefined; ;) {
+        const page = await client.send(new ListObjectsV2Command({ Bucket, Prefix, StartAfter: after }));
+        for (const { Key } of page.Contents ?? []) if (Key !== undefined && !keep.includes(Key)) await this.remove(Key);
+        after = page.Contents?.at(-1)?.Key;
+        if (!page.IsTruncated || after === undefined) return;
       }
     },
     close: () => client.destroy(),

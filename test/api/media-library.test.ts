@@ -386,6 +386,20 @@ describe('the media library', () => {
       expect((await send('DELETE', ['folders', outer])).status).to.equal(204);
     });
 
+    it('409 folder_too_deep for an eleventh level, and for a move that takes folders there', async () => {
+      const chain = async (levels: number, under?: Id) => {
+        const made: Id[] = [];
+        for (let level = 1; level <= levels; level += 1)
+          made.push(await makeFolder(`level ${level}`, made.at(-1) ?? under));
+        return made;
+      };
+      const ten = await chain(10);
+      expectError(await send('POST', ['folders'], { name: 'eleventh', parent_id: ten[9] }), 'folder_too_deep');
+      const [topOfThree = ''] = await chain(3, await makeFolder('three'));
+      expectError(await move(topOfThree, ten[7] ?? ''), 'folder_too_deep');
+      expect((await move(topOfThree, ten[6] ?? '')).status).to.equal(200);
+    });
+
     it('two moves at once that would make a cycle together: the later is refused, whichever it is', async () => {
       const [one, two] = [await makeFolder('one'), await makeFolder('two')];
       const lock = sql`SELECT pg_advisory_xact_lock(hashtextextended('media folders ' || ${club.id}::text, 0))`;

@@ -1,6 +1,7 @@
 /** Places that use files of the library: lessons, covers, agents and e-mails. Their uses are what their contents name (MED-14). */
 import { expect } from 'chai';
 import fc from 'fast-check';
+import sharp from 'sharp';
 import { updateAutomation } from '../../domain/automations/drafts.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
@@ -291,6 +292,12 @@ describe('places that use files of the library', () => {
   }
 });
 
+/** A picture that can be decoded. */
+const photo = (width: number, height: number) =>
+  sharp({ create: { width, height, channels: 3, background: 'teal' } })
+    .png()
+    .toBuffer();
+
 describe('POST /v1/clubs/{clubId}/media/{mediaId}/replace (MED-18)', () => {
   let club: TestClub;
   let call: ReturnType<typeof callsOf>;
@@ -340,6 +347,28 @@ describe('POST /v1/clubs/{clubId}/media/{mediaId}/replace (MED-18)', () => {
     expect(await wordsOf(better.id)).to.deep.equal(['# New and longer', 'new.md']);
     expect((await call('DELETE', `/media/${better.id}`)).status).to.equal(204);
     expect(await wordsOf(old.id)).to.deep.equal(['# Old', 'old.md']);
+  });
+
+  it('shows the pictures of the new content, which go with it and come back (MED-22)', async () => {
+    const uploadPicture = async (width: number) =>
+      (await uploadFile({ club }, { fileName: 'k.png', mime: 'image/png', bytes: await photo(width, 900) })).id;
+    const [wide, narrow] = [await uploadPicture(640), await uploadPicture(320)];
+    const widthOf = async (address: string) =>
+      (await sharp(Buffer.from(await (await fetch(address)).arrayBuffer())).metadata()).width;
+    const widths = async (id: Id) => {
+      const { preview_url: preview, thumbnail_url: thumbnail } = (await call('GET', `/media/${id}`)).body.data;
+      return [await widthOf(preview), await widthOf(thumbnail)];
+    };
+    await call('POST', `/media/${wide}/replace`, { with: narrow });
+    expect([await widths(wide), await widths(narrow)]).to.deep.equal([
+      [320, 114],
+      [640, 228],
+    ]);
+    await call('POST', `/media/${wide}/replace`, { with: narrow });
+    expect([await widths(wide), await widths(narrow)]).to.deep.equal([
+      [640, 228],
+      [320, 114],
+    ]);
   });
 
   it('404 and 409 media_mismatch change nothing', async () => {

@@ -12,6 +12,7 @@ import { buildClub, buildMember, buildStudent, type TestClub } from '../toolkit/
 import { docx, pdf, pptx } from '../toolkit/builders/documents.ts';
 import { buildMedia } from '../toolkit/builders/media.ts';
 import { png } from '../toolkit/builders/pictures.ts';
+import { sound, video } from '../toolkit/builders/played-files.ts';
 import { call, clock, expectError } from '../toolkit/drive/api.ts';
 import {
   completing,
@@ -85,12 +86,13 @@ describe('media', () => {
       const before = await rowCounts();
       await eachCase(
         [
-          { mime: 'video/mp4' },
-          { mime: 'image/svg+xml' },
+          { mime: 'video/x-msvideo' },
+          { mime: 'application/x-msdownload' },
           { mime: 'text/markdown; charset=utf-8' },
           { size_bytes: 0 },
           { size_bytes: -1 },
-          { size_bytes: 100 * 1_024 * 1_024 + 1 },
+          { size_bytes: 500 * 1_024 * 1_024 + 1 },
+          { mime: 'video/mp4', size_bytes: 5 * 1_024 ** 3 + 1 },
           { mime: 'image/png', size_bytes: 20 * 1_024 * 1_024 + 1 },
           { title: '' },
           { title: ' \n' },
@@ -103,7 +105,7 @@ describe('media', () => {
         expectError(await reserving(uploader, notes, body), 'malformed_request'),
       );
       expect(await rowCounts()).to.deep.equal(before);
-      expect((await reserving(uploader, notes, { size_bytes: 100 * 1_024 * 1_024 })).status).to.equal(201);
+      expect((await reserving(uploader, notes, { size_bytes: 500 * 1_024 * 1_024 })).status).to.equal(201);
     });
 
     it('422: a file name that is a path, blank, or holds control or invisible characters', async () => {
@@ -209,6 +211,7 @@ describe('media', () => {
 
   describe('POST /v1/clubs/{clubId}/media/{mediaId}/complete', () => {
     it('200 ready: every accepted type, with kind, preview and download', async () => {
+      const drawing = '<svg xmlns="http://www.w3.org/2000/svg" width="4" height="3"/>';
       const files: [TestFile, string, string][] = [
         [{ fileName: 'a.pdf', mime: 'application/pdf', bytes: await pdf('Knots') }, 'pdf', 'application/pdf'],
         [
@@ -224,14 +227,18 @@ describe('media', () => {
         [notes, 'file', 'text/plain; charset=utf-8'],
         [text('a.html', 'text/html', '<script>alert(1)</script>'), 'file', 'text/plain; charset=utf-8'],
         [text('a.txt', 'text/plain', 'Knots'), 'file', 'text/plain; charset=utf-8'],
-        [{ fileName: 'a.png', mime: 'image/png', bytes: png(3, 4) }, 'image', 'image/png'],
+        [{ fileName: 'a.png', mime: 'image/png', bytes: png(3, 4) }, 'image', 'image/jpeg'],
+        [{ fileName: 'a.mp4', mime: 'video/mp4', bytes: await video('mp4') }, 'video', 'video/mp4'],
+        [{ fileName: 'a.wav', mime: 'audio/wav', bytes: await sound('wav') }, 'audio', 'audio/wav'],
+        [text('a.svg', 'image/svg+xml', drawing), 'image', 'image/png'],
+        [text('a.csv', 'text/csv', 'knot,bend'), 'file', 'text/plain; charset=utf-8'],
       ];
       await eachCase(files, async ([file, type, shownAs]) => {
         const ready = await uploadFile(uploader, file);
         expect(ready).to.include({
           status: 'ready',
           type,
-          kind: type === 'image' ? 'image' : 'document',
+          kind: type === 'file' || type === 'pdf' ? 'document' : type,
           mime: file.mime,
           size_bytes: file.bytes.length,
           file_name: file.fileName,
@@ -239,10 +246,11 @@ describe('media', () => {
         const preview = await fetch(ready.preview_url ?? '');
         expect(preview.headers.get('content-type'), file.fileName).to.equal(shownAs);
         expect(preview.headers.get('content-disposition')).to.match(/^inline;/);
-        expect(Buffer.from(await preview.arrayBuffer()).equals(file.bytes)).to.equal(true);
+        const isOriginal = Buffer.from(await preview.arrayBuffer()).equals(file.bytes);
+        expect(isOriginal, 'images are shown as their previews').to.equal(type !== 'image');
         const download = await fetch(ready.download_url ?? '');
         expect(download.headers.get('content-disposition')).to.match(/^attachment;/);
-        await download.arrayBuffer();
+        expect(Buffer.from(await download.arrayBuffer()).equals(file.bytes)).to.equal(true);
       });
       expect(await filesOf(club)).to.have.length(files.length);
     });

@@ -41,7 +41,7 @@ describe('dev/components/chromium', function () {
     expect(await runCommand(path.join(directory, 'chromium'), [])).to.equal('downloaded\n');
   });
 
-  it('takes the program out of the package, with its libraries and fonts, and keeps nothing else', async function () {
+  it('takes program, libraries and fonts out of the package, and no more (which is for linux-x64 only)', async function () {
     if (`${os.platform()}-${os.arch()}` !== 'linux-x64') this.skip();
     const bin = path.join(directory, 'package', 'bin');
     await mkdir(bin, { recursive: true });

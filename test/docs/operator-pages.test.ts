@@ -19,6 +19,7 @@ const permissions: Readonly<Record<string, readonly string[]>> = {
   PutObjectCommand: ['s3:PutObject'],
   DeleteObjectCommand: ['s3:DeleteObject', 's3:DeleteObjectVersion'],
   ListObjectVersionsCommand: ['s3:ListBucketVersions'],
+  ListObjectsV2Command: ['s3:ListBucket'],
   ListMultipartUploadsCommand: ['s3:ListBucketMultipartUploads'],
   AbortMultipartUploadCommand: ['s3:AbortMultipartUpload'],
 };

@@ -50,6 +50,7 @@ const explained: Readonly<Record<string, string>> = {
   mail_domains: 'domains of clubs',
   media_favorites: 'of administrators',
   media_folders: 'names of folders of clubs',
+  media_renditions: 'of files of the library',
   media_uses: 'ids of files of the library and of places that name them',
   test_mails: 'of administrators',
   automation_course_looks: 'ids of courses whose lessons changed',

@@ -15,6 +15,7 @@ import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { createWorkflowClient } from '../../worker/workflow-client.ts';
 import { keptOf } from '../toolkit/assert/histories.ts';
 import { wakesBy } from '../toolkit/assert/wakes.ts';
+import { buildAutomation } from '../toolkit/builders/automations.ts';
 import { buildPlan } from '../toolkit/builders/billing.ts';
 import { billingEvents } from '../toolkit/builders/billing-events.ts';
 import { buildClub, buildMember } from '../toolkit/builders/clubs.ts';
@@ -200,6 +201,34 @@ describe('videos that the plan does not keep (MED-10)', function () {
       await turnTo('professional');
       expect(await step(id, later(now, 30))).to.deep.equal({ done: true, outcome: 'kept' });
       expect(await fileOf(id)).to.include({ expiresAt: null, expiryLooksAt: null, removedAt: null });
+    });
+
+    it('keeps a video whose club gains the feature while it is being removed', async () => {
+      const id = await recorded();
+      const at = later(now, 30);
+      await step(id, later(now, 23));
+      const gain = inThisOrder(
+        sql`SELECT FROM clubs WHERE id = ${clubId} FOR UPDATE`,
+        () => turnTo('professional'),
+        () => step(id, at),
+      );
+      expect((await gain)[1]).to.deep.equal({ done: false, at: at.getTime(), waitingFor: 'removal' });
+      expect(await step(id, at)).to.deep.equal({ done: true, outcome: 'kept' });
+      expect(await fileOf(id)).to.include({ expiresAt: null, removedAt: null, erasesAt: null });
+    });
+
+    it('looks again a day later while a published automation uses the video, whose run must find it', async () => {
+      const automationId = await buildAutomation(clubId, { steps: [{ id: 'end', kind: 'exit' }] }, now);
+      const id = await recorded();
+      await step(id, later(now, 23));
+      const { db } = await testDeps();
+      await db.run(sql`INSERT INTO media_uses (media_id, kind, place_id)
+        SELECT ${id}, 'automation_version', published_id FROM automations WHERE id = ${automationId}`);
+      const at = later(now, 31);
+      expect(await step(id, later(now, 30))).to.deep.equal({ done: false, at: at.getTime(), waitingFor: 'removal' });
+      expect(await fileOf(id)).to.deep.include({ removedAt: null, expiryLooksAt: at });
+      await db.run(sql`UPDATE automations SET status = 'archived' WHERE id = ${automationId}`);
+      expect(await step(id, at)).to.deep.equal({ done: true, outcome: 'removed' });
     });
 
     it('ends with removed where the file was removed before', async () => {

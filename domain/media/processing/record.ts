@@ -8,24 +8,26 @@ import { unusedUntil } from '../erasure.ts';
 import type { MediaError } from '../media.policy.ts';
 import type { FileClaim } from './claims.ts';
 import type { Digest } from './digest.ts';
+import { recordRenditions, type Rendition } from './renditions.ts';
 
 /** The file can be delivered from now on. @throws LeaseLost */
 export async function recordReady(
   db: Database,
   claim: FileClaim,
-  { found, digest }: { found: FoundFile; digest: Digest },
+  { found, digest, renditions }: { found: FoundFile; digest: Digest; renditions: readonly Rendition[] },
   now: Date,
 ): Promise<void> {
-  const { mime, kind, width = null, height = null } = found;
+  const { mime, kind, width = null, height = null, durationMs = null } = found;
   const erasesAt = unusedUntil(claim.purpose, now);
   await db.transaction(async (tx) => {
     await end(
       tx,
       claim,
-      sql`status = 'ready', mime = ${mime}, kind = ${kind}, width = ${width}, height = ${height}, erases_at = ${erasesAt},
+      sql`status = 'ready', mime = ${mime}, kind = ${kind}, width = ${width}, height = ${height}, duration_ms = ${durationMs}, erases_at = ${erasesAt},
           ${checksums(digest)}`,
       now,
     );
+    await recordRenditions(tx, claim.id, renditions, now);
     if (claim.purpose === 'library') await syncSources(tx, claim.clubId, { mediaIds: [claim.id] }, now);
   });
 }
@@ -36,8 +38,16 @@ export async function recordFailure(db: Database, claim: FileClaim, error: Media
 }
 
 /** What was missing of a file that is ready. @throws LeaseLost */
-export async function recordChecksums(db: Database, claim: FileClaim, digest: Digest, now: Date): Promise<void> {
-  await db.transaction((tx) => end(tx, claim, checksums(digest), now));
+export async function recordMissing(
+  db: Database,
+  claim: FileClaim,
+  { digest, renditions }: { digest: Digest; renditions: readonly Rendition[] },
+  now: Date,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    await end(tx, claim, checksums(digest), now);
+    await recordRenditions(tx, claim.id, renditions, now);
+  });
 }
 
 /** Nothing more can be found out of a file that is ready. @throws LeaseLost */

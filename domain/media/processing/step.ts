@@ -4,14 +4,16 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import { LeaseLost } from '../../../platform/engine/lease.ts';
-import type { MediaStatus } from '../../../entities/media/values.ts';
+import type { MediaKind, MediaStatus } from '../../../entities/media/values.ts';
+import { MediaRendition } from '../../../entities/media/media-rendition.ts';
 import { eraseFile } from '../erasure.ts';
 import { processingRules, type MediaError } from '../media.policy.ts';
 import { claimFile, holdFile, putOff, releaseFile, type FileClaim } from './claims.ts';
 import { contentsOf, StoreAway, type Contents } from './contents.ts';
 import { digestOf, type Digest } from './digest.ts';
 import { identify } from './identification.ts';
-import { recordChecksums, recordEnd, recordFailure, recordReady } from './record.ts';
+import { recordEnd, recordFailure, recordMissing, recordReady } from './record.ts';
+import { makeRenditions, renditionsPrefix, type Rendition } from './renditions.ts';
 
 export interface ProcessingDeps {
   db: Database;
@@ -22,7 +24,7 @@ export interface ProcessingDeps {
   /** Where tests stop the process. */
   failpoint: (name: ProcessingFailpoint) => Promise<void>;
 }
-type ProcessingFailpoint = 'file_claimed' | 'file_identified' | 'file_recorded';
+type ProcessingFailpoint = 'file_claimed' | 'file_identified' | 'file_rendered' | 'file_recorded';
 
 /** `removed`: nothing of it is wanted any more. */
 export type ProcessingOutcome = 'ready' | 'failed' | 'removed';
@@ -110,7 +112,10 @@ async function workOn(
   const contents = contentsOf(storage, claim.objectKey);
   if (claim.status === 'ready') {
     tell('checksums');
-    return recordChecksums(db, claim, await digestWhole(contents, claim, signal), now);
+    const digest = await digestWhole(contents, claim, signal);
+    tell('renditions');
+    await recordMissing(db, claim, { digest, renditions: await renditionsOf(deps, claim, claim.kind, contents) }, now);
+    return forgetOthers(deps, claim);
   }
   tell('identification');
   const found = await identify(contents, claim, { signal });
@@ -118,7 +123,32 @@ async function workOn(
   await deps.failpoint('file_identified');
   if ('error' in found) return recordFailure(db, claim, found.error, now);
   tell('checksums');
-  await recordReady(db, claim, { found, digest: await digestWhole(contents, claim, signal) }, now);
+  const digest = await digestWhole(contents, claim, signal);
+  tell('renditions');
+  const renditions = await renditionsOf(deps, claim, found.kind, contents);
+  await recordReady(db, claim, { found, digest, renditions }, now);
+  await forgetOthers(deps, claim);
+}
+
+/** Images for agents are shown as they are. */
+async function renditionsOf(
+  { storage, failpoint }: ProcessingDeps,
+  claim: FileClaim,
+  kind: MediaKind,
+  contents: Contents,
+): Promise<Rendition[]> {
+  if (kind !== 'image' || claim.purpose !== 'library') return [];
+  const made = await makeRenditions(storage, contents, claim);
+  await failpoint('file_rendered');
+  return made;
+}
+
+/** Erases what claims before this one have made and not recorded, as far as the store can be reached. */
+async function forgetOthers({ db, storage }: ProcessingDeps, { id, objectKey, fence }: FileClaim): Promise<void> {
+  if (fence === 1 || objectKey === null) return;
+  const kept = await db.manager.findBy(MediaRendition, { mediaId: id });
+  const keys = kept.map((rendition) => rendition.objectKey);
+  await storage.removeUnder(renditionsPrefix(objectKey), keys).catch(() => undefined);
 }
 
 async function digestWhole(contents: Contents, claim: FileClaim, signal: AbortSignal): Promise<Digest> {

@@ -9,15 +9,27 @@ const maxHeapMb = 128;
 /** Exit code of the child for what is no image. */
 const unreadable = 2;
 
+/** What a picture must fit into, in pixels: in width, or in both. No picture is enlarged. */
+export interface Box {
+  width: number;
+  height?: number;
+}
+
+export interface SmallPicture {
+  bytes: Buffer;
+  type: 'image/jpeg' | 'image/png';
+  width: number;
+  height: number;
+}
+
 /**
  * @param bytes an image, as somebody uploaded it
- * @returns the image upright, without metadata, at most 1,200 pixels wide; undefined where it cannot be read
+ * @param boxes at least one
+ * @returns the image upright and without metadata, once for each box; undefined where it cannot be read
  * @throws Error where the process failed for another reason
  */
-export async function shrinkImage(
-  bytes: Buffer,
-): Promise<{ bytes: Buffer; type: 'image/jpeg' | 'image/png' } | undefined> {
-  const running = spawn(process.execPath, [`--max-old-space-size=${maxHeapMb}`, child], {
+export async function shrinkImage(bytes: Buffer, boxes: readonly Box[]): Promise<SmallPicture[] | undefined> {
+  const running = spawn(process.execPath, [`--max-old-space-size=${maxHeapMb}`, child, JSON.stringify(boxes)], {
     env: {}, // it needs no setting, and gets no secret
     stdio: ['pipe', 'pipe', 'ignore'],
     timeout: timeLimitMs,
@@ -33,6 +45,17 @@ export async function shrinkImage(
   });
   if (code === unreadable || code === null) return undefined; // null: out of time, or killed for its memory
   if (code !== 0) throw new Error(`the process that makes images smaller ended with code ${code}`);
-  const made = Buffer.concat(chunks);
-  return { bytes: made, type: made[0] === 0x89 ? 'image/png' : 'image/jpeg' };
+  return picturesIn(Buffer.concat(chunks));
+}
+
+/** As shrink-child.mjs writes them. */
+function picturesIn(made: Buffer): SmallPicture[] {
+  const pictures: SmallPicture[] = [];
+  for (let at = 0; at < made.length;) {
+    const [length, width, height] = [made.readUInt32BE(at), made.readUInt32BE(at + 4), made.readUInt32BE(at + 8)];
+    const bytes = made.subarray(at + 12, at + 12 + length);
+    pictures.push({ bytes, type: bytes[0] === 0x89 ? 'image/png' : 'image/jpeg', width, height });
+    at += 12 + length;
+  }
+  return pictures;
 }

@@ -1,14 +1,25 @@
 /** What a file is found to be: by its content, from as little of it as will do. */
-import { deflateRawSync } from 'node:zlib';
+import { crc32, deflateRawSync } from 'node:zlib';
 import { expect } from 'chai';
+import { contractDocument } from '../../../contract/document.ts';
+import { closedDocument } from '../../../contract/published-schemas.ts';
 import { lookInto, type Finding } from '../../../domain/media/file-content.ts';
 import { identify } from '../../../domain/media/processing/identification.ts';
 import type { MediaPurpose } from '../../../entities/media/values.ts';
-import { documentTypes, identificationRules, mediaPlaces } from '../../../domain/media/media.policy.ts';
+import {
+  archiveTypes,
+  contentTypes,
+  identificationRules,
+  mediaPlaces,
+  textTypes,
+} from '../../../domain/media/media.policy.ts';
 import { docx, pdf, pptx } from '../../toolkit/builders/documents.ts';
-import { png } from '../../toolkit/builders/pictures.ts';
+import { archiveOfManyEntries, png } from '../../toolkit/builders/pictures.ts';
+import { mp3, sound, video } from '../../toolkit/builders/played-files.ts';
 
-const [pdfType, docxType, pptxType] = documentTypes;
+const pdfType = 'application/pdf';
+const [docxType, pptxType, xlsxType, odtType, , , epubType, zipType] = archiveTypes;
+const documentTypes = [pdfType, docxType, pptxType, ...textTypes] as const;
 const megabyte = 1_024 * 1_024;
 
 /** A store of one file in memory, which says what was asked of it. */
@@ -35,17 +46,20 @@ async function found(bytes: Buffer, announced: string, purpose: MediaPurpose = '
 const outcome = (finding: Finding) =>
   'error' in finding ? { error: finding.error } : { mime: finding.mime, kind: finding.kind };
 
-/** An archive of empty files by the format's own rules. */
-function zip(names: readonly string[]): Buffer {
+/** An archive of empty files by the format's own rules. @param first what the first one holds, as it is */
+function zip(names: readonly string[], first = ''): Buffer {
   const u16 = (value: number) => Buffer.from([value & 255, value >>> 8]);
   const u32 = (value: number) => Buffer.concat([u16(value & 0xffff), u16(value >>> 16)]);
   const empty = deflateRawSync(Buffer.alloc(0));
   const locals: Buffer[] = [];
   const central: Buffer[] = [];
   let offset = 0;
-  for (const name of names) {
-    const common = [u16(20), u16(0), u16(8), u32(0), u32(0), u32(empty.length), u32(0), u16(name.length), u16(0)];
-    const local = Buffer.concat([u32(0x04034b50), ...common, Buffer.from(name), empty]);
+  for (const [at, name] of names.entries()) {
+    const isStored = at === 0 && first !== '';
+    const data = isStored ? Buffer.from(first) : empty;
+    const sizes = [u32(isStored ? crc32(data) : 0), u32(data.length), u32(isStored ? data.length : 0)];
+    const common = [u16(20), u16(0), u16(isStored ? 0 : 8), u32(0), ...sizes, u16(name.length), u16(0)];
+    const local = Buffer.concat([u32(0x04034b50), ...common, Buffer.from(name), data]);
     central.push(
       Buffer.concat([
         u32(0x02014b50),
@@ -85,7 +99,7 @@ describe('type of a file', () => {
   });
 
   it('is the announced one for UTF-8 text, and text in other encodings is rejected', async () => {
-    for (const announced of ['text/markdown', 'text/html', 'text/plain']) {
+    for (const announced of textTypes) {
       for (const text of [
         'a',
         '# Nós e voltas\n',
@@ -130,7 +144,6 @@ describe('type of a file', () => {
   it('is rejected for other archives, programs, old Word files and empty files', async () => {
     const others = {
       'an archive without [Content_Types].xml': zip(['a.txt', 'word/document.xml']),
-      'a workbook': zip(['[Content_Types].xml', 'xl/workbook.xml']),
       'an archive with a path outside': zip(['a/../../[Content_Types].xml', 'word/document.xml']),
       'an empty archive': zip([]),
       'an archive without a directory': Buffer.from('PK\u0003\u0004 and no directory'),
@@ -162,11 +175,29 @@ describe('type of a file', () => {
   });
 });
 
+interface Described {
+  properties?: Record<string, { enum?: readonly string[] } | undefined>;
+}
+
+describe('what may be announced', () => {
+  it('is the same in the contract of the library: every type that a content may have', () => {
+    const schemas = closedDocument(contractDocument).components.schemas as Record<string, Described | undefined>;
+    expect(schemas['MediaCreation']?.properties?.['mime']?.enum).to.deep.equal(contentTypes);
+  });
+});
+
 describe('size of a file', () => {
   it('is limited by the found type, not by the announced one', async () => {
-    const large = Buffer.concat([Buffer.from('%PDF-1.7\n'), Buffer.alloc(100 * megabyte - 9, 0x20)]);
-    expect(await found(large, pdfType)).to.include({ mime: pdfType });
-    expect(await found(Buffer.concat([large, Buffer.from(' ')]), pdfType)).to.include({ error: 'too_large', read: 0 });
+    /** A file of this size that begins like this, and goes on with spaces. */
+    const sized = async (begins: Buffer, sizeBytes: number, announced: string) => {
+      const read = async (offset: number, length: number) =>
+        Buffer.concat([begins, Buffer.alloc(64 * 1_024, 0x20)]).subarray(offset, offset + length);
+      return outcome(await lookInto(read, { sizeBytes, purpose: 'library', announced }));
+    };
+    const book = Buffer.from('%PDF-1.7\n');
+    expect(await sized(book, 500 * megabyte, pdfType)).to.include({ mime: pdfType });
+    expect(await sized(book, 500 * megabyte + 1, pdfType)).to.include({ error: 'too_large' });
+    expect(await sized(book, 500 * megabyte + 1, 'video/mp4')).to.include({ error: 'too_large' });
     const picture = png(2, 3, { extra: 20 * megabyte });
     expect(await found(picture, pdfType)).to.include({ error: 'too_large', read: 64 * 1_024 });
     const five = png(2, 3, { extra: 5 * megabyte - png(2, 3, { extra: 1 }).length + 1 });
@@ -203,13 +234,104 @@ describe('a file that was announced as an image', () => {
 });
 
 describe('an archive', () => {
-  it('is no document beyond 10,000 entries, and no entry of it is read', async () => {
-    const names = Array.from({ length: 9_998 }, (_, at) => String(at));
+  it('is none that may be uploaded beyond 4,096 entries, and no entry of it is read', async () => {
+    const names = Array.from({ length: 4_094 }, (_, at) => String(at));
     const parts = ['[Content_Types].xml', 'word/document.xml'];
     expect(await found(zip([...names, ...parts]), docxType)).to.include({ mime: docxType });
     const tooMany = await found(zip([...parts, ...names, 'one more']), docxType);
     expect(tooMany).to.include({ error: 'content_not_allowed' });
     expect(tooMany.requests, 'the head, and the end of the directory').to.equal(2);
+    expect(await found(zip([...parts, ...names, 'one more']), zipType)).to.include({ error: 'content_not_allowed' });
+    expect(await found(archiveOfManyEntries(), zipType)).to.include({ error: 'content_not_allowed' });
+  });
+
+  it('whose directory names more entries than its end states is not read to the end', async () => {
+    const lying = zip(Array.from({ length: 5_000 }, (_, at) => String(at)));
+    lying.writeUInt16LE(4_000, lying.length - 14);
+    lying.writeUInt16LE(4_000, lying.length - 12);
+    expect(await found(lying, zipType)).to.include({ mime: zipType });
+  });
+
+  it('is what its parts or its first entry say; an archive of anything is one only where it is announced so', async () => {
+    const archives: Record<string, Buffer> = {
+      [docxType]: await docx('Knots'),
+      [xlsxType]: zip(['[Content_Types].xml', 'xl/workbook.xml']),
+      [odtType]: zip([`mimetype`, 'content.xml'], odtType),
+      [epubType]: zip([`mimetype`, 'META-INF/container.xml'], epubType),
+    };
+    for (const [mime, bytes] of Object.entries(archives))
+      for (const announced of [mime, zipType, pdfType])
+        expect(await found(bytes, announced), `${mime} announced as ${announced}`).to.include({
+          mime,
+          kind: 'document',
+        });
+    const any = zip(['a.txt', 'b/c.txt']);
+    expect(await found(any, zipType)).to.include({ mime: zipType, kind: 'document' });
+    for (const announced of [docxType, pdfType, 'text/plain', 'image/png', 'video/mp4'])
+      expect(await found(any, announced), announced).to.include({ error: 'content_not_allowed' });
+  });
+});
+
+describe('audio and video', () => {
+  const measures = async (bytes: Buffer, announced: string) => {
+    const read = async (offset: number, length: number) => bytes.subarray(offset, offset + length);
+    const { sizeBytes: _, ...rest } = await lookInto(read, { sizeBytes: bytes.length, purpose: 'library', announced });
+    return rest;
+  };
+
+  it('are found by their containers, with duration and size, whatever of the two is announced', async () => {
+    const size = { width: 320, height: 240, durationMs: 2_000, kind: 'video' };
+    expect(await measures(await video('mp4'), 'video/webm')).to.deep.equal({ mime: 'video/mp4', ...size });
+    expect(await measures(await video('mov'), 'video/mp4')).to.deep.equal({ mime: 'video/quicktime', ...size });
+    expect(await measures(await video('webm'), 'video/mp4')).to.deep.equal({ mime: 'video/webm', ...size });
+    expect(await measures(await video('mkv'), 'video/mp4')).to.deep.equal({ mime: 'video/x-matroska', ...size });
+    const sounds = { 'audio/wav': await sound('wav'), 'audio/mp4': await sound('m4a') };
+    for (const [mime, bytes] of Object.entries(sounds))
+      for (const announced of ['audio/mpeg', 'video/mp4'])
+        expect(await measures(bytes, announced)).to.deep.equal({ mime, kind: 'audio', durationMs: 1_000 });
+    expect(await measures(mp3(), 'audio/mpeg')).to.deep.equal({ mime: 'audio/mpeg', kind: 'audio', durationMs: 1_045 });
+  });
+
+  it('a video is none unless it is announced as one: the plan is asked for its hosting', async () => {
+    for (const announced of ['audio/mp4', pdfType, 'image/png', 'text/plain'])
+      expect(await measures(await video('mp4'), announced), announced).to.deep.equal({ error: 'content_not_allowed' });
+  });
+
+  it('playlists, cut files and files without anything to play are no videos', async () => {
+    const whole = await video('mp4');
+    const others = {
+      'an HLS playlist': Buffer.from('#EXTM3U\n#EXT-X-VERSION:3\n#EXTINF:9,\nhttp://169.254.169.254/latest\n'),
+      'a DASH manifest': Buffer.from('<?xml version="1.0"?><MPD><BaseURL>file:///etc/passwd</BaseURL></MPD>'),
+      'a list for concatenation': Buffer.from("ffconcat version 1.0\nfile '/etc/passwd'\n"),
+      'a cut MP4': whole.subarray(0, 300),
+      'an MP4 that is only its brand': whole.subarray(0, 32),
+      zeros: Buffer.alloc(5_000),
+    };
+    for (const [name, bytes] of Object.entries(others))
+      expect(await measures(bytes, 'video/mp4'), name).to.deep.equal({ error: 'content_not_allowed' });
+  });
+});
+
+describe('an image beyond PNG, JPEG, GIF and WEBP', () => {
+  const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="4" height="3"/>';
+
+  it('is SVG by its root, where it is announced so; elsewhere its source is a text', async () => {
+    const heads = ['', '\ufeff', '<?xml version="1.0"?>\n<!-- a knot -->\n<!DOCTYPE svg>\n'];
+    for (const head of heads)
+      expect(await found(Buffer.from(head + svg), 'image/svg+xml')).to.include({
+        mime: 'image/svg+xml',
+        kind: 'image',
+      });
+    for (const other of ['<html><svg/></html>', 'svg', '<!DOCTYPE svg [<!ENTITY a "b">]><svg/>', `<svgx/>${svg}`])
+      expect(await found(Buffer.from(other), 'image/svg+xml'), other).to.include({ error: 'content_not_allowed' });
+    expect(await found(Buffer.from(svg), 'text/plain')).to.include({ mime: 'text/plain', kind: 'document' });
+    expect(await found(Buffer.from(svg), 'image/svg+xml', 'agent_image')).to.include({ error: 'content_not_allowed' });
+  });
+
+  it('is AVIF by its brand, and none for agents', async () => {
+    const avif = Buffer.concat([Buffer.from([0, 0, 0, 28]), Buffer.from('ftypavif'), Buffer.alloc(40)]);
+    expect(await found(avif, 'image/png')).to.include({ mime: 'image/avif', kind: 'image' });
+    expect(await found(avif, 'image/png', 'agent_image')).to.include({ error: 'content_not_allowed' });
   });
 });
 

@@ -2,8 +2,10 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { expect } from 'chai';
+import sharp from 'sharp';
+import { removeMedia } from '../../../domain/media/erasure.ts';
 import { completeMedia } from '../../../domain/media/completion.ts';
-import { mediaRules, processingRules, waitAfterFault } from '../../../domain/media/media.policy.ts';
+import { maxBytes, processingRules, waitAfterFault } from '../../../domain/media/media.policy.ts';
 import { processOldFiles } from '../../../domain/media/processing/catching-up.ts';
 import { StoreAway } from '../../../domain/media/processing/contents.ts';
 import { processFile } from '../../../domain/media/processing/step.ts';
@@ -14,7 +16,15 @@ import { buildClub, buildStudent, type TestClub, type TestStudent } from '../../
 import { buildMedia } from '../../toolkit/builders/media.ts';
 import { archiveOfManyEntries, jpegOfManySegments, png } from '../../toolkit/builders/pictures.ts';
 import { completed, eraseAll, leftOf, mediaState, uploadBytes } from '../../toolkit/drive/erasure.ts';
-import { filesOf, mediaDeps, reserve, sayingArrived, type TestFile } from '../../toolkit/drive/media.ts';
+import {
+  filesOf,
+  keysOf,
+  mediaDeps,
+  reserve,
+  sayingArrived,
+  type TestFile,
+  uploadFile,
+} from '../../toolkit/drive/media.ts';
 import { processedFile, processingDeps, processOnce } from '../../toolkit/drive/processing.ts';
 import { until } from '../../toolkit/drive/until.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';
@@ -105,7 +115,7 @@ describe('an upload that has arrived (MED-16)', () => {
 
     it('fails at once, and erases, what is larger than its type may be: too_large', async () => {
       const id = await upload();
-      const deps = await mediaDeps(() => ({ size: async () => mediaRules.agentImageBytes + 1 }));
+      const deps = await mediaDeps(() => ({ size: async () => maxBytes('agent_image', 'image/png') + 1 }));
       expect(await completed(owner, id, { deps })).to.equal('failed too_large');
       expect(await filesOf(club)).to.deep.equal([]);
       expect(await wakesOf(id)).to.deep.equal([]);
@@ -294,6 +304,73 @@ describe('an upload that has arrived (MED-16)', () => {
         'processing removed key due'.replace('processing', 'failed upload_expired'),
         [],
       ]);
+    });
+  });
+
+  describe('an image of the library', () => {
+    const camera = async () =>
+      sharp({ create: { width: 2_000, height: 1_000, channels: 3, background: { r: 200, g: 30, b: 30 } } })
+        .withExif({ IFD0: { Artist: 'Ada Example' }, IFD3: { GPSLatitude: '51/1 30/1 0/1' } })
+        .withMetadata({ orientation: 6 })
+        .jpeg()
+        .toBuffer();
+    const photo = async (): Promise<TestFile> => ({ fileName: 'knot.jpg', mime: 'image/jpeg', bytes: await camera() });
+    const shown = async (url: string | undefined) => {
+      const response = await fetch(url ?? '');
+      const bytes = Buffer.from(await response.arrayBuffer());
+      const { format, width, height, exif, orientation } = await sharp(bytes).metadata();
+      const type = response.headers.get('content-type');
+      return { type, format, width, height, exif, orientation };
+    };
+
+    it('gets a preview and a thumbnail, upright and without metadata; the original stays as it is (MED-22)', async () => {
+      const file = await photo();
+      const ready = await uploadFile({ club }, file);
+      expect(ready).to.include({ status: 'ready', width: 2_000, height: 1_000 });
+      const plain = { type: 'image/jpeg', format: 'jpeg', exif: undefined, orientation: undefined };
+      expect(await shown(ready.preview_url)).to.deep.equal({ ...plain, width: 800, height: 1_600 });
+      expect(await shown(ready.thumbnail_url)).to.deep.equal({ ...plain, width: 160, height: 320 });
+      const original = await fetch(ready.download_url ?? '');
+      expect(Buffer.from(await original.arrayBuffer()).equals(file.bytes)).to.equal(true);
+      const made = [`${ready.id}.1-preview-1`, `${ready.id}.1-thumbnail-1`];
+      expect(await keysOf(club)).to.have.members([ready.id, ...made]);
+    });
+
+    it('that cannot be decoded, or has too many pixels, is ready without them', async () => {
+      const bomb = await sharp({ create: { width: 9_000, height: 9_000, channels: 3, background: 'white' } })
+        .png()
+        .toBuffer();
+      for (const bytes of [png(900, 900), bomb]) {
+        const ready = await uploadFile({ club }, { ...image, bytes });
+        expect(ready.status).to.equal('ready');
+        expect(ready).to.not.have.property('thumbnail_url');
+        expect((await fetch(ready.preview_url ?? '')).status).to.equal(200);
+      }
+    });
+
+    it('keeps one set of renditions where a worker has died before it recorded its own', async () => {
+      const { media } = await uploadBytes({ club }, await photo());
+      await sayingArrived({ club }, media.id);
+      const dead = Promise.withResolvers<never>();
+      const rendered = Promise.withResolvers<void>();
+      const failpoint = (name: string) => {
+        if (name !== 'file_rendered') return Promise.resolve();
+        rendered.resolve();
+        return dead.promise;
+      };
+      processOnce(await processingDeps({ failpoint }), media.id).catch(() => {});
+      await rendered.promise;
+      expect(await keysOf(club)).to.have.length(3);
+      await endLease(media.id);
+      expect(await processedFile(media.id)).to.deep.equal({ done: true, outcome: 'ready' });
+      expect(await keysOf(club)).to.have.members([media.id, `${media.id}.2-preview-1`, `${media.id}.2-thumbnail-1`]);
+    });
+
+    it('goes with its renditions', async () => {
+      const { id } = await uploadFile({ club }, await photo());
+      expect(await keysOf(club)).to.have.length(3);
+      await removeMedia(await mediaDeps(), club.id, id, new Date());
+      expect(await keysOf(club)).to.deep.equal([]);
     });
   });
 

@@ -27,11 +27,15 @@ export async function mediaDeps(
   return { ...(await testDeps()), storage: { ...storage, ...replaced(storage) } };
 }
 
-/** The files that the private bucket holds of a club, by the ids of their records. */
-export async function filesOf({ id }: { id: Id }): Promise<Id[]> {
+/** The originals that the private bucket holds of a club, by the ids of their records. */
+export async function filesOf(club: { id: Id }): Promise<Id[]> {
+  return (await keysOf(club)).filter((key) => !key.includes('.'));
+}
+
+/** All that the private bucket holds of a club's files: `<id>`, and `<id>.<fence>-<role>-<version>` of renditions. */
+export async function keysOf({ id }: { id: Id }): Promise<string[]> {
   const prefix = `media/${id}/`;
-  const keys = await (await testBucket()).objects(prefix);
-  return keys.map((key) => key.slice(prefix.length));
+  return (await (await testBucket()).objects(prefix)).map((key) => key.slice(prefix.length));
 }
 
 /** What is announced of a file, and what it is. */

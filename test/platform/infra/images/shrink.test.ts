@@ -1,9 +1,12 @@
 import { expect } from 'chai';
 import sharp from 'sharp';
-import { shrinkImage } from '../../../../platform/infra/images/shrink.ts';
+import { shrinkImage, type Box } from '../../../../platform/infra/images/shrink.ts';
 
 const picture = (width: number, height: number, channels: 3 | 4 = 3) =>
   sharp({ create: { width, height, channels, background: { r: 200, g: 30, b: 30, alpha: 0.5 } } });
+
+/** Within one box. */
+const shrink = async (bytes: Buffer, box: Box = { width: 1_200 }) => (await shrinkImage(bytes, [box]))?.[0];
 
 describe('an image made smaller', () => {
   it('is upright, at most 1,200 pixels wide, and says nothing of camera or place', async () => {
@@ -12,7 +15,7 @@ describe('an image made smaller', () => {
       .withMetadata({ orientation: 6 })
       .jpeg()
       .toBuffer();
-    const made = await shrinkImage(original);
+    const made = await shrink(original);
     expect(made?.type).to.equal('image/jpeg');
     const { width, height, exif, orientation } = await sharp(made?.bytes).metadata();
     expect({ width, height, exif, orientation }).to.deep.equal({
@@ -24,9 +27,23 @@ describe('an image made smaller', () => {
   });
 
   it('is not enlarged, and stays PNG where it is transparent', async () => {
-    const made = await shrinkImage(await picture(40, 30, 4).webp().toBuffer());
+    const made = await shrink(await picture(40, 30, 4).webp().toBuffer());
     expect(made?.type).to.equal('image/png');
     expect(await sharp(made?.bytes).metadata()).to.include({ width: 40, height: 30, format: 'png' });
+  });
+
+  it('is made for several boxes at once, each with its measures', async () => {
+    const original = await picture(900, 600).jpeg().toBuffer();
+    const made = await shrinkImage(original, [
+      { width: 1_600, height: 1_600 },
+      { width: 320, height: 90 },
+    ]);
+    expect(made?.map(({ type, width, height }) => [type, width, height])).to.deep.equal([
+      ['image/jpeg', 900, 600],
+      ['image/jpeg', 135, 90],
+    ]);
+    for (const { bytes, width, height } of made ?? [])
+      expect(await sharp(bytes).metadata()).to.include({ format: 'jpeg', width, height });
   });
 
   for (const [what, bytes] of [
@@ -42,7 +59,7 @@ describe('an image made smaller', () => {
     ['a small file of too many pixels', picture(8_000, 8_000).png({ compressionLevel: 9 }).toBuffer()],
   ] as const) {
     it(`is nothing where the file is ${what}`, async () => {
-      expect(await shrinkImage(await bytes)).to.equal(undefined);
+      expect(await shrink(await bytes)).to.equal(undefined);
     });
   }
 });

@@ -1,0 +1,42 @@
+/** What was made of a file for screens: a smaller picture of it (MED-22). */
+import { Check, Column, Entity, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { oneOf } from '../one-of.ts';
+import { Media } from './media.ts';
+import { renditionRoles, type RenditionRole } from './values.ts';
+
+@Entity('media_renditions')
+@Check('media_renditions_role', oneOf('role', renditionRoles))
+export class MediaRendition {
+  @PrimaryColumn({ type: 'uuid' })
+  mediaId: string;
+
+  /** Of the rules by which it was made: a later one replaces it. */
+  @PrimaryColumn({ type: 'smallint' })
+  version: number;
+
+  @PrimaryColumn({ type: 'text' })
+  role: RenditionRole;
+
+  /** Where it stands in the bucket of its file: under the file's own key, with the fence of the claim that made it. */
+  @Column({ type: 'text' })
+  objectKey: string;
+
+  @Column({ type: 'text' })
+  mime: string;
+
+  @Column({ type: 'bigint' })
+  sizeBytes: string;
+
+  @Column({ type: 'integer' })
+  width: number;
+
+  @Column({ type: 'integer' })
+  height: number;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @ManyToOne(() => Media, { onDelete: 'CASCADE' })
+  media: Relation<Media>;
+}

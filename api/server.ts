@@ -14,6 +14,7 @@ import { describeError } from '../platform/infra/describe-error.ts';
 import { createObjectStore } from '../platform/infra/object-store.ts';
 import { createLogger, openDatabase, runProcess } from '../platform/infra/process.ts';
 import { createVault } from '../platform/infra/vault.ts';
+import { storeDeadlineMs } from './rate-limits/counter-store.ts';
 import { createLimiter } from './rate-limits/limiter.ts';
 import { createEgress } from '../platform/infra/egress/egress.ts';
 import { createApp } from './app.ts';
@@ -37,6 +38,8 @@ export interface ApiOptions {
   streamHeartbeatMs?: number;
   readinessGraceMs?: number;
   completionWatchMs?: number;
+  /** How long a call waits for its counter. */
+  counterDeadlineMs?: number;
 }
 
 export interface RunningApi {
@@ -51,6 +54,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
     streamHeartbeatMs = heartbeatMs,
     readinessGraceMs = usualReadinessGraceMs,
     completionWatchMs = processingRules.watchMs,
+    counterDeadlineMs = storeDeadlineMs,
   } = options;
   const log = createLogger('api', config.log.level);
   const source = await openDatabase(config.database, 'club-api');
@@ -62,6 +66,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
     masterKey: config.masterKey,
     clock: Date.now,
     onFailure: (error) => log.error({ error: describeError(error) }, 'rate counters are unavailable'),
+    deadlineMs: counterDeadlineMs,
   });
   const egress = createEgress({
     allowedNetworks: config.egress.allowedNetworks,

@@ -5,6 +5,7 @@ import * as extensions from '../../domain/assignments/extensions.ts';
 import * as reviews from '../../domain/assignments/reviews.ts';
 import * as sending from '../../domain/assignments/sending.ts';
 import * as submissions from '../../domain/assignments/submissions.ts';
+import * as files from '../../domain/media/assignment-files.ts';
 import * as reservation from '../../domain/media/reservation.ts';
 import type { Operation } from '../operation.ts';
 import { data, noContent, page } from './answers.ts';
@@ -59,6 +60,12 @@ export const reserveAssignmentFile: Operation<'reserveAssignmentFile'> = async (
   const announced = { fileName: body.file_name, mime: body.mime };
   return reservation.reserveAssignmentFile(deps, { clubId: params.clubId, studentId: student.id }, announced, now);
 };
+
+export const listUnsentFiles: Operation<'listUnsentFiles'> = async ({ query, student, db, deps }) =>
+  page(await files.listUnsentFiles(db, deps.storage, student.id, query));
+
+export const deleteUnsentFile: Operation<'deleteUnsentFile'> = async ({ params, student, deps, now }) =>
+  noContent(await files.removeUnsentFile(deps, { clubId: params.clubId, studentId: student.id }, params.mediaId, now));
 
 export const listLessonAssignments: Operation<'listLessonAssignments'> = async ({
   params,

@@ -2860,7 +2860,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List the student's files that are not sent
+         * @description The files that count towards the 20, newest first: those that are uploading, being processed, or ready and in no attempt.
+         */
+        get: operations["listUnsentFiles"];
         put?: never;
         /**
          * Reserve an assignment file upload
@@ -2877,6 +2881,33 @@ export interface paths {
          */
         post: operations["reserveAssignmentFile"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/assignment-files/{mediaId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a file that is not sent
+         * @description Erases the file, whether or not it has arrived, and makes room for another one. A file that is in an attempt stays: `409 in_use`. Withdraw the attempt first, while it waits for its review.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `in_use` | 409 | Something else still needs the resource; the message says what. |
+         */
+        delete: operations["deleteUnsentFile"];
         options?: never;
         head?: never;
         patch?: never;
@@ -15583,6 +15614,11 @@ export interface components {
          */
         AgentSourceId: string;
         /**
+         * @description Id of a file of this club.
+         * @example 7c9e6679-7425-40de-944b-e07fc1f90ae7
+         */
+        MediaId: string;
+        /**
          * @description Id of an assignment of a lesson of this club.
          * @example 2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60
          */
@@ -15652,11 +15688,6 @@ export interface components {
          * @example 7c9e6679-7425-40de-944b-e07fc1f90ae7
          */
         FolderId: string;
-        /**
-         * @description Id of a file of this club.
-         * @example 7c9e6679-7425-40de-944b-e07fc1f90ae7
-         */
-        MediaId: string;
         /**
          * @description Id of a sales connection of this club.
          * @example 4f1c2b7a-6a53-4a37-9a7c-2b1d7f0c9e11
@@ -24916,6 +24947,67 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    listUnsentFiles: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of files. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "7c9e6679-7425-40de-944b-e07fc1f90ae7",
+                     *           "kind": "document",
+                     *           "title": "essay.pdf",
+                     *           "provider": "objstore",
+                     *           "status": "uploading",
+                     *           "visibility": "private",
+                     *           "archived": false,
+                     *           "created_at": "2026-03-02T09:15:00.000Z",
+                     *           "file_name": "essay.pdf",
+                     *           "mime": "application/pdf",
+                     *           "type": "pdf"
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description The records of this page. */
+                        data: components["schemas"]["Media"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
     reserveAssignmentFile: {
         parameters: {
             query?: never;
@@ -25012,6 +25104,59 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    deleteUnsentFile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a file of this club.
+                 * @example 7c9e6679-7425-40de-944b-e07fc1f90ae7
+                 */
+                mediaId: components["parameters"]["MediaId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
             default: components["responses"]["Otherwise"];
         };
     };

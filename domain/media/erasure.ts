@@ -62,13 +62,18 @@ export async function removeMediaIn(
   if (held.length === 0) throw notFound('file');
   await endUses(tx, mediaId, force);
   await tx.run(sql`DELETE FROM media_favorites WHERE media_id = ${mediaId}`);
-  await tx.run(sql`UPDATE media SET ${removal(now)} WHERE id = ${mediaId}`);
+  await removeOne(tx, mediaId, now);
   await syncSources(tx, clubId, { mediaIds: [mediaId] }, now);
 }
 
 /** Erases what was removed, where the bucket answers; upkeep erases the rest. */
 export async function eraseAtOnce(deps: MediaDeps, mediaId: Id, now: Date): Promise<void> {
   await eraseFile(deps, mediaId, now).catch(() => undefined);
+}
+
+/** Marks the row as removed, and the file as due. The caller holds the row, and calls `eraseAtOnce` when it has committed. */
+export async function removeOne(tx: Transaction, mediaId: Id, now: Date): Promise<void> {
+  await tx.run(sql`UPDATE media SET ${removal(now)} WHERE id = ${mediaId}`);
 }
 
 /**

@@ -48,6 +48,8 @@ export interface SmtpHandOver {
   connections: number;
   /** Does the work as soon as a connection is idle, and keeps it for that: one `handOver` may be made meanwhile. */
   onConnection: <T>(work: () => Promise<T>) => Promise<T>;
+  /** As `onConnection`; where no connection becomes idle in time, it does nothing and answers undefined. */
+  onConnectionWithin: <T>(limitMs: number, work: () => Promise<T>) => Promise<T | undefined>;
   handOver: (message: HandedMessage) => Promise<HandOver>;
   close(): void;
 }
@@ -79,19 +81,44 @@ export function createSmtpHandOver({ smtpUrl, connections, limit }: HandOverSett
     done();
   });
   let idle = connections;
-  const waiting: (() => void)[] = [];
+  const waiting = new Set<() => void>();
+  /** @returns whether the caller has a connection now */
+  const takeConnection = (limitMs?: number) => {
+    if (idle > 0) {
+      idle -= 1;
+      return true;
+    }
+    return new Promise<boolean>((resolve) => {
+      const timer = limitMs === undefined ? undefined : setTimeout(() => give(false), limitMs);
+      const take = () => give(true);
+      const give = (taken: boolean) => {
+        clearTimeout(timer);
+        waiting.delete(take);
+        resolve(taken);
+      };
+      waiting.add(take);
+    });
+  };
+  const giveConnectionOn = () => {
+    const [next] = waiting; // the one that waits the longest
+    if (next) next();
+    else idle += 1;
+  };
+  const working = async <T>(work: () => Promise<T>) => {
+    try {
+      return await work();
+    } finally {
+      giveConnectionOn();
+    }
+  };
   return {
     connections,
     async onConnection(work) {
-      if (idle > 0) idle -= 1;
-      else await new Promise<void>((resolve) => waiting.push(resolve));
-      try {
-        return await work();
-      } finally {
-        const next = waiting.shift();
-        if (next) next();
-        else idle += 1;
-      }
+      await takeConnection();
+      return working(work);
+    },
+    async onConnectionWithin(limitMs, work) {
+      return (await takeConnection(limitMs)) ? working(work) : undefined;
     },
     async handOver(message) {
       let isWritten = false;

@@ -7,11 +7,12 @@ import { buildAssignment, buildAssignmentFile, type AssignmentOptions } from '..
 import { buildClub, buildMember, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
 import { buildMedia } from '../toolkit/builders/media.ts';
 import { png } from '../toolkit/builders/pictures.ts';
+import { alter } from '../toolkit/drive/alter.ts';
 import { call, clock, expectError, visible, type Answer } from '../toolkit/drive/api.ts';
 import { handingInOf, reviewingOf } from '../toolkit/drive/assignments.ts';
 import { revokeEnrollment } from '../toolkit/drive/classroom.ts';
 import { callsOf } from '../toolkit/drive/club-calls.ts';
-import { completing, put } from '../toolkit/drive/media.ts';
+import { completing, filesOf, put } from '../toolkit/drive/media.ts';
 import { columnsHolding, mailsTo, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 
 const hour = 3_600_000;
@@ -92,6 +93,69 @@ describe('assignment submissions', () => {
       await sent(assignment, { file_ids: kept.slice(0, 1) });
       expect((await student.reserve(picture)).status).to.equal(201);
       expectError(await student.reserve(picture), 'too_many_files');
+    });
+  });
+
+  describe('GET and DELETE /v1/clubs/{clubId}/classroom/assignment-files', () => {
+    const listed = async (query = '') => {
+      const { status, body } = await student.unsent(query);
+      expect(status).to.equal(200);
+      return [body.data.map(({ id }: { id: Id }) => id), body.total];
+    };
+
+    it('200: the files that count towards the 20, newest first: none sent, failed, removed or of agents', async () => {
+      const [first, taken, back] = [await file(), await file(), await file()];
+      const id = await sent(await assign({ maxFiles: 2 }), { file_ids: [taken, back] });
+      await alter('media', await file(), { status: 'failed', error: 'too_large', erases_at: null });
+      await alter('media', await file(), { purpose: 'agent_image' });
+      await alter('media', await file(), { removed_at: clock.now() });
+      await buildAssignmentFile(club.id, (await buildStudent(club.id)).id);
+      const working = await file();
+      await alter('media', working, { status: 'processing', erases_at: null });
+      const uploading = idOf(await student.reserve({ file_name: 'knot.png', mime: 'image/png' }));
+      await alter('media', uploading, { created_at: new Date(Date.now() + hour) });
+      expect(await listed()).to.deep.equal([[uploading, working, first], 3]);
+      expect(await listed('?page=2&page_size=2')).to.deep.equal([[first], 3]);
+      await student.withdraw(id);
+      expect(await listed()).to.deep.equal([[uploading, working, back, taken, first], 5]);
+    });
+
+    it('204: erases the file, whether it has arrived or not, and makes room for another one', async () => {
+      const uploader = { club, student: learner };
+      const arrived = await student.reserve({ file_name: 'knot.png', mime: 'image/png' });
+      await put(arrived.body.upload, png(4, 4));
+      await completing(uploader, idOf(arrived));
+      const all = [idOf(arrived), ...(await Promise.all(Array.from({ length: 19 }, file)))];
+      const refused = () => student.reserve({ file_name: 'more.png', mime: 'image/png' });
+      expectError(await refused(), 'too_many_files');
+      expect(await filesOf(club)).to.deep.equal(all.slice(0, 1));
+      expect((await student.drop(idOf(arrived))).status).to.equal(204);
+      expect(await filesOf(club)).to.deep.equal([]);
+      const next = await refused();
+      expect(next.status).to.equal(201);
+      expect((await student.drop(idOf(next).toUpperCase())).status).to.equal(204);
+      expect((await listed())[1]).to.equal(19);
+      expectError(await student.drop(idOf(next)), 'not_found');
+    });
+
+    it('409 in_use: a file that is sent; 404: of somebody else, of agents and unknown; nothing changes', async () => {
+      const taken = await file();
+      const id = await sent(await assign({ maxFiles: 1 }), { file_ids: [taken] });
+      const others = await buildAssignmentFile(club.id, (await buildStudent(club.id)).id);
+      const image = await file();
+      await alter('media', image, { purpose: 'agent_image' });
+      expectError(await student.drop(taken), 'in_use');
+      const unknown = await student.drop(newId());
+      expectError(unknown, 'not_found');
+      await eachCase([others, image], async (one) =>
+        expect(visible(await student.drop(one))).to.equal(visible(unknown)),
+      );
+      const left = await (
+        await testDatabase()
+      ).query(`SELECT 1 FROM media WHERE club_id = $1 AND removed_at IS NULL`, [club.id]);
+      expect(left).to.have.length(3);
+      await student.withdraw(id);
+      expect((await student.drop(taken)).status).to.equal(204);
     });
   });
 

@@ -315,6 +315,8 @@ const table: Record<OperationId, Row> = {
   removeConversation: { sessions: student, answer: 'not_found' },
   reattachAnswer: { sessions: student, answer: 'not_found' },
   reserveAssignmentFile: { sessions: student, answer: 201 },
+  listUnsentFiles: { sessions: student, answer: 200 },
+  deleteUnsentFile: { sessions: student, answer: 'not_found' },
   leaveCommunitySpace: { sessions: student, answer: 'not_implemented' },
   claimRegistrationLink: { sessions: student, answer: 'not_found' },
 };

@@ -1,11 +1,11 @@
 /** The rate limits over HTTP, one rule at a time (LIM-1 to LIM-18), for operations that are built. */
-import { startApi, type RunningApi } from '../../api/server.ts';
+import { startApi, type ApiOptions, type RunningApi } from '../../api/server.ts';
 import { contractOperations } from '../../contract/contract.ts';
 import { ruleFor } from '../../api/rate-limits/rules.policy.ts';
 import { buildClub, buildMember, buildStudent } from '../toolkit/builders/clubs.ts';
 import { png } from '../toolkit/builders/pictures.ts';
 import { put } from '../toolkit/drive/media.ts';
-import { callAt, someAddress, testConfig, type Answer, type Call } from '../toolkit/drive/api.ts';
+import { callAt, counterDeadlineMs, someAddress, testConfig, type Answer, type Call } from '../toolkit/drive/api.ts';
 import { freePort, startRedis } from '../toolkit/stack/counter-stores.ts';
 import { expect } from 'chai';
 import { randomInt, randomUUID } from 'node:crypto';
@@ -26,8 +26,8 @@ describe('rate limits', function () {
   let now = noon;
   let api: RunningApi;
 
-  const start = async (overrides: Record<string, string> = {}) =>
-    startApi(await testConfig(overrides), { clock: () => new Date(now) });
+  const start = async (overrides: Record<string, string> = {}, options: ApiOptions = { counterDeadlineMs }) =>
+    startApi(await testConfig(overrides), { clock: () => new Date(now), ...options });
 
   before(async () => {
     api = await start();
@@ -334,7 +334,7 @@ describe('rate limits', function () {
     describe(`when the counters are down, in ${store}`, () => {
       let blind: RunningApi;
       before(async () => {
-        blind = await start({ RATE_LIMIT_URL: `${store}://127.0.0.1:${await freePort()}/0` });
+        blind = await start({ RATE_LIMIT_URL: `${store}://127.0.0.1:${await freePort()}/0` }, {});
       });
       after(() => blind.stop());
 

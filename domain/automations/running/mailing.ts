@@ -26,7 +26,7 @@ import type { Recipient, RunRow } from './moves.ts';
 
 export interface MailingDeps {
   vault: Vault;
-  smtp: Pick<SmtpHandOver, 'onConnection' | 'handOver'>;
+  smtp: Pick<SmtpHandOver, 'onConnectionWithin' | 'handOver'>;
   /** The platform's own address, from which clubs without a domain of their own write. */
   fromAddress: string;
   /** How many mails a new club, and a new domain, may send in a day. */
@@ -102,12 +102,21 @@ export async function giveBackPlace(tx: Queries, clubId: Id, now: Date): Promise
   await returnPlacesOfDay(tx, clubId, 1, now);
 }
 
-/** A crowd that waits for the rate or the day of its club must not ask all at once: whoever has waited for long asks less often. */
+/** A crowd that waits for the rate or the day of its club, or for a mail server that hangs, must not ask all at once: whoever has waited for long asks less often. */
 const longestTurnMs = 600_000;
 
 function turnOf({ createdAt }: MailRow, nextInMs: number, now: Date): Date {
   const waited = Math.max(0, now.getTime() - createdAt.getTime());
   return new Date(now.getTime() + Math.max(1_000, nextInMs) + Math.random() * Math.min(longestTurnMs, 2_000 + waited));
+}
+
+/** Puts an e-mail off that is due and found no connection to the server. @returns when it is due again */
+export async function putMailOff(tx: Transaction, run: RunRow, stepId: string, now: Date): Promise<Date> {
+  await giveBackPlace(tx, run.clubId, now);
+  const mail = await findMail(tx, run, stepId);
+  const until = turnOf(mail, 0, now);
+  await tx.run(sql`UPDATE mails SET next_attempt_at = ${until} WHERE id = ${mail.id} AND status = 'pending'`);
+  return until;
 }
 
 async function findMail(tx: Queries, run: RunRow, stepId: string): Promise<MailRow> {

@@ -17,6 +17,7 @@ import {
   giveBackPlace,
   messageOf,
   prepareMail,
+  putMailOff,
   recordMail,
   wordOfOutcome,
   type MailingDeps,
@@ -81,8 +82,7 @@ const faultyMs = 24 * 3_600_000;
 export async function takeStep(deps: RunDeps, runId: Id, now: number): Promise<RunStep> {
   try {
     const looked = await look(deps, runId, new Date(now));
-    const done =
-      looked.kind === 'mail' ? await deps.smtp.onConnection(() => sendMail(deps, looked, new Date(now))) : looked;
+    const done = looked.kind === 'mail' ? await sendOrPutOff(deps, looked, new Date(now)) : looked;
     deps.onStep(done);
     await deps.failpoint('run_step_recorded');
     return done.answer;
@@ -242,10 +242,44 @@ function resting(version: ReadVersion, cursor: string | null, { looksAt }: Rest,
   };
 }
 
+/**
+ * How long a step waits for a connection to the mail server. It holds one of the worker's places meanwhile: a server that hangs
+ * must not hold up the steps that send nothing (AUTO-13).
+ */
+const connectionWaitMs = 1_000;
+
+async function sendOrPutOff(deps: RunDeps, mail: MailToSend, now: Date): Promise<Answered> {
+  const sent = await deps.smtp.onConnectionWithin(connectionWaitMs, () => sendMail(deps, mail, now));
+  return sent ?? putOff(deps, mail, now);
+}
+
+/** The e-mail stays unclaimed, and the run looks again later. */
+async function putOff({ db }: RunDeps, { run, version, placed, scene }: MailToSend, now: Date): Promise<Answered> {
+  return db.transaction(async (tx) => {
+    await lockStudentOf(tx, run);
+    const current = await lockRun(tx, run.id);
+    const until = await putMailOff(tx, run, placed.step.id, now);
+    if (current?.status !== 'active') return over(current?.status ?? 'exited');
+    if (current.cursor !== run.cursor) return resting(version, current.cursor, { looksAt: now, waiting: false }, now);
+    return restAtMail(tx, { current, version, placed, scene }, until, now);
+  });
+}
+
+/** The run waits at its e-mail until it is due again. */
+async function restAtMail(
+  tx: Transaction,
+  { current, version, placed, scene }: { current: RunRow; version: ReadVersion; placed: PlacedStep; scene: Scene },
+  until: Date,
+  now: Date,
+): Promise<Answered> {
+  if (!current.waiting) await enterStep(tx, current, placed.step.id, { deadline: null }, now);
+  const next = await rest(tx, current, version, { until, nextChange: scene.nextChange });
+  return resting(version, current.cursor, next, now);
+}
+
 /** On a connection that is idle: claims the e-mail, hands it over, and records it with the run's next step. */
 async function sendMail(deps: RunDeps, mail: MailToSend, now: Date): Promise<Answered> {
   const { run, placed, version, scene } = mail;
-  const { nextChange } = scene;
   const claimed = await deps.db.transaction(async (tx) => {
     const current = await lockLook(tx, run.id);
     if (current?.student && current.automation.status === 'active' && current.run.cursor === run.cursor) {
@@ -273,11 +307,7 @@ async function sendMail(deps: RunDeps, mail: MailToSend, now: Date): Promise<Ans
         return { recorded, step: resting(version, current.cursor, { looksAt: now, waiting: false }, now) };
       if (recorded.status === 'pending') {
         const until = new Date(now.getTime() + recorded.waitMs);
-        if (!current.waiting) await enterStep(tx, current, placed.step.id, { deadline: null }, now);
-        return {
-          recorded,
-          step: resting(version, run.cursor, await rest(tx, current, version, { until, nextChange }), now),
-        };
+        return { recorded, step: await restAtMail(tx, { current, version, placed, scene }, until, now) };
       }
       await passStep(tx, current, { stepId: placed.step.id, outcome: wordOfOutcome(recorded) }, now);
       const next = await goOn(tx, current, version, mail.to, scene);

@@ -1,5 +1,5 @@
 /** Files of text: which letters their bytes are, and whether they are HTML, Markdown or neither. */
-import { marked } from 'marked';
+import MarkdownIt from 'markdown-it';
 import { readHtml } from './html-text.ts';
 import { indexingRules } from '../indexing/indexing.policy.ts';
 import type { SectionBuilder } from './sections.ts';
@@ -49,9 +49,13 @@ export function kindOfText(text: string, says: string | null): TextKind {
   return /^#{1,6} \S|^(?:```|~~~)|\[[^\]\n]{1,200}\]\([^)\s]{1,500}\)/m.test(text) ? 'markdown' : 'plain';
 }
 
+/** As deep as anybody nests: the parser leaves out what is deeper. */
+const maxNesting = 10_000;
+const markdown = new MarkdownIt('default', { html: true, maxNesting });
+
 /** @throws Unreadable too_large, file_corrupt */
 export async function readMarkdown(text: string, into: SectionBuilder): Promise<void> {
-  const html = await readingTheFile(() => marked.parse(text, { async: false, gfm: true }));
+  const html = await readingTheFile(() => markdown.render(text));
   readHtml(html, into);
 }
 

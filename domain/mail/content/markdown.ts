@@ -1,27 +1,23 @@
 /** The Markdown of text blocks: paragraphs, emphasis, lists and links. Everything else, HTML too, is shown as it was typed. */
-import { Marked, type Token, type Tokens } from 'marked';
+import MarkdownIt, { type Token } from 'markdown-it';
 
-/** Returning nothing turns a rule of Markdown off. */
-const off = () => undefined;
-const markdown = new Marked({
-  gfm: false,
-  tokenizer: {
-    heading: off,
-    lheading: off,
-    hr: off,
-    fences: off,
-    code: off,
-    blockquote: off,
-    table: off,
-    html: off,
-    tag: off,
-    def: off,
-    reflink: off,
-    codespan: off,
-    del: off,
-    url: off,
-  },
-});
+/** Lists in lists in lists: nobody writes more. */
+const deepestLists = 10;
+/** The parser leaves out what is nested deeper. A list and its item count for two, so this is beyond the deepest lists. */
+const maxNesting = 2 * deepestLists + 4;
+const markdown = new MarkdownIt('zero', { maxNesting }).enable([
+  'list',
+  'newline',
+  'escape',
+  'emphasis',
+  'link',
+  'image',
+  'autolink',
+]);
+// Addresses stay as they were typed: `contentProblems` judges them, and variables stand in them.
+markdown.validateLink = () => true;
+markdown.normalizeLink = (url) => url;
+markdown.normalizeLinkText = (text) => text;
 
 export type Inline =
   | { kind: 'text'; text: string }
@@ -33,54 +29,68 @@ export type Prose =
   | { kind: 'paragraph'; children: Inline[] }
   | { kind: 'list'; start: number | null; items: Prose[][] };
 
-/** @returns what the Markdown says; a construct outside the five stays as its source */
+/** @returns what the Markdown says, in a time that grows with its length; a construct outside the five stays as its source */
 export function parseMarkdown(text: string): Prose[] {
-  return markdown.lexer(text).flatMap(proseOf);
+  return proseOf(nested(markdown.parse(text, {})));
 }
 
-function proseOf(token: Token): Prose[] {
-  switch (token.type) {
-    case 'space':
-      return [];
-    case 'list': {
-      const list = token as Tokens.List;
-      return [
-        {
-          kind: 'list',
-          start: list.ordered && list.start !== '' ? list.start : null,
-          items: list.items.map((item) => item.tokens.flatMap(proseOf)),
-        },
-      ];
+/** A token with what stands between its opening and its closing. */
+interface Node {
+  token: Token;
+  children: Node[];
+}
+
+/** @returns the tree of a flat list in which elements open and close */
+function nested(tokens: readonly Token[]): Node[] {
+  const top: Node[] = [];
+  const open = [top];
+  for (const token of tokens) {
+    if (token.nesting < 0) {
+      open.pop();
+      continue;
     }
-    case 'paragraph':
-    case 'text':
-      return [{ kind: 'paragraph', children: inlinesOf((token as Tokens.Paragraph).tokens ?? [], token.raw) }];
+    const node: Node = { token, children: [] };
+    open.at(-1)?.push(node);
+    if (token.nesting > 0) open.push(node.children);
+  }
+  return top;
+}
+
+function proseOf(nodes: readonly Node[]): Prose[] {
+  return nodes.map(({ token, children }): Prose => {
+    if (token.type === 'paragraph_open') {
+      const inline = children.flatMap((child) => child.token.children ?? []);
+      return { kind: 'paragraph', children: nested(inline).map(inlineOf) };
+    }
+    const start = token.type === 'ordered_list_open' ? Number(token.attrGet('start') ?? 1) : null;
+    return { kind: 'list', start, items: children.map((item) => proseOf(item.children)) };
+  });
+}
+
+function inlineOf({ token, children }: Node): Inline {
+  switch (token.type) {
+    case 'strong_open':
+      return { kind: 'strong', children: children.map(inlineOf) };
+    case 'em_open':
+      return { kind: 'emphasis', children: children.map(inlineOf) };
+    case 'link_open':
+      return { kind: 'link', href: String(token.attrGet('href') ?? ''), children: children.map(inlineOf) };
+    case 'hardbreak':
+      return { kind: 'break' };
+    case 'image':
+      return { kind: 'text', text: `![${token.content}](${token.attrGet('src') ?? ''})` };
+    case 'softbreak':
+      return { kind: 'text', text: '\n' };
     default:
-      return [{ kind: 'paragraph', children: [{ kind: 'text', text: token.raw }] }];
+      return { kind: 'text', text: token.content };
   }
 }
 
-function inlinesOf(tokens: readonly Token[], source: string): Inline[] {
-  if (tokens.length === 0) return [{ kind: 'text', text: source }];
-  return tokens.map((token): Inline => {
-    switch (token.type) {
-      case 'strong':
-        return { kind: 'strong', children: inlinesOf((token as Tokens.Strong).tokens, '') };
-      case 'em':
-        return { kind: 'emphasis', children: inlinesOf((token as Tokens.Em).tokens, '') };
-      case 'br':
-        return { kind: 'break' };
-      case 'link': {
-        const link = token as Tokens.Link;
-        return { kind: 'link', href: link.href, children: inlinesOf(link.tokens, link.text) };
-      }
-      case 'text':
-      case 'escape':
-        return { kind: 'text', text: (token as Tokens.Text).text };
-      default:
-        return { kind: 'text', text: token.raw };
-    }
-  });
+/** @returns whether lists are nested so deep that the parser may have left something out */
+export function isTooDeep(prose: readonly Prose[], left: number = deepestLists): boolean {
+  return prose.some(
+    (block) => block.kind === 'list' && (left === 0 || block.items.some((item) => isTooDeep(item, left - 1))),
+  );
 }
 
 /** @returns the addresses of all links, in their order */

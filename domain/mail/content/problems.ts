@@ -1,7 +1,7 @@
 /** What is wrong with an e-mail's content. A draft may have problems; nothing with a problem is sent (CAMP-4). */
 import type { Id } from '../../../platform/core/ids.ts';
 import { contentRules, type EmailBlock, type EmailContent } from './email-content.ts';
-import { linksIn, parseMarkdown } from './markdown.ts';
+import { isTooDeep, linksIn, parseMarkdown } from './markdown.ts';
 import { parseTemplate } from './variables.policy.ts';
 
 export interface ContentProblem {
@@ -20,7 +20,8 @@ export type ContentProblemCode =
   | 'unclosed_variable'
   | 'invalid_url'
   | 'invalid_address'
-  | 'unknown_media';
+  | 'unknown_media'
+  | 'nested_too_deep';
 
 type TextField = Exclude<keyof EmailBlock, 'kind' | 'level'>;
 
@@ -103,7 +104,10 @@ function fieldProblems(
     case 'text': {
       const problems = [...tooLong(path, value), ...variableProblems(path, value)];
       if (kind !== 'text' || problems.length > 0) return problems;
-      return linksIn(parseMarkdown(shortVariables(value))).flatMap((href) => urlProblems(path, href));
+      const prose = parseMarkdown(shortVariables(value));
+      if (isTooDeep(prose))
+        return [{ path, code: 'nested_too_deep', message: 'Lists are nested too deep. Use fewer lists within lists.' }];
+      return linksIn(prose).flatMap((href) => urlProblems(path, href));
     }
   }
 }

@@ -4,6 +4,7 @@ import { updateAssignment } from '../../../domain/assignments/assignments.ts';
 import { completeLesson } from '../../../domain/assignments/completion.ts';
 import { reviewSubmission } from '../../../domain/assignments/reviews.ts';
 import { submitAssignment, withdrawSubmission } from '../../../domain/assignments/sending.ts';
+import { removeUnsentFile } from '../../../domain/media/assignment-files.ts';
 import { eraseFile } from '../../../domain/media/erasure.ts';
 import { removeStudent } from '../../../domain/students/students.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -171,6 +172,20 @@ describe('assignments, when several meet', () => {
       );
     }
   });
+
+  for (const sentFirst of [true, false]) {
+    it(`one file sent and deleted at once: ${sentFirst ? 'sent first, it is in use' : 'deleted first, it is no file to send'}`, async () => {
+      const deps = await depsOfAll();
+      const file = await buildAssignmentFile(club.id, learner.id);
+      const sending = () => send({ file_ids: [file] });
+      const owner = { clubId: club.id, studentId: learner.id };
+      const deleting = () => outcomeOf(removeUnsentFile(deps, owner, file, now()));
+      const [one, two] = sentFirst ? [sending, deleting] : [deleting, sending];
+      const outcomes: readonly unknown[] = await inThisOrder(student(), one, two);
+      expect(sentFirst ? statusOf(outcomes[0]) : outcomes[0]).to.equal(sentFirst ? 'submitted' : undefined);
+      expect(outcomes[1]).to.equal(sentFirst ? 'in_use' : 'invalid_file');
+    });
+  }
 
   it('approved while the lesson is completed: whichever is first, and no third', async () => {
     const deps = await depsOfAll();

@@ -409,7 +409,7 @@ describe('a run', () => {
     const { smtp } = play.deps;
     play.deps.smtp = {
       ...smtp,
-      async onConnection(work) {
+      async onConnectionWithin(_limitMs, work) {
         await pauseAutomation(deps, club.id, run.automationId, play.now());
         return work();
       },
@@ -421,6 +421,26 @@ describe('a run', () => {
     );
     expect(left).to.deep.equal([{ allowance: 100, mails: 0 }]);
     expect(play.given).to.deep.equal([]);
+  });
+
+  it('waits in Postgres for a mail server that hangs, for longer each time, and then mails once (AUTO-13)', async () => {
+    play.deps.warmUps = { clubs: Array<number>(3_650).fill(9), domains: [] };
+    const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
+    const { smtp } = play.deps;
+    const looks: number[] = [];
+    play.deps.smtp = { ...smtp, onConnectionWithin: async () => void looks.push(play.now().getTime()) };
+    await play.pass(6 * hour);
+    expect(looks.length, 'looks in six hours').to.be.within(30, 120);
+    const [left] = await deps.db.source.query(
+      `SELECT allowance, day.mails AS taken, mail.status, attempt_count AS attempts FROM mail_senders
+         JOIN club_bulk_days day USING (club_id) JOIN mails mail USING (club_id) WHERE club_id = $1`,
+      [club.id],
+    );
+    expect(left).to.deep.equal({ allowance: 100, taken: 0, status: 'pending', attempts: 0 });
+    play.deps.smtp = smtp;
+    await play.pass(hour);
+    expect(await storyOf(run)).to.equal('completed: mail sent');
+    expect(play.given).to.have.length(1);
   });
 
   it('leaves at the end of access that was open when its first e-mail went out', async () => {
@@ -493,7 +513,7 @@ describe('a run', () => {
     const png = await sharp({ create: { width: 20, height: 10, channels: 3, background: 'red' } })
       .png()
       .toBuffer();
-    const { images } = await sendingDeps({ ...play.deps.smtp, connections: 1 });
+    const { images } = await sendingDeps({ ...play.deps.smtp, connections: 1, onConnection: (work) => work() });
     const [mediaId, objectKey] = [newId(), `library/${newId()}`];
     await (await testObjectStore()).put(objectKey, 'image/png', Readable.from([png]));
     const file = {

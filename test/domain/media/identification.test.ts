@@ -252,7 +252,7 @@ describe('an archive', () => {
     expect(await found(lying, zipType)).to.include({ mime: zipType });
   });
 
-  it('is what its parts or its first entry say; an archive of anything is one only where it is announced so', async () => {
+  it('is what its parts or first entry say, and an archive of anything only where it is announced so', async () => {
     const archives: Record<string, Buffer> = {
       [docxType]: await docx('Knots'),
       [xlsxType]: zip(['[Content_Types].xml', 'xl/workbook.xml']),

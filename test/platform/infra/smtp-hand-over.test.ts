@@ -168,6 +168,22 @@ describe('handing messages over by SMTP', () => {
     });
   });
 
+  it('gives up waiting for a connection in time, and loses none by it', async () => {
+    const ends: (() => void)[] = [];
+    const hang = () => smtp.onConnection(() => new Promise<void>((resolve) => ends.push(resolve)));
+    const hanging = [hang(), hang()];
+    expect(await smtp.onConnectionWithin(1, async () => 'done')).to.equal(undefined);
+    const later = smtp.onConnectionWithin(5_000, async () => 'done');
+    ends[0]?.();
+    expect(await later).to.equal('done');
+    ends[1]?.();
+    await Promise.all(hanging);
+    expect(await Promise.all([1, 2].map(() => smtp.onConnectionWithin(1, async () => 'done')))).to.deep.equal([
+      'done',
+      'done',
+    ]);
+  });
+
   it('starts no work beyond its connections, and then in the order of asking', async () => {
     const events: string[] = [];
     const ends: (() => void)[] = [];

@@ -11,6 +11,8 @@ export function handingInOf({ clubId }: { clubId: Id }, { token }: { token: stri
     list: (lesson: string, query = ''): Promise<Answer> =>
       call('GET', `${at}/lessons/${lesson}/assignments${query}`, { token }),
     reserve: (body: object): Promise<Answer> => call('POST', `${at}/assignment-files`, { token, body }),
+    unsent: (query = ''): Promise<Answer> => call('GET', `${at}/assignment-files${query}`, { token }),
+    drop: (file: Id): Promise<Answer> => call('DELETE', `${at}/assignment-files/${file}`, { token }),
     send: (assignment: Id, body: object = { text: 'Here it is.' }): Promise<Answer> =>
       call('POST', `${at}/assignments/${assignment}/submissions`, { token, body }),
     own: (query = ''): Promise<Answer> => call('GET', `${at}/assignment-submissions${query}`, { token }),

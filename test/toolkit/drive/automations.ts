@@ -34,7 +34,7 @@ export interface AutomationPlay {
 }
 
 const nobody: RunDeps['smtp'] = {
-  onConnection: (work) => work(),
+  onConnectionWithin: (_limitMs, work) => work(),
   handOver: async () => ({ kind: 'accepted', reply: '250 ok' }),
 };
 
@@ -64,7 +64,7 @@ export async function playAutomations(clubId: Id, start: Date): Promise<Automati
     given: [],
     answer: () => ({ kind: 'accepted', reply: '250 ok' }),
     deps: await automationDeps({
-      onConnection: (work) => work(),
+      onConnectionWithin: (_limitMs, work) => work(),
       handOver: async (message) => {
         play.given.push(message);
         return play.answer(message);

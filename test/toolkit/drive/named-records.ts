@@ -38,6 +38,7 @@ const inPaths: Readonly<Record<string, RecordName | Record<CallerKind, RecordNam
   'webhook-endpoints/{endpointId}': 'endpoint',
   'webhook-endpoints/{endpointId}/deliveries/{deliveryId}': 'webhookDelivery',
   'media/{mediaId}': { admin: 'file', student: 'image' },
+  'assignment-files/{mediaId}': 'assignmentFile',
   'assignments/{assignmentId}': 'assignment',
   'extensions/{studentId}': 'student',
   'assignment-submissions/{submissionId}': 'submission',

@@ -107,6 +107,21 @@ describe('contentProblems (CAMP-4)', () => {
     ]);
   });
 
+  it('refuses lists in lists beyond ten, of which the parser may leave out words', () => {
+    const lists = (depth: number) => problems(withBlocks({ kind: 'text', text: `${'1. '.repeat(depth)}x` }));
+    expect(lists(10)).to.deep.equal([]);
+    for (const depth of [11, 12, 13, 3_000])
+      expect(lists(depth), `${depth} deep`).to.deep.equal(['$.blocks[0].text nested_too_deep']);
+  });
+
+  // A parser that tries each way to pair these takes seconds for a block, and minutes for an e-mail.
+  for (const piece of ['_a*', '*a_ ', '[', '![[](', 'a\n- ', '**a'])
+    it(`reads 40 blocks of ${JSON.stringify(piece)} over and over within the time of a test`, () => {
+      const text = piece.repeat(10_000 / piece.length);
+      const blocks = Array.from({ length: 40 }, () => ({ kind: 'text' as const, text }));
+      expect(problems(withBlocks(...blocks))).to.deep.equal([]);
+    });
+
   it('refuses an image that the library does not have', () => {
     expect(problems(withBlocks({ kind: 'image', media_id: '00000000-0000-4000-8000-000000000000' }))).to.deep.equal([
       '$.blocks[0].media_id unknown_media',

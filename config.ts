@@ -38,6 +38,8 @@ export function readConfig(env: Environment = process.env) {
   const databaseUrl = read.secretUrl('DATABASE_URL', ['postgres:', 'postgresql:']);
   /** The mail server: `smtp://user:password@host:port`, or `smtps://`. */
   const smtpUrl = read.secretUrl('SMTP_URL', ['smtp:', 'smtps:']);
+  /** Where callers reach the API: the base of the links that it prints. */
+  const publicUrl = read.url('PUBLIC_URL', 'http://127.0.0.1:8080', ['http:', 'https:']);
   /** Where the rate limits are counted, for all API processes: Redis or Postgres. Without it, the database. */
   const rateLimitUrl = env['RATE_LIMIT_URL']
     ? read.secretUrl('RATE_LIMIT_URL', ['postgres:', 'postgresql:', 'redis:', 'rediss:'])
@@ -55,8 +57,7 @@ export function readConfig(env: Environment = process.env) {
       host: read.text('API_HOST', '127.0.0.1'),
       /** Port that the API listens on. */
       port: read.integer('API_PORT', 8080, 0, 65_535),
-      /** Where callers reach the API: the base of the links that it prints. */
-      publicUrl: read.url('PUBLIC_URL', 'http://127.0.0.1:8080', ['http:', 'https:']),
+      publicUrl,
       /** Origins that browsers may call from; empty allows none. */
       corsOrigins: read.list('CORS_ORIGINS', isOrigin, 'an origin such as https://dashboard.example.com'),
       /** Only a request that arrives from one of these networks may say, in X-Forwarded-For, who the client is. */
@@ -173,6 +174,7 @@ export function readConfig(env: Environment = process.env) {
       publicFilesUrl: env['PUBLIC_FILES_URL']
         ? read.url('PUBLIC_FILES_URL', undefined, ['http:', 'https:'])
         : `${env['S3_ENDPOINT']}/${env['S3_PUBLIC_BUCKET'] || 'club-public'}`,
+      linksUrl: `${publicUrl}/public/media`,
     },
     newClubs: {
       /** Plan of a new club until billing says otherwise. The trial costs the operator little. */

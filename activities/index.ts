@@ -16,6 +16,7 @@ import { indexSource, type IndexingDeps } from '../domain/knowledge/indexing/sou
 import { lookAtMailDomain } from '../domain/mail/domains/checking.ts';
 import type { MailDomainSettings } from '../domain/mail/domains/domains.ts';
 import { sendTransactionalMail, type MailDeps } from '../domain/mail/send.ts';
+import { moveFile, type MovingDeps } from '../domain/media/moving.ts';
 import { lookAtExpiry } from '../domain/media/expiry.ts';
 import { processNotice, type NoticeDeps } from '../domain/sales/notices/processing.ts';
 import { lookAtSubscriptionEnd } from '../domain/sales/purchases/subscription-end.ts';
@@ -44,6 +45,7 @@ export interface ActivityDeps extends VaultDeps {
   answers: AnswerDeps;
   sources: IndexingDeps;
   media: ProcessingDeps;
+  moves: MovingDeps;
   /** Gets how many workflows a round of the sweeper woke. */
   onRescued: (count: number) => void;
 }
@@ -90,6 +92,13 @@ export const activities = {
     processFile(id: Id, now: number) {
       const { heartbeat, cancellationSignal: stop } = Context.current();
       return processFile(media, id, timeOfStep(now), { beat: heartbeat, stop });
+    },
+  }),
+  mediaMove: ({ moves }: Given<'moves'>) => ({
+    /** Sends heartbeats. When the worker stops, it releases the move. */
+    moveFile(id: Id, now: number) {
+      const { heartbeat, cancellationSignal: stop } = Context.current();
+      return moveFile(moves, id, timeOfStep(now), { beat: heartbeat, stop });
     },
   }),
   sweep: ({ db, onRescued }: Given<'db' | 'onRescued'>) => sweepActivities(db, onRescued),

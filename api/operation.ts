@@ -43,6 +43,9 @@ export type Caller =
   | { kind: 'student'; token: string; student: StudentIdentity }
   | { kind: 'admin'; token: string; administratorId: Id; role: Role | null };
 
+/** Sets a header of the answer. */
+export type AnswerWith = (name: 'ETag' | 'Cache-Control', value: string) => void;
+
 export interface OperationRequest<Op extends OperationId> {
   params: ParamsOf<Op>;
   query: QueryOf<Op>;
@@ -55,8 +58,7 @@ export interface OperationRequest<Op extends OperationId> {
   method: string;
   /** @returns a header of the request, empty where it is absent */
   header: (name: string) => string;
-  /** Sets a header of the answer. */
-  answerWith: (name: 'ETag', value: string) => void;
+  answerWith: AnswerWith;
   /** Postgres, for operations that read. */
   db: Queries;
   /** For operations that change something. */

@@ -28,6 +28,7 @@ import { withdrawTokensOf } from './mail/one-time-tokens.ts';
 import { forgetAddressesOf } from './mail/requests.ts';
 import { retainMailEvents } from './mail/retention.ts';
 import { eraseDue, purgeStudentFromMedia } from './media/erasure.ts';
+import { eraseLeftovers } from './media/leftovers.ts';
 import { followVideoHosting } from './media/expiry.ts';
 import { processOldFiles } from './media/processing/catching-up.ts';
 import { rollUpStorage } from './media/storage.ts';
@@ -207,6 +208,13 @@ export const contexts = {
         async run(deps, now) {
           const { erased, refused, more } = await eraseDue(deps, now);
           return { rows: { mediaErased: erased, mediaRefused: refused }, more };
+        },
+        waitsForOthers: true,
+      },
+      {
+        async run(deps, now) {
+          const { erased, refused, more } = await eraseLeftovers(deps, now);
+          return { rows: { leftoversErased: erased, leftoversRefused: refused }, more };
         },
         waitsForOthers: true,
       },

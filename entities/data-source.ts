@@ -94,6 +94,8 @@ import { MailSuppression } from './mail/mail-suppression.ts';
 import { TransactionalMail } from './mail/transactional-mail.ts';
 import { MediaFavorite } from './media/media-favorite.ts';
 import { MediaFolder } from './media/media-folder.ts';
+import { LeftoverObject } from './media/leftover-object.ts';
+import { MediaMove } from './media/media-move.ts';
 import { MediaRendition } from './media/media-rendition.ts';
 import { MediaUse } from './media/media-use.ts';
 import { ClubStorageChange } from './media/club-storage-change.ts';
@@ -138,6 +140,7 @@ import { FailingSteps1795353600000 } from './migrations/1795353600000-failing-st
 import { MediaInspection1795354367000 } from './migrations/1795354367000-media-inspection.ts';
 import { VideoRenditions1795387197000 } from './migrations/1795387197000-video-renditions.ts';
 import { MediaRenditions1795385030000 } from './migrations/1795385030000-media-renditions.ts';
+import { MediaMoves1795389477000 } from './migrations/1795389477000-media-moves.ts';
 import { MediaProcessing1795378000000 } from './migrations/1795378000000-media-processing.ts';
 import { CertificateFiles1795360200000 } from './migrations/1795360200000-certificate-files.ts';
 import { MailDomains1795368800000 } from './migrations/1795368800000-mail-domains.ts';
@@ -257,6 +260,8 @@ const entities = [
   Media,
   MediaFavorite,
   MediaFolder,
+  LeftoverObject,
+  MediaMove,
   MediaRendition,
   MediaUse,
   Membership,
@@ -365,6 +370,7 @@ const migrations = [
   AssignmentMedia1795385000000,
   MediaRenditions1795385030000,
   VideoRenditions1795387197000,
+  MediaMoves1795389477000,
 ];
 
 export interface DatabaseSettings {

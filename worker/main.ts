@@ -41,6 +41,7 @@ import {
   campaignMails,
   mails,
   mediaFiles,
+  mediaMoves,
   notices,
   registerBacklogGauges,
   rescued,
@@ -173,6 +174,7 @@ export async function startWorker(
       },
       failpoint,
     },
+    moves: { db, storage, onOutcome: (outcome) => mediaMoves.inc({ outcome }), failpoint },
     onRescued: (count) => rescued.inc(count),
   };
 

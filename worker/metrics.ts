@@ -86,6 +86,12 @@ export const mediaFiles = new Counter({
   labelNames: ['outcome'],
 });
 
+export const mediaMoves = new Counter({
+  name: 'media_moves_total',
+  help: 'Files that came to the end of a change of their bucket, by what they are then: public, private, gone.',
+  labelNames: ['outcome'],
+});
+
 export const rescued = new Counter({
   name: 'sweeper_rescued_total',
   help: 'Workflows that the sweeper started or signaled because their row was overdue; constant in normal life.',

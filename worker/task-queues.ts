@@ -17,6 +17,7 @@ export const slots: Record<TaskQueue, { workflowTasks: number; activities: numbe
   agents: { workflowTasks: 16, activities: 200 }, // an answer mostly waits for the model's words: so many are written at a time
   indexing: { workflowTasks: 4, activities: 2 }, // a file keeps a core busy: more at a time would only make answers wait
   media: { workflowTasks: 10, activities: mediaPlaces(availableParallelism()) }, // files keep cores busy: more at a time would only make answers wait
+  moves: { workflowTasks: 4, activities: 4 }, // a move waits for the store, which copies the file
   upkeep: { workflowTasks: 4, activities: 2 },
 };
 

@@ -173,6 +173,19 @@ export const mediaProcessing = stepWorkflow<Activities['mediaProcessing'], 'proc
   },
 );
 
+/** A file that changes its bucket, until it is what was wished last, or is gone. */
+export const mediaMove = stepWorkflow<Activities['mediaMove'], 'moveFile'>(
+  'moveFile',
+  {
+    startToCloseTimeout: '6h', // the largest file is copied in that time by a slow store; a dead worker is noticed by its heartbeats
+    heartbeatTimeout: '10s', // the step sends one every 2.5 s; a dead worker's lease lasts as long
+  },
+  {
+    during: 'Copying: the pending activity says so',
+    waitingFor: ({ at }) => `another look ${inAbout(at - Date.now())}`,
+  },
+);
+
 /** One answer, from its question to its end. Its outcome has model, tokens and cost, and no text. */
 export const agentAnswer = stepWorkflow<Activities['agentAnswer'], 'generateAnswer'>(
   'generateAnswer',

@@ -3,12 +3,15 @@ import * as completion from '../../domain/media/completion.ts';
 import * as erasure from '../../domain/media/erasure.ts';
 import * as folders from '../../domain/media/folders.ts';
 import * as library from '../../domain/media/library.ts';
+import { Redirect } from '../../contract/contract.ts';
+import { movingRules } from '../../domain/media/media.policy.ts';
+import * as publishing from '../../domain/media/publishing.ts';
 import * as references from '../../domain/media/references.ts';
 import * as replacing from '../../domain/media/replacing.ts';
 import * as reservation from '../../domain/media/reservation.ts';
 import * as uses from '../../domain/media/uses.ts';
 import * as storage from '../../domain/media/storage.ts';
-import type { Operation } from '../operation.ts';
+import type { AnswerWith, Operation } from '../operation.ts';
 import { data, noContent, page } from './answers.ts';
 
 export const listMedia: Operation<'listMedia'> = async ({ params, query, administrator, db, deps }) =>
@@ -42,6 +45,24 @@ export const deleteMediaFolder: Operation<'deleteMediaFolder'> = async ({ params
 
 export const replaceMedia: Operation<'replaceMedia'> = async ({ params, administrator, body, deps, now }) =>
   data(await replacing.replaceMedia(deps, readerOf(params, administrator), params.mediaId, body, now));
+
+export const publishMedia: Operation<'publishMedia'> = async ({ params, administrator, deps, now }) =>
+  data(await publishing.moveMedia(deps, readerOf(params, administrator), params.mediaId, 'public', now));
+
+export const unpublishMedia: Operation<'unpublishMedia'> = async ({ params, administrator, deps, now }) =>
+  data(await publishing.moveMedia(deps, readerOf(params, administrator), params.mediaId, 'private', now));
+
+export const openPublicMedia: Operation<'openPublicMedia'> = async ({ params, db, deps, answerWith }) =>
+  leadOn(answerWith, await publishing.findPublicFile(db, deps.storage, params.mediaId, 'preview'));
+
+export const openPublicThumbnail: Operation<'openPublicThumbnail'> = async ({ params, db, deps, answerWith }) =>
+  leadOn(answerWith, await publishing.findPublicFile(db, deps.storage, params.mediaId, 'thumbnail'));
+
+function leadOn(answerWith: AnswerWith, { location, tag }: { location: string; tag: string }): Redirect {
+  answerWith('ETag', tag);
+  answerWith('Cache-Control', `public, max-age=${movingRules.linkSeconds}`);
+  return new Redirect(location);
+}
 
 export const listMediaUsage: Operation<'listMediaUsage'> = async ({ params, query, db }) =>
   page(await uses.usesOf(db, params.clubId, params.mediaId, query));

@@ -5443,6 +5443,117 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/clubs/{clubId}/media/{mediaId}/publish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Publish a file
+         * @description Everybody may read the file when its `visibility` has become `public`, some seconds later for small files. Its `preview_url` and `thumbnail_url` are lasting addresses from then on, which stay when the content is replaced. A file that is not ready, or is a reference: `409 media_not_ready`; an archived one: `409 media_archived`. Safe to repeat.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `media_not_ready` | 409 | The file is not ready, or is no file on our side. |
+         *     | `media_archived` | 409 | The file is archived: it stays where it is used, and cannot be used in another place. |
+         */
+        post: operations["publishMedia"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/media/{mediaId}/unpublish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End the publication of a file
+         * @description Nobody reads the file without a signed address any more when its `visibility` has become `private`, but those who have just found it: for some minutes. Safe to repeat; of several wishes the last one counts.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `media_not_ready` | 409 | The file is not ready, or is no file on our side. |
+         */
+        post: operations["unpublishMedia"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/public/media/{mediaId}/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Open a public file
+         * @description The lasting address of a public file: leads on to where its preview is now, or the file itself where it has none. Private, removed and unknown files answer `404 not_found`, byte for byte alike. Parameters that networks add are ignored (`x-any-query`).
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["openPublicMedia"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/public/media/{mediaId}/thumbnail": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Open the thumbnail of a public file
+         * @description As for the file; where it has no thumbnail: `404 not_found`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["openPublicThumbnail"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clubs/{clubId}/media/{mediaId}/complete": {
         parameters: {
             query?: never;
@@ -6364,6 +6475,7 @@ export interface components {
          *     | `in_use` | 409 | Something else still needs the resource; the message says what. |
          *     | `media_archived` | 409 | The file is archived: it stays where it is used, and cannot be used in another place. |
          *     | `media_mismatch` | 409 | The two files cannot exchange their contents; the message says why. |
+         *     | `media_not_ready` | 409 | The file is not ready, or is no file on our side. |
          *     | `folder_not_empty` | 409 | The folder holds files or folders; only an empty one can be deleted. |
          *     | `folder_cycle` | 409 | The folder would lie inside itself. |
          *     | `folder_too_deep` | 409 | The folder would lie deeper than folders may. |
@@ -6413,7 +6525,7 @@ export interface components {
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          *     | `busy` | 503 | Other requests, most likely of the same club, hold what this one needs; nothing was changed. The header `Retry-After` says how many seconds to wait. | A later version may add values: accept those that you do not know.
          */
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "too_many_images" | "too_many_files" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "invalid_image" | "invalid_file" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable" | "busy";
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "too_many_images" | "too_many_files" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "invalid_image" | "invalid_file" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable" | "busy";
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -7026,9 +7138,9 @@ export interface components {
             width?: number;
             /** @description In pixels; only of images and videos, once it is known. */
             height?: number;
-            /** @description Signed, short-lived, never stored. Of an image a picture of at most 1,600 pixels a side, of a hosted video a 720p MP4, where one can be made; until then, and of all others, the file. */
+            /** @description Signed, short-lived, never stored; of a public file a lasting address, which may be kept for five minutes. Of an image a picture of at most 1,600 pixels a side, of a hosted video a 720p MP4, where one can be made; until then, and of all others, the file. */
             preview_url?: string;
-            /** @description Signed, same lifetime. Of an image a picture of at most 320 pixels a side, of a hosted video one of at most 640; absent until it is made, and where none can be made. */
+            /** @description As `preview_url`, with the same lifetime. Of an image a picture of at most 320 pixels a side, of a hosted video one of at most 640; absent until it is made, and where none can be made. */
             thumbnail_url?: string;
             /**
              * Format: uuid
@@ -34865,6 +34977,272 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidRequest"];
             429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    publishMedia: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a file of this club.
+                 * @example 7c9e6679-7425-40de-944b-e07fc1f90ae7
+                 */
+                mediaId: components["parameters"]["MediaId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file; `visibility` tells when it has become public. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "7c9e6679-7425-40de-944b-e07fc1f90ae7",
+                     *         "kind": "document",
+                     *         "title": "essay.pdf",
+                     *         "provider": "objstore",
+                     *         "status": "uploading",
+                     *         "visibility": "private",
+                     *         "archived": false,
+                     *         "created_at": "2026-03-02T09:15:00.000Z",
+                     *         "file_name": "essay.pdf",
+                     *         "mime": "application/pdf",
+                     *         "type": "pdf"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Media"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    unpublishMedia: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a file of this club.
+                 * @example 7c9e6679-7425-40de-944b-e07fc1f90ae7
+                 */
+                mediaId: components["parameters"]["MediaId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file; `visibility` tells when it has become private. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "7c9e6679-7425-40de-944b-e07fc1f90ae7",
+                     *         "kind": "document",
+                     *         "title": "essay.pdf",
+                     *         "provider": "objstore",
+                     *         "status": "uploading",
+                     *         "visibility": "private",
+                     *         "archived": false,
+                     *         "created_at": "2026-03-02T09:15:00.000Z",
+                     *         "file_name": "essay.pdf",
+                     *         "mime": "application/pdf",
+                     *         "type": "pdf"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Media"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    openPublicMedia: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of a public file of any club.
+                 * @example 7c9e6679-7425-40de-944b-e07fc1f90ae7
+                 */
+                mediaId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Where the content is. */
+            302: {
+                headers: {
+                    /**
+                     * @description An address without a signature.
+                     * @example https://files.example.com/public/0195c9a0/0195c9a1
+                     */
+                    Location?: string;
+                    /**
+                     * @description Another one for another content.
+                     * @example "l3OYSs9Zn5xkp2cC8XbVdw"
+                     */
+                    ETag?: string;
+                    /**
+                     * @description The answer may be kept for five minutes.
+                     * @example public, max-age=300
+                     */
+                    "Cache-Control"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    openPublicThumbnail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of a public file of any club.
+                 * @example 7c9e6679-7425-40de-944b-e07fc1f90ae7
+                 */
+                mediaId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Where the content is. */
+            302: {
+                headers: {
+                    /**
+                     * @description An address without a signature.
+                     * @example https://files.example.com/public/0195c9a0/0195c9a1
+                     */
+                    Location?: string;
+                    /**
+                     * @description Another one for another content.
+                     * @example "l3OYSs9Zn5xkp2cC8XbVdw"
+                     */
+                    ETag?: string;
+                    /**
+                     * @description The answer may be kept for five minutes.
+                     * @example public, max-age=300
+                     */
+                    "Cache-Control"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
             default: components["responses"]["Otherwise"];
         };
     };

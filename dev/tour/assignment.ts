@@ -1,12 +1,7 @@
-/** A student hands in a picture for an assignment; it is returned with a comment, sent again, and approved. */
+/** A student hands in a picture for an assignment that shows one; it is returned with a comment, sent again, and approved. */
 import { Problem } from '../problem.ts';
+import { handoutIsPublished, picture } from './handout.ts';
 import { requireOk, until, type Club, type Scene } from './scene.ts';
-
-/** The smallest picture there is. */
-const picture = Buffer.from(
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==',
-  'base64',
-);
 
 /** @param student a session of theirs, the address of their mails, and the lesson that they take */
 export async function workIsReturnedAndApproved(
@@ -17,10 +12,16 @@ export async function workIsReturnedAndApproved(
   const { say, mailbox } = scene;
   const [administrator, classroom] = [scene.client(token), scene.client(student.token)];
   const params = { path: { clubId } };
+  const handout = await handoutIsPublished(scene, { clubId, token });
   const assignment = requireOk(
     await administrator.POST('/v1/clubs/{clubId}/lessons/{lessonId}/assignments', {
       params: { path: { clubId, lessonId: student.lessonId } },
-      body: { prompt: 'Tie a *bowline*, and send a picture of it.', max_files: 1, required: true },
+      body: {
+        prompt: 'Tie a *bowline* like this one, and send a picture of it.',
+        media_ids: [handout.id],
+        max_files: 1,
+        required: true,
+      },
     }),
   ).data;
   const inLesson = { path: { clubId, publicId: student.publicId } };

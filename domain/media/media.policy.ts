@@ -195,6 +195,24 @@ export function videoPlaces(cores: number): number {
   return mediaPlaces(cores) - 1;
 }
 
+const hourMs = 60 * minuteMs;
+
+/** A file on its way to the other bucket (MED-25). */
+export const movingRules = {
+  /** Of a worker that died. A living one renews it. */
+  leaseMs: 10 * secondMs,
+  renewalMs: 2_500,
+  /** Until the next look at a file that is being processed. */
+  busyMs: 10 * secondMs,
+  /** So long anybody may keep where the lasting address of a public file leads. */
+  linkSeconds: 300,
+  /**
+   * So long a file that has moved stays where it was, by what it was there: signed addresses of a private one are good for 15 minutes, and
+   * reading it takes its time; where a lasting address led may be kept for 5 minutes.
+   */
+  readableMs: { private: hourMs, public: 6 * minuteMs },
+} as const;
+
 /**
  * Where there are more than two cores, one is left to the rest of the process; with one place alone a slow read from the store would
  * keep every other file waiting.

@@ -4,7 +4,7 @@ import type { RecordOf } from '../../contract/contract.ts';
 import type { Database, Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, raw, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { ObjectStore, StoredHeaders } from '../../platform/infra/object-store.ts';
 import { dispositionOf, withExtension } from './file-name.policy.ts';
 import type {
   MediaKind,
@@ -15,7 +15,7 @@ import type {
   RenditionRole,
   ScreenType,
 } from '../../entities/media/values.ts';
-import { isTextType, mayRun, mediaRules, renditionVersion, type MediaError } from './media.policy.ts';
+import { isTextType, mayRun, movingRules, mediaRules, renditionVersion, type MediaError } from './media.policy.ts';
 
 export interface MediaDeps {
   db: Database;
@@ -99,7 +99,7 @@ export async function loadMedia(
   return found;
 }
 
-/** The record; the addresses of a file that is ready are signed for some minutes, and stand nowhere. */
+/** The record; the addresses of a file that is ready are signed for some minutes, and stand nowhere; those of a public one last. */
 export async function presentMedia(stored: StoredMedia, storage: ObjectStore): Promise<RecordOf<'Media'>> {
   return {
     id: stored.id,
@@ -126,26 +126,47 @@ export async function presentMedia(stored: StoredMedia, storage: ObjectStore): P
 }
 
 async function addressesOf(
-  { objectKey, fileName, mime, renditions }: StoredMedia,
+  { id, visibility, objectKey, fileName, mime, renditions }: StoredMedia,
   storage: ObjectStore,
 ): Promise<{ preview_url: string; thumbnail_url?: string; download_url: string } | undefined> {
   if (objectKey === null || mime === null) return undefined;
   const address = (key: string, kind: 'inline' | 'attachment', contentType: string, name = fileName ?? '') =>
     storage.signGet(key, { disposition: dispositionOf(kind, name), contentType }, mediaRules.addressMs / 1_000);
   const { preview, thumbnail, video } = renditions ?? {};
-  const shown = preview ?? video;
+  const download_url = video
+    ? await address(video.key, 'attachment', video.mime, withExtension(fileName ?? '', 'mp4'))
+    : await address(objectKey, 'attachment', isTextType(mime) ? `${mime}; charset=utf-8` : mime);
+  if (visibility === 'public') {
+    const lasting = `${storage.linksUrl}/${id}`;
+    return {
+      preview_url: `${lasting}/preview`,
+      ...(thumbnail && { thumbnail_url: `${lasting}/thumbnail` }),
+      download_url,
+    };
+  }
+  const shown = preview ?? video ?? { key: objectKey, mime };
+  const { disposition, contentType } = shownAs(shown.mime);
   return {
-    // Nothing that somebody uploaded runs where the club's files are: a page is shown as its source, a drawing is downloaded.
-    preview_url: shown
-      ? await address(shown.key, 'inline', shown.mime)
-      : await address(
-          objectKey,
-          mayRun(mime) ? 'attachment' : 'inline',
-          isTextType(mime) ? 'text/plain; charset=utf-8' : mime,
-        ),
+    preview_url: await address(shown.key, disposition, contentType),
     ...(thumbnail && { thumbnail_url: await address(thumbnail.key, 'inline', thumbnail.mime) }),
-    download_url: video
-      ? await address(video.key, 'attachment', video.mime, withExtension(fileName ?? '', 'mp4'))
-      : await address(objectKey, 'attachment', isTextType(mime) ? `${mime}; charset=utf-8` : mime),
+    download_url,
+  };
+}
+
+/** Nothing that somebody uploaded runs where the club's files are: a page is shown as its source, a drawing is downloaded. */
+function shownAs(mime: string): { disposition: 'inline' | 'attachment'; contentType: string } {
+  return {
+    disposition: mayRun(mime) ? 'attachment' : 'inline',
+    contentType: isTextType(mime) ? 'text/plain; charset=utf-8' : mime,
+  };
+}
+
+/** What a public file says of itself to everybody who fetches it. */
+export function publicHeaders(mime: string, fileName: string): StoredHeaders {
+  const { disposition, contentType } = shownAs(mime);
+  return {
+    contentType,
+    disposition: dispositionOf(disposition, fileName),
+    cacheControl: `public, max-age=${movingRules.linkSeconds}`,
   };
 }

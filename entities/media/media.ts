@@ -31,6 +31,8 @@ import { MediaFolder } from './media-folder.ts';
 @Check('media_reference_stored', `external_id IS NULL OR (purpose = 'library' AND object_key IS NULL)`)
 @Check('media_status', oneOf('status', mediaStatuses))
 @Check('media_visibility', oneOf('visibility', mediaVisibilities))
+@Check('media_published', `visibility = 'private' OR purpose = 'library'`)
+@Check('media_bucket', `object_key IS NULL OR (object_key LIKE 'public/%') = (visibility = 'public')`)
 @Check('media_error', `(error IS NOT NULL) = (status = 'failed')`)
 @Index('media_library', ['clubId', 'archived', 'createdAt', 'id'], {
   where: `purpose = 'library' AND removed_at IS NULL`,
@@ -139,7 +141,7 @@ export class Media {
   @Column({ type: 'timestamptz', nullable: true })
   expiresAt: Date | null;
 
-  /** Where it stands, in the public bucket if it is public; null once it is erased there, and for a reference. */
+  /** Where it stands; the key names the bucket (MED-5). Null once it is erased there, and for a reference. */
   @Column({ type: 'text', nullable: true })
   objectKey: string | null;
 

@@ -37,6 +37,7 @@ export const errorStatus = {
   in_use: 409,
   media_archived: 409,
   media_mismatch: 409,
+  media_not_ready: 409,
   folder_not_empty: 409,
   folder_cycle: 409,
   folder_too_deep: 409,

@@ -12,6 +12,7 @@ import { Campaign } from '../../entities/campaigns/campaign.ts';
 import { TestMail } from '../../entities/campaigns/test-mail.ts';
 import { AddOn } from '../../entities/billing/add-on.ts';
 import { Media } from '../../entities/media/media.ts';
+import { MediaMove } from '../../entities/media/media-move.ts';
 import { MailDomain } from '../../entities/mail/mail-domain.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { SalesNotice } from '../../entities/sales/sales-notice.ts';
@@ -32,6 +33,7 @@ export const taskQueues = [
   'agents',
   'indexing',
   'media',
+  'moves',
   'upkeep',
 ] as const;
 export type TaskQueue = (typeof taskQueues)[number];
@@ -238,6 +240,13 @@ export const workflowTypes = {
     startsEagerly: true,
     attributes: { ClubId: 'clubId' },
     summary: 'the processing of a file',
+    due: [{ at: 'looksAt', where: null, leased: true }],
+  }),
+  mediaMove: row(MediaMove, {
+    id: 'media-move',
+    taskQueue: 'moves',
+    attributes: { ClubId: 'clubId' },
+    summary: 'a file that becomes public or private',
     due: [{ at: 'looksAt', where: null, leased: true }],
   }),
 } as const;

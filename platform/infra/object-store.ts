@@ -1,7 +1,13 @@
-/** Files in one S3 bucket: streamed in or uploaded by callers, read in pieces, served by signed address, erased with all versions. */
+/**
+ * Files in S3: streamed in or uploaded by callers, read in pieces, served by signed address, copied, erased with all versions. The key
+ * of a file names its bucket: what begins with `public/` everybody may read, the rest is private (MED-5).
+ */
 import type { Readable } from 'node:stream';
 import {
   AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CopyObjectCommand,
+  CreateMultipartUploadCommand,
   DeleteObjectCommand,
   GetObjectCommand,
   HeadObjectCommand,
@@ -12,6 +18,9 @@ import {
   NotFound,
   PutObjectCommand,
   S3Client,
+  UploadPartCopyCommand,
+  type CompletedPart,
+  type CreateMultipartUploadCommandInput,
   type ListObjectVersionsCommandOutput,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
@@ -23,6 +32,10 @@ const partBytes = 5 * 1_024 * 1_024;
 /** How long an answer of S3 may take. */
 const answerMs = 20_000;
 
+/** Of a copy, so much in one request, which the store answers in time; and so many requests at once. */
+const copiedAtOnce = 64 * 1_024 * 1_024;
+const copiesAtOnce = 4;
+
 /** How often a removal is tried while others remove the same file. */
 const removalRounds = 5;
 
@@ -33,7 +46,21 @@ export interface SignedRequest {
   headers: Record<string, string>;
 }
 
+/** What a file says of itself where it is fetched by an address that is not signed. */
+export interface StoredHeaders {
+  contentType: string;
+  disposition?: string;
+  cacheControl?: string;
+}
+
+const publicPrefix = 'public/';
+
+/** How the keys of files begin that everybody may read, and of those that only signed addresses open. */
+export const keyPrefix = { public: publicPrefix, private: 'media/' } as const;
+
 export interface ObjectStore {
+  /** Where the API leads on to public files, without a slash at the end. */
+  linksUrl: string;
   /**
    * Stores what the stream brings. If it breaks off, nothing is stored, as far as the store can still be reached.
    * @throws the stream's own error, or the store's
@@ -61,6 +88,15 @@ export interface ObjectStore {
    * @returns an address that the file can be fetched from
    */
   signGet(key: string, answer: { disposition: string; contentType: string }, seconds: number): Promise<string>;
+  /** @returns the address at which everybody finds a public file, for as long as it is there @throws Error for a private one */
+  publicAddress(key: string): string;
+  /**
+   * Copies a file inside the store, also into the other bucket. Nothing is there until all of it is.
+   * @param headers what the copy says of itself; nothing of the original's stays
+   * @param signal ends the copying; what is left of it is removed with the target
+   * @returns whether there is such a file
+   */
+  copy(from: string, to: string, headers: StoredHeaders, signal: AbortSignal): Promise<boolean>;
   /**
    * Removes the file with every version that the bucket keeps of it, and what uploads that broke off have left. What is not there is
    * removed already.
@@ -77,10 +113,18 @@ export interface ObjectStoreSettings {
   accessKeyId: Secret;
   secretAccessKey: Secret;
   privateBucket: string;
+  publicBucket: string;
+  /** Where everybody finds the files of the public bucket, without a slash at the end. */
+  publicFilesUrl: string;
+  linksUrl: string;
 }
 
-export function createObjectStore(storage: ObjectStoreSettings): ObjectStore {
-  const Bucket = storage.privateBucket;
+/** @param options.copiedBytes others, for tests: of a copy, so much in one request */
+export function createObjectStore(
+  storage: ObjectStoreSettings,
+  { copiedBytes = copiedAtOnce }: { copiedBytes?: number } = {},
+): ObjectStore {
+  const bucketOf = (key: string) => (key.startsWith(publicPrefix) ? storage.publicBucket : storage.privateBucket);
   const client = new S3Client({
     endpoint: storage.endpoint,
     region: storage.region,
@@ -94,14 +138,15 @@ export function createObjectStore(storage: ObjectStoreSettings): ObjectStore {
     requestHandler: { connectionTimeout: 5_000, requestTimeout: answerMs, throwOnRequestTimeout: true },
   });
   return {
+    linksUrl: storage.linksUrl,
     async put(Key, ContentType, Body) {
-      const params = { Bucket, Key, ContentType, Body };
+      const params = { Bucket: bucketOf(Key), Key, ContentType, Body };
       await new Upload({ client, params, partSize: partBytes, queueSize: 1, leavePartsOnError: false }).done();
     },
     async read(Key, offset, length) {
       const Range = `bytes=${offset}-${offset + length - 1}`;
       try {
-        const { Body } = await client.send(new GetObjectCommand({ Bucket, Key, Range }));
+        const { Body } = await client.send(new GetObjectCommand({ Bucket: bucketOf(Key), Key, Range }));
         return Buffer.from((await Body?.transformToByteArray()) ?? []);
       } catch (error) {
         if (error instanceof NoSuchKey) return undefined;
@@ -110,7 +155,7 @@ export function createObjectStore(storage: ObjectStoreSettings): ObjectStore {
     },
     async stream(Key, abortSignal) {
       try {
-        const { Body } = await client.send(new GetObjectCommand({ Bucket, Key }), { abortSignal });
+        const { Body } = await client.send(new GetObjectCommand({ Bucket: bucketOf(Key), Key }), { abortSignal });
         return Body && withoutSilence(Body as Readable);
       } catch (error) {
         if (error instanceof NoSuchKey) return undefined;
@@ -119,7 +164,7 @@ export function createObjectStore(storage: ObjectStoreSettings): ObjectStore {
     },
     async size(Key) {
       try {
-        const { ContentLength = 0 } = await client.send(new HeadObjectCommand({ Bucket, Key }));
+        const { ContentLength = 0 } = await client.send(new HeadObjectCommand({ Bucket: bucketOf(Key), Key }));
         return ContentLength;
       } catch (error) {
         if (error instanceof NotFound) return undefined;
@@ -128,7 +173,8 @@ export function createObjectStore(storage: ObjectStoreSettings): ObjectStore {
     },
     async signPut(Key, ContentType, length, expiresIn) {
       const ContentLength = length === undefined ? {} : { ContentLength: length };
-      const command = new PutObjectCommand({ Bucket, Key, ContentType, ...ContentLength, IfNoneMatch: '*' });
+      const params = { Bucket: bucketOf(Key), Key, ContentType, ...ContentLength };
+      const command = new PutObjectCommand({ ...params, IfNoneMatch: '*' });
       const headers: Record<string, string> = {
         'content-type': ContentType,
         ...(length !== undefined && { 'content-length': String(length) }),
@@ -140,12 +186,37 @@ export function createObjectStore(storage: ObjectStoreSettings): ObjectStore {
     },
     signGet(Key, { disposition, contentType }, expiresIn) {
       const response = { ResponseContentDisposition: disposition, ResponseContentType: contentType };
-      return getSignedUrl(client, new GetObjectCommand({ Bucket, Key, ...response }), { expiresIn });
+      return getSignedUrl(client, new GetObjectCommand({ Bucket: bucketOf(Key), Key, ...response }), { expiresIn });
+    },
+    publicAddress(key) {
+      if (!key.startsWith(publicPrefix)) throw new Error('A private file has no public address');
+      return `${storage.publicFilesUrl}/${key}`;
+    },
+    async copy(from, to, { contentType, disposition, cacheControl }, abortSignal) {
+      const size = await this.size(from);
+      if (size === undefined) return false;
+      const source = { from: `${bucketOf(from)}/${from}`, size };
+      const target = { Bucket: bucketOf(to), Key: to };
+      const headers = { ContentType: contentType, ContentDisposition: disposition, CacheControl: cacheControl };
+      try {
+        if (size > copiedBytes)
+          await copyInParts(client, { ...source, copiedBytes }, { ...target, ...headers }, abortSignal);
+        else {
+          const whole = { ...target, ...headers, CopySource: source.from, MetadataDirective: 'REPLACE' as const };
+          await client.send(new CopyObjectCommand(whole), { abortSignal });
+        }
+      } catch (error) {
+        if (error instanceof Error && /^NoSuchKey$|^NotFound$/.test(error.name)) return false;
+        throw error;
+      }
+      const copied = await this.size(to);
+      if (copied !== size) throw new Error(`The store copied ${copied} bytes of ${size}`);
+      return true;
     },
     async remove(Key) {
       for (let round = 1; ; round++) {
         try {
-          return await removeOnce(client, Bucket, Key);
+          return await removeOnce(client, bucketOf(Key), Key);
         } catch (error) {
           if (round === removalRounds || !goneMeanwhile(error)) throw error;
         }
@@ -153,7 +224,9 @@ export function createObjectStore(storage: ObjectStoreSettings): ObjectStore {
     },
     async removeUnder(Prefix, keep = []) {
       for (let after: string | undefined; ;) {
-        const page = await client.send(new ListObjectsV2Command({ Bucket, Prefix, StartAfter: after }));
+        const page = await client.send(
+          new ListObjectsV2Command({ Bucket: bucketOf(Prefix), Prefix, StartAfter: after }),
+        );
         for (const { Key } of page.Contents ?? []) if (Key !== undefined && !keep.includes(Key)) await this.remove(Key);
         after = page.Contents?.at(-1)?.Key;
         if (!page.IsTruncated || after === undefined) return;
@@ -161,6 +234,35 @@ export function createObjectStore(storage: ObjectStoreSettings): ObjectStore {
     },
     close: () => client.destroy(),
   };
+}
+
+/** What a copy needs that is too large for one request; a copy that breaks off leaves an upload, which goes with its key. */
+async function copyInParts(
+  client: S3Client,
+  { from: CopySource, size, copiedBytes }: { from: string; size: number; copiedBytes: number },
+  target: CreateMultipartUploadCommandInput,
+  stop: AbortSignal,
+): Promise<void> {
+  const { Bucket, Key } = target;
+  const failed = new AbortController();
+  const abortSignal = AbortSignal.any([stop, failed.signal]);
+  const { UploadId } = await client.send(new CreateMultipartUploadCommand(target), { abortSignal });
+  const parts: CompletedPart[] = [];
+  const count = Math.ceil(size / copiedBytes);
+  const copyEach = async (first: number) => {
+    for (let at = first; at < count; at += copiesAtOnce) {
+      const CopySourceRange = `bytes=${at * copiedBytes}-${Math.min(size, (at + 1) * copiedBytes) - 1}`;
+      const part = { Bucket, Key, UploadId, PartNumber: at + 1, CopySource, CopySourceRange };
+      const { CopyPartResult } = await client.send(new UploadPartCopyCommand(part), { abortSignal });
+      parts[at] = { PartNumber: at + 1, ETag: CopyPartResult?.ETag };
+    }
+  };
+  await Promise.all(Array.from({ length: copiesAtOnce }, (_, first) => copyEach(first))).catch((error: unknown) => {
+    failed.abort(); // the others do not go on by themselves
+    throw error;
+  });
+  const whole = { Bucket, Key, UploadId, MultipartUpload: { Parts: parts } };
+  await client.send(new CompleteMultipartUploadCommand(whole), { abortSignal });
 }
 
 /** @throws Error where nothing comes for as long as an answer may take */

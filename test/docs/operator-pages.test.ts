@@ -22,6 +22,10 @@ const permissions: Readonly<Record<string, readonly string[]>> = {
   ListObjectsV2Command: ['s3:ListBucket'],
   ListMultipartUploadsCommand: ['s3:ListBucketMultipartUploads'],
   AbortMultipartUploadCommand: ['s3:AbortMultipartUpload'],
+  CopyObjectCommand: ['s3:GetObject', 's3:PutObject'],
+  CreateMultipartUploadCommand: ['s3:PutObject'],
+  UploadPartCopyCommand: ['s3:GetObject', 's3:PutObject'],
+  CompleteMultipartUploadCommand: ['s3:PutObject'],
 };
 
 describe('the pages for operators', () => {
@@ -41,7 +45,7 @@ describe('the pages for operators', () => {
   it('deploy: gives the key of the buckets a permission for every command that the service sends', () => {
     const sent = new Set(read('platform/infra/object-store.ts').match(/\b[A-Z]\w+Command\b/g));
     expect(Object.keys(permissions)).to.have.members([...sent]);
-    const row = /^\| private \|.+$/m.exec(deploy)?.[0] ?? '';
+    const row = /^\| private and public \|.+$/m.exec(deploy)?.[0] ?? '';
     expect([...row.matchAll(/`(s3:\w+)`/g)].map(([, name]) => name)).to.have.members([
       ...new Set(Object.values(permissions).flat()),
     ]);

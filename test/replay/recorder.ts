@@ -15,6 +15,7 @@ import { automationDeps } from '../toolkit/drive/automations.ts';
 import { sendingDeps } from '../toolkit/drive/campaigns.ts';
 import { importDeps } from '../toolkit/drive/imports.ts';
 import { indexingDeps } from '../toolkit/drive/indexing.ts';
+import { movingDeps } from '../toolkit/drive/moving.ts';
 import { processingDeps } from '../toolkit/drive/processing.ts';
 import { recorder as identity } from '../toolkit/drive/replay.ts';
 import { noticeDeps } from '../toolkit/drive/sales.ts';
@@ -216,6 +217,7 @@ async function activitiesOf(
     imports: all.studentImport(await importDeps()),
     indexing: all.sourceIndex({ sources }),
     media: all.mediaProcessing({ media }),
+    moves: all.mediaMove({ moves: await movingDeps() }),
     agents: all.agentAnswer({ answers }),
   };
 }

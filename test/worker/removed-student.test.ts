@@ -50,6 +50,8 @@ const explained: Readonly<Record<string, string>> = {
   mail_domains: 'domains of clubs',
   media_favorites: 'of administrators',
   media_folders: 'names of folders of clubs',
+  leftover_objects: 'of files of the library',
+  media_moves: 'of files of the library',
   media_renditions: 'of files of the library',
   media_uses: 'ids of files of the library and of places that name them',
   test_mails: 'of administrators',

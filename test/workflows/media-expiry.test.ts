@@ -1,11 +1,17 @@
-/** Videos that the plan of their club does not keep: given a date, announced, removed; and kept again with the next plan (MED-10). */
+/**
+ * Videos that the plan of their club does not keep: given a date, announced, removed; and kept again with the next plan (MED-10).
+ * Files that wait for the end of their processing, and then move to the other bucket (MED-25).
+ */
+import type { WorkflowHandle } from '@temporalio/client';
 import { expect } from 'chai';
 import { activities as all } from '../../activities/index.ts';
 import { receiveEvent } from '../../domain/billing/events.ts';
 import { planOfPriceBy, readEvent } from '../../domain/billing/events.policy.ts';
 import { followVideoHosting, lookAtExpiry, requireVideoHosting } from '../../domain/media/expiry.ts';
+import { removeMedia } from '../../domain/media/erasure.ts';
 import { reserveMedia } from '../../domain/media/reservation.ts';
 import { Media } from '../../entities/media/media.ts';
+import { MediaMove } from '../../entities/media/media-move.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
@@ -13,7 +19,7 @@ import { wake } from '../../platform/engine/wakes.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { createWorkflowClient } from '../../worker/workflow-client.ts';
-import { keptOf } from '../toolkit/assert/histories.ts';
+import { keptOf, summariesOf } from '../toolkit/assert/histories.ts';
 import { wakesBy } from '../toolkit/assert/wakes.ts';
 import { buildAutomation } from '../toolkit/builders/automations.ts';
 import { buildPlan } from '../toolkit/builders/billing.ts';
@@ -21,6 +27,7 @@ import { billingEvents } from '../toolkit/builders/billing-events.ts';
 import { buildClub, buildMember } from '../toolkit/builders/clubs.ts';
 import { buildMedia } from '../toolkit/builders/media.ts';
 import { mediaDeps } from '../toolkit/drive/media.ts';
+import { movingDeps } from '../toolkit/drive/moving.ts';
 import { inThisOrder } from '../toolkit/drive/races.ts';
 import { until } from '../toolkit/drive/until.ts';
 import { rowCounts, testDeps } from '../toolkit/stack/database.ts';
@@ -32,7 +39,7 @@ import { runWorkerHere } from '../toolkit/stack/worker.ts';
 const day = 86_400_000;
 const later = (at: Date, days: number) => new Date(at.getTime() + days * day);
 
-describe('videos that the plan does not keep (MED-10)', function () {
+describe('files whose runs wait: videos that the plan does not keep (MED-10), moves', function () {
   this.timeout(60_000);
   const workers: { stop(): Promise<void> }[] = [];
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
@@ -287,6 +294,55 @@ describe('videos that the plan does not keep (MED-10)', function () {
       await turnTo('starter', later(now, 5));
       await follow();
       expect((await fileOf(id)).expiresAt).to.deep.equal(later(now, 30));
+    });
+  });
+
+  describe('the move of a file to the other bucket (MED-25)', () => {
+    before('a worker for moves', async () => {
+      const activities = all.mediaMove({ moves: await movingDeps() });
+      workers.push(await runWorkerHere(environment().nativeConnection, { taskQueue: 'moves', activities }));
+    });
+    const secret = `Quixotic ${newId()}`;
+    async function moving(): Promise<{ id: Id; handle: WorkflowHandle }> {
+      const { id } = await buildMedia(clubId, { title: secret, bytes: 'How to tie it.' });
+      const { db } = await testDeps();
+      await db.manager.update(Media, { id }, { looksAt: now });
+      await db.manager.insert(MediaMove, { id, clubId, visibility: 'public', looksAt: now, createdAt: now });
+      const run = { workflowId: workflowIdOf('mediaMove', id), taskQueue: 'moves', args: [id] };
+      return { id, handle: await environment().client.workflow.start('mediaMove', run) };
+    }
+    /** Its first look has found the file in processing. */
+    const untilItWaits = (id: Id) =>
+      until('its first look', { timeoutMs: 10_000 }, async () => {
+        const { looksAt, leaseUntil } = await (await testDeps()).db.manager.findOneByOrFail(MediaMove, { id });
+        return leaseUntil === null && looksAt > now;
+      });
+
+    it('waits in a named timer while the file is processed, then ends, and tells Temporal no name', async () => {
+      const { id, handle } = await moving();
+      await untilItWaits(id);
+      await (await testDeps()).db.manager.update(Media, { id }, { looksAt: null });
+      expect(await handle.result()).to.equal('public');
+      expect(await fileOf(id)).to.include({ visibility: 'public' });
+      const { run, timers } = await summariesOf(handle);
+      expect([run, timers[0]]).to.deep.equal([undefined, 'another look in about 10 s']);
+      expect(await keptOf(handle)).to.not.include('Quixotic');
+    });
+
+    it('ends as private where the wish is taken back meanwhile, and as gone where the file is removed', async () => {
+      for (const [outcome, change] of [
+        ['private', { visibility: 'private' }],
+        ['gone', undefined],
+      ] as const) {
+        const { id, handle } = await moving();
+        await untilItWaits(id);
+        const { db } = await testDeps();
+        if (change) await db.manager.update(MediaMove, { id }, change);
+        else await removeMedia(await mediaDeps(), clubId, id, now);
+        await handle.signal('lookAgain');
+        expect(await handle.result()).to.equal(outcome);
+        expect(await db.manager.countBy(MediaMove, { id })).to.equal(0);
+      }
     });
   });
 });

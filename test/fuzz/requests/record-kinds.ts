@@ -59,6 +59,7 @@ export function kindOfParameter({ path }: Pick<ContractOperation, 'path'>, name:
   const [, segment = ''] = new RegExp(`([\\w-]+)/\\{${name}\\}`).exec(path) ?? [];
   if (name === 'publicId') return `${kindOfName(segment)}.public_id`;
   if (name === 'code' || name === 'certificateCode') return `${kindOfName(segment)}.code`;
+  if (path.startsWith('/public/')) return `public_${kindOfName(segment)}`;
   if (name === 'token') return tokens.find(({ of }) => path.includes(of))?.kind ?? 'connection.token';
   return kindOfSegment(path, segment) ?? kindOfName(name);
 }

@@ -71,7 +71,7 @@ describe('test/fuzz/world/harvest', () => {
     expect([...kinds].toSorted()).to.deep.equal(
       `administrator agent agent.public_id assignment campaign certificate certificate.code cohort comment connection
        connection.token conversation course course.public_id delivery endpoint enrollment folder import invitation lesson
-       lesson.public_id level link link.code mail_link mail_opening mail_preview media message module notice notice_token product
+       lesson.public_id level link link.code mail_link mail_opening mail_preview media message module notice notice_token product public_media
        run source student submission suppression tag version way_out webhook_delivery workflow`.split(/\s+/),
     );
   });

@@ -11,6 +11,8 @@ import { buildQuestion } from '../../toolkit/builders/questions.ts';
 import { endAnswer } from '../../toolkit/drive/answers.ts';
 import { buildMaterial, buildOpenAgent, type OpenAgent } from '../../toolkit/builders/agents.ts';
 import { runImport } from '../../toolkit/drive/imports.ts';
+import { buildMedia } from '../../toolkit/builders/media.ts';
+import { alter } from '../../toolkit/drive/alter.ts';
 import { put, type Reserved } from '../../toolkit/drive/media.ts';
 import { buildSalesConnection, noticeOf, purchaseNotice } from '../../toolkit/builders/sales.ts';
 import { stepNotice, takeNotice } from '../../toolkit/drive/sales.ts';
@@ -189,12 +191,16 @@ async function addAssignments(scene: Furnishing, { token }: TestStudent, { lesso
   scene.name('submission', submission.text('id'));
 }
 
-/** A file that has arrived and waits to be completed. */
+/** A file that has arrived and waits to be completed, one that is public, and a folder. */
 async function addFiles(scene: Furnishing): Promise<void> {
   const announced = { file_name: `${scene.canary}.txt`, mime: 'text/plain', size_bytes: 9 };
   const file = await scene.make('POST', '/media', announced);
   await put(file.part('upload') as unknown as Reserved['upload'], Buffer.from('Ropes 1-2'));
   scene.name('media', file.text('id'));
+  const { id } = await buildMedia(scene.clubId, { title: scene.canary, bytes: null, sizeBytes: 9 });
+  await alter('media', id, { visibility: 'public', object_key: `public/${scene.clubId}/${id}` });
+  scene.name('media', id, 'published');
+  scene.name('public_media', id);
   const folder = await scene.make('POST', '/media/folders', { name: scene.canary });
   scene.name('folder', folder.text('id'));
 }

@@ -18,7 +18,7 @@ const rows = 3_000;
 const dueRows = 3;
 
 /** Of these, each row is due again and again: an index of the others would be the same. */
-const alwaysWaiting: ReadonlySet<WorkflowType> = new Set(['mailDomain']);
+const alwaysWaiting: ReadonlySet<WorkflowType> = new Set(['mailDomain', 'mediaMove']);
 
 /** A value of a required column that has no default. */
 const values: Record<string, string> = {

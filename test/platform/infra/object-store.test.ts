@@ -1,4 +1,4 @@
-/** Files that are removed from a bucket that keeps versions of them. */
+/** Files that are removed from a bucket that keeps versions of them, and files that are copied. */
 import {
   CreateBucketCommand,
   ListObjectVersionsCommand,
@@ -110,5 +110,55 @@ describe('the removal of a file', function () {
       expect(refused.removed).to.equal('AccessDenied');
       expect(refused.left).to.equal(2);
     });
+  });
+});
+
+describe('the copy of a file inside the store', function () {
+  this.timeout(20_000);
+  const parts = 5 * 1_024 * 1_024; // the smallest that S3 takes
+  const prefix = newId();
+  let store: ObjectStore;
+  before('a store that copies in small parts', async () => {
+    await testStack();
+    store = createObjectStore(readConfig().storage, { copiedBytes: parts });
+  });
+  after(() => store.close());
+
+  const go = () => new AbortController().signal;
+  const put = async (name: string, bytes: Buffer): Promise<string> => {
+    const key = `media/${prefix}/${name}`;
+    await store.put(key, 'application/x-original', Readable.from([bytes]));
+    return key;
+  };
+
+  it('goes to the other bucket, by the key alone, with the headers that it is given; whole or in parts', async () => {
+    for (const size of [10, 2 * parts + 3]) {
+      const bytes = Buffer.alloc(size, 'knot');
+      const [from, to] = [await put(`${size}`, bytes), `public/${prefix}/${size}`];
+      const headers = {
+        contentType: 'text/plain',
+        disposition: 'inline; filename="a"',
+        cacheControl: 'public, max-age=7',
+      };
+      expect(await store.copy(from, to, headers, go())).to.equal(true);
+      const answer = await fetch(store.publicAddress(to));
+      expect(Buffer.from(await answer.arrayBuffer()).equals(bytes)).to.equal(true);
+      const shown = ['content-type', 'content-disposition', 'cache-control'].map((name) => answer.headers.get(name));
+      expect(shown).to.deep.equal(Object.values(headers));
+      expect(await store.size(from), 'the original').to.equal(size);
+      await store.remove(to);
+      expect([await store.size(to), (await fetch(store.publicAddress(to))).status]).to.deep.equal([undefined, 404]);
+    }
+  });
+
+  it('of nothing is nothing; one that is broken off leaves nothing that can be read, and goes with its key', async () => {
+    const headers = { contentType: 'text/plain' };
+    const to = `public/${prefix}/broken`;
+    expect(await store.copy(`media/${prefix}/unknown`, to, headers, go())).to.equal(false);
+    const from = await put('large', Buffer.alloc(2 * parts + 3));
+    const stopped = AbortSignal.abort(new Error('The worker stops.'));
+    const outcome = await store.copy(from, to, headers, stopped).catch((error: Error) => error.name);
+    expect([outcome, await store.size(to)]).to.deep.equal(['AbortError', undefined]);
+    expect(() => store.publicAddress(from)).to.throw('A private file has no public address');
   });
 });

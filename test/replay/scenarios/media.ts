@@ -1,5 +1,6 @@
 /** Files that have arrived. Videos that the plan does not keep: one that is removed in the end, and one that the next plan keeps. */
 import type { WorkflowHandle } from '@temporalio/client';
+import { MediaMove } from '../../../entities/media/media-move.ts';
 import { Media } from '../../../entities/media/media.ts';
 import { buildPlan } from '../../toolkit/builders/billing.ts';
 import { buildClub } from '../../toolkit/builders/clubs.ts';
@@ -7,6 +8,7 @@ import { buildMedia } from '../../toolkit/builders/media.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
 import { uploadBytes } from '../../toolkit/drive/erasure.ts';
 import { sayingArrived, type TestFile } from '../../toolkit/drive/media.ts';
+import { until } from '../../toolkit/drive/until.ts';
 import type { Recorder, Scenarios } from '../recorder.ts';
 
 const day = 86_400_000;
@@ -33,11 +35,34 @@ async function processed({ by, injected }: Recorder, file: TestFile, faults = 0)
   return by.startOrSignal('mediaProcessing', { id: media.id, clubId: club.id });
 }
 
+/** A file that is published; one that is processed is looked at again when that has ended. */
+async function moving({ skipped }: Recorder, busy?: 'processed'): Promise<WorkflowHandle> {
+  const { id: clubId } = await buildClub();
+  const { id } = await buildMedia(clubId, { bytes: 'How to tie it.' });
+  const { db } = await testDeps();
+  const now = await skipped.now();
+  await db.manager.insert(MediaMove, { id, clubId, visibility: 'public', looksAt: now, createdAt: now });
+  if (busy === undefined) return skipped.start('mediaMove', 'moves', id);
+  await db.manager.update(Media, { id }, { looksAt: now });
+  const handle = await skipped.start('mediaMove', 'moves', id);
+  await until('its first look', { timeoutMs: 10_000 }, async () => {
+    const { looksAt, leaseUntil } = await db.manager.findOneByOrFail(MediaMove, { id });
+    return leaseUntil === null && looksAt > now;
+  });
+  await db.manager.update(Media, { id }, { looksAt: null });
+  return handle;
+}
+
 export const mediaScenarios: Scenarios = {
   mediaProcessing: {
     ready: (recorder) => processed(recorder, notes),
     failed: (recorder) => processed(recorder, { ...notes, mime: 'application/pdf' }),
     'fault-then-ready': (recorder) => processed(recorder, notes, 1),
+  },
+
+  mediaMove: {
+    published: async (recorder) => moving(recorder),
+    'processed-then-published': async (recorder) => moving(recorder, 'processed'),
   },
 
   mediaExpiry: {

@@ -31,8 +31,8 @@ export async function testObjectStore(): Promise<ObjectStore> {
 interface TestBucket {
   /** The keys of all objects of both buckets, of every version and delete marker. */
   everyVersion(): Promise<string[]>;
-  /** The keys of the stored objects that begin with `prefix`. */
-  objects(prefix: string): Promise<string[]>;
+  /** The keys of the stored objects that begin with `prefix`, in the private bucket unless told. */
+  objects(prefix: string, bucket?: string): Promise<string[]>;
   /** The keys of the multipart uploads that have begun and have not ended. */
   openUploads(prefix: string): Promise<string[]>;
   /** How many parts the multipart uploads have stored that have not ended. */
@@ -51,8 +51,8 @@ export async function testBucket(): Promise<TestBucket> {
           keys.push(...[...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])].map(({ Key = '' }) => Key));
       return keys;
     },
-    async objects(prefix) {
-      const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket, Prefix: prefix }));
+    async objects(prefix, bucket = Bucket) {
+      const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix }));
       return Contents.map(({ Key = '' }) => Key);
     },
     async openUploads(prefix) {

@@ -1,0 +1,49 @@
+/** Files that change their bucket: the steps of their runs taken here, and what both buckets hold of a club. */
+import { readConfig } from '../../../config.ts';
+import { moveFile, type MovingDeps, type MoveStep } from '../../../domain/media/moving.ts';
+import { keyPrefix } from '../../../platform/infra/object-store.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { testDatabase } from '../stack/database.ts';
+import { testBucket } from '../stack/storage.ts';
+import { mediaDeps } from './media.ts';
+
+export async function movingDeps(changes: Partial<MovingDeps> = {}): Promise<MovingDeps> {
+  return { ...(await mediaDeps()), onOutcome() {}, failpoint: async () => {}, ...changes };
+}
+
+/** One step, by a worker that is not stopped. */
+export const moveOnce = (deps: MovingDeps, mediaId: Id, at = new Date()): Promise<MoveStep> =>
+  moveFile(deps, mediaId, at.getTime(), { beat() {}, stop: new AbortController().signal });
+
+/** Steps until nothing is left to do now. @returns the last one */
+export async function movedFile(mediaId: Id, changes: Partial<MovingDeps> = {}, at = new Date()): Promise<MoveStep> {
+  const deps = await movingDeps(changes);
+  for (;;) {
+    const step = await moveOnce(deps, mediaId, at);
+    if (step.done || step.at > at.getTime()) return step;
+  }
+}
+
+/** The keys of a club in the public bucket, and in the private one. */
+export async function objectsOf({ id }: { id: Id }): Promise<{ public: string[]; private: string[] }> {
+  const bucket = await testBucket();
+  return {
+    public: await bucket.objects(`${keyPrefix.public}${id}/`, readConfig().storage.publicBucket),
+    private: await bucket.objects(`${keyPrefix.private}${id}/`),
+  };
+}
+
+/** What the store holds of a club, and no row names: neither a file, nor what erases it, nor a claim that is under way. */
+export async function orphansOf(club: { id: Id }): Promise<string[]> {
+  const objects = await objectsOf(club);
+  const rows = await (
+    await testDatabase()
+  ).query<{ key: string }[]>(
+    `SELECT object_key AS key FROM media WHERE club_id = $1 AND object_key IS NOT NULL
+      UNION ALL SELECT object_key FROM leftover_objects WHERE club_id = $1
+      UNION ALL SELECT target_key FROM media_moves WHERE club_id = $1 AND target_key IS NOT NULL`,
+    [club.id],
+  );
+  const isNamed = (object: string) => rows.some(({ key }) => object === key || object.startsWith(`${key}.`));
+  return [...objects.public, ...objects.private].filter((object) => !isNamed(object));
+}

@@ -2,7 +2,9 @@
 import { mkdtemp, readdir, rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
 
-const prefix = 'club-learning-';
+/** The number of the process follows, and what makes the name unique. */
+const prefix = 'club-learning-work-';
+const named = /^club-learning-work-(\d+)-\w+$/;
 
 /** @param root exists @returns what `work` returns @throws whatever it throws; the directory is gone then, too */
 export async function inWorkDirectory<T>(root: string, work: (directory: string) => Promise<T>): Promise<T> {
@@ -20,12 +22,12 @@ export async function freeBytes(root: string): Promise<number> {
   return bavail * bsize;
 }
 
-/** Removes what killed processes have left, at the start of this one. A directory names its process. */
+/** Removes what killed processes have left, at the start of this one. A directory names its process; other directories are not ours. */
 export async function removeAbandoned(root: string): Promise<void> {
-  const names = (await readdir(root)).filter((name) => name.startsWith(prefix));
-  const abandoned = names.filter((name) => {
-    const pid = Number.parseInt(name.slice(prefix.length), 10);
-    return pid === process.pid || !isAlive(pid); // in a container every start may have the same number
+  const abandoned = (await readdir(root)).filter((name) => {
+    const [, pid] = named.exec(name) ?? [];
+    // In a container every start may have the same number.
+    return pid !== undefined && (Number(pid) === process.pid || !isAlive(Number(pid)));
   });
   await Promise.all(abandoned.map((name) => rm(path.join(root, name), { recursive: true, force: true })));
 }

@@ -56,7 +56,7 @@ async function killed(child: Child): Promise<void> {
   await child.exited;
 }
 
-export interface Line {
+interface Line {
   /** `http://127.0.0.1:<port>`: a load balancer's address. */
   url: string;
   /** Connections from now on go there. @param bytes that pass in all before the line stalls */

@@ -1,0 +1,39 @@
+import { expect } from 'chai';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { inWorkDirectory, removeAbandoned } from '../../../platform/infra/work-directory.ts';
+
+describe('platform/infra/work-directory', () => {
+  let root: string;
+  beforeEach(async () => {
+    root = await mkdtemp(path.join(tmpdir(), 'work-directory-'));
+  });
+  afterEach(() => rm(root, { recursive: true }));
+
+  it('is there during the work, and gone after it, also where the work fails', async () => {
+    const seen = await inWorkDirectory(root, async (directory) => {
+      await writeFile(path.join(directory, 'file'), 'x');
+      return readdir(root);
+    });
+    expect(seen).to.have.length(1);
+    const failed = inWorkDirectory(root, () => Promise.reject(new Error('a fault')));
+    expect(await failed.catch((error: unknown) => String(error))).to.equal('Error: a fault');
+    expect(await readdir(root)).to.deep.equal([]);
+  });
+
+  it('of a process that has ended goes; of one that lives, and of anything else, stays', async () => {
+    const dead = 4_194_305; // beyond the largest number of a process
+    const kept = [
+      `club-learning-work-${process.ppid}-abc`,
+      'club-learning-faults-x',
+      'club-learning-7-x',
+      'club-learning-work-x-7',
+      'other',
+    ];
+    const gone = [`club-learning-work-${dead}-abc`, `club-learning-work-${process.pid}-abc`];
+    for (const name of [...kept, ...gone]) await mkdir(path.join(root, name));
+    await removeAbandoned(root);
+    expect((await readdir(root)).toSorted()).to.deep.equal(kept.toSorted());
+  });
+});

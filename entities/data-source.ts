@@ -97,6 +97,7 @@ import { MediaFolder } from './media/media-folder.ts';
 import { LeftoverObject } from './media/leftover-object.ts';
 import { MediaMove } from './media/media-move.ts';
 import { MediaRendition } from './media/media-rendition.ts';
+import { MediaUpload } from './media/media-upload.ts';
 import { MediaUse } from './media/media-use.ts';
 import { ClubStorageChange } from './media/club-storage-change.ts';
 import { ClubStorage } from './media/club-storage.ts';
@@ -140,6 +141,7 @@ import { FailingSteps1795353600000 } from './migrations/1795353600000-failing-st
 import { MediaInspection1795354367000 } from './migrations/1795354367000-media-inspection.ts';
 import { VideoRenditions1795387197000 } from './migrations/1795387197000-video-renditions.ts';
 import { MediaRenditions1795385030000 } from './migrations/1795385030000-media-renditions.ts';
+import { MediaUploads1795388500000 } from './migrations/1795388500000-media-uploads.ts';
 import { MediaMoves1795389477000 } from './migrations/1795389477000-media-moves.ts';
 import { MediaProcessing1795378000000 } from './migrations/1795378000000-media-processing.ts';
 import { CertificateFiles1795360200000 } from './migrations/1795360200000-certificate-files.ts';
@@ -263,6 +265,7 @@ const entities = [
   LeftoverObject,
   MediaMove,
   MediaRendition,
+  MediaUpload,
   MediaUse,
   Membership,
   Module,
@@ -370,6 +373,7 @@ const migrations = [
   AssignmentMedia1795385000000,
   MediaRenditions1795385030000,
   VideoRenditions1795387197000,
+  MediaUploads1795388500000,
   MediaMoves1795389477000,
 ];
 

@@ -1,4 +1,4 @@
-/** Objects that no file has any more: what a file has moved away from, and copies that came to nothing (MED-26). */
+/** Objects that no file has any more: what a file has moved away from, and copies that came to nothing (MED-27). */
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';

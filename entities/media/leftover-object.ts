@@ -1,4 +1,4 @@
-/** What is still in the store, and no file has it any more: it is erased when nobody can be reading it (MED-26). */
+/** What is still in the store, and no file has it any more: it is erased when nobody can be reading it (MED-27). */
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /** Without a reference to club or file: what they leave is erased, too. */

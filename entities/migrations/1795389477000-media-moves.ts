@@ -1,4 +1,4 @@
-/** Files that become public and private again: what moves, and what a move leaves (MED-25, MED-26). */
+/** Files that become public and private again: what moves, and what a move leaves (MED-25, MED-27). */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 export class MediaMoves1795389477000 implements MigrationInterface {

@@ -22,10 +22,12 @@ import {
   type CompletedPart,
   type CreateMultipartUploadCommandInput,
   type ListObjectVersionsCommandOutput,
+  type S3ClientConfig,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import type { Secret } from '../core/secret.ts';
+import { joinParts, type Joining } from './part-store.ts';
 
 /** Bytes of an upload in memory: one part at a time, the smallest that S3 takes. */
 const partBytes = 5 * 1_024 * 1_024;
@@ -102,6 +104,11 @@ export interface ObjectStore {
    * removed already.
    */
   remove(key: string): Promise<void>;
+  /**
+   * Makes the file of a resumable upload whose parts are all there.
+   * @param length of the whole file, in bytes
+   */
+  joinParts(key: string, multipartId: string, length: number): Promise<Joining>;
   /** As `remove`, for every file whose key begins so, but those to keep. */
   removeUnder(prefix: string, keep?: readonly string[]): Promise<void>;
   close(): void;
@@ -119,13 +126,9 @@ export interface ObjectStoreSettings {
   linksUrl: string;
 }
 
-/** @param options.copiedBytes others, for tests: of a copy, so much in one request */
-export function createObjectStore(
-  storage: ObjectStoreSettings,
-  { copiedBytes = copiedAtOnce }: { copiedBytes?: number } = {},
-): ObjectStore {
-  const bucketOf = (key: string) => (key.startsWith(publicPrefix) ? storage.publicBucket : storage.privateBucket);
-  const client = new S3Client({
+/** @returns what a client of the store needs; its connections are shared by all that get the same */
+export function clientConfig(storage: ObjectStoreSettings): S3ClientConfig {
+  return {
     endpoint: storage.endpoint,
     region: storage.region,
     forcePathStyle: true,
@@ -136,7 +139,16 @@ export function createObjectStore(
     requestChecksumCalculation: 'WHEN_REQUIRED', // servers other than Amazon's refuse the trailers that it would add
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: { connectionTimeout: 5_000, requestTimeout: answerMs, throwOnRequestTimeout: true },
-  });
+  };
+}
+
+/** @param options.copiedBytes others, for tests: of a copy, so much in one request */
+export function createObjectStore(
+  storage: ObjectStoreSettings,
+  { copiedBytes = copiedAtOnce }: { copiedBytes?: number } = {},
+): ObjectStore {
+  const bucketOf = (key: string) => (key.startsWith(publicPrefix) ? storage.publicBucket : storage.privateBucket);
+  const client = new S3Client(clientConfig(storage));
   return {
     linksUrl: storage.linksUrl,
     async put(Key, ContentType, Body) {
@@ -222,6 +234,7 @@ export function createObjectStore(
         }
       }
     },
+    joinParts: (Key, UploadId, length) => joinParts(client, { Bucket: bucketOf(Key), Key, UploadId }, length),
     async removeUnder(Prefix, keep = []) {
       for (let after: string | undefined; ;) {
         const page = await client.send(

@@ -1,4 +1,4 @@
-/** Files that become public and private again: what callers see, what their runs do, and what is left where (MED-25, MED-26). */
+/** Files that become public and private again: what callers see, what their runs do, and what is left where (MED-25, MED-27). */
 import { expect } from 'chai';
 import { removeMedia } from '../../domain/media/erasure.ts';
 import { eraseLeftovers } from '../../domain/media/leftovers.ts';

@@ -75,6 +75,12 @@ export function readConfig(env: Environment = process.env) {
         inAll: read.integer('STREAMS_PER_PROCESS', 2_000, 1, 100_000),
       },
     },
+    files: {
+      /** Port of the API process that takes resumable uploads of videos; on the address `API_HOST`. */
+      port: read.integer('FILES_PORT', 8083, 0, 65_535),
+      /** Where browsers reach that port, apart from the API. With port 0 it is the port that was free. */
+      publicUrl: read.url('FILES_URL', 'http://127.0.0.1:8083', ['http:', 'https:']),
+    },
     worker: {
       /** Address that the worker listens on. */
       host: read.text('WORKER_HOST', '127.0.0.1'),

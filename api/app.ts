@@ -9,6 +9,7 @@ import { readJsonBody } from './middleware/body.ts';
 import { openFileBody } from './middleware/file-body.ts';
 import type { ApiDeps, Middleware, RequestState } from './middleware/context.ts';
 import { asPage } from './middleware/as-page.ts';
+import { secureHeaders } from './middleware/secure-headers.ts';
 import { steadyAnswer } from './middleware/steady-answer.ts';
 import { dispatch, type AnyOperation } from './middleware/dispatch.ts';
 import { errorEnvelope } from './middleware/errors.ts';
@@ -102,15 +103,6 @@ function nameRoute({ path }: ContractOperation): Middleware {
     return next();
   };
 }
-
-const secureHeaders: Middleware = async (context, next) => {
-  context.set({
-    'X-Content-Type-Options': 'nosniff',
-    'Referrer-Policy': 'no-referrer',
-    'Cache-Control': 'no-store', // every answer is somebody's own; pages that may be kept say so themselves
-  });
-  return next();
-};
 
 /** Browsers may call from the listed origins alone; the token is in a header, so no cookie is ever allowed along. */
 function corsByList(origins: readonly string[]): Koa.Middleware {

@@ -24,3 +24,14 @@ export const mailEvents = new Counter({
   help: 'Events that mail providers reported: matched to one of our mails, or ignored, because they match none or are older than 90 days.',
   labelNames: ['outcome'],
 });
+
+export const uploadWrites = new Gauge({
+  name: 'upload_writes',
+  help: 'Requests that write to resumable uploads now; each takes two buffers of 8 MB.',
+});
+
+export const uploadWritesRefused = new Counter({
+  name: 'upload_writes_refused_total',
+  help: 'Requests to write to resumable uploads that were refused because too many are under way: of a student, of a club, or in the process.',
+  labelNames: ['reason'],
+});

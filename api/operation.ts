@@ -21,6 +21,8 @@ export interface Deps extends AddressedDeps {
   newClubs: NewClubs;
   egress: Egress;
   storage: ObjectStore;
+  /** Where callers reach the listener of resumable uploads. */
+  filesUrl: string;
   /** Milliseconds for which a call watches the file that it has completed. */
   completionWatchMs: number;
   mailDomains: MailDomainSettings;

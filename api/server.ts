@@ -1,5 +1,5 @@
 /** The API process: reads its configuration, serves until it is asked to stop, then drains. */
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,6 +18,9 @@ import { storeDeadlineMs } from './rate-limits/counter-store.ts';
 import { createLimiter } from './rate-limits/limiter.ts';
 import { createEgress } from '../platform/infra/egress/egress.ts';
 import { createApp } from './app.ts';
+import type { ApiDeps } from './middleware/context.ts';
+import { openFilesListener } from './files/listener.ts';
+import { drain, listen } from './listening.ts';
 import { createOpenStreams } from './open-streams.ts';
 import { billingOf } from './billing.ts';
 import { mailNoticesOf } from './mail-notices.ts';
@@ -28,10 +31,6 @@ const heartbeatMs = 15_000;
 const usualReadinessGraceMs = 500;
 /** How long a request may take to arrive: 32 MB of CSV at a megabit a second. JSON has less (`middleware/body.ts`). */
 const longestBodyMs = 300_000;
-/** How long requests in flight may take to end; the longest is a registration's name look-up. */
-const drainMs = 15_000;
-/** How often connections that have become idle are looked for meanwhile. */
-const idleCheckMs = 50;
 
 export interface ApiOptions {
   clock?: () => Date;
@@ -44,6 +43,8 @@ export interface ApiOptions {
 
 export interface RunningApi {
   port: number;
+  /** Where resumable uploads go. */
+  filesUrl: string;
   stop: () => Promise<void>;
 }
 
@@ -90,7 +91,8 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
   });
   const stopping = new AbortController();
   let accepting = true;
-  const app = createApp({
+  const files = await openFilesListener(config);
+  const api: ApiDeps = {
     deps: {
       db,
       vault: createVault(config.masterKey),
@@ -99,6 +101,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       newClubs: config.newClubs,
       egress,
       storage,
+      filesUrl: files.url,
       completionWatchMs,
       mailDomains: mailDomainSettings(config.mail),
       waitSpeed: config.automations.waitSpeed,
@@ -119,8 +122,9 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       onFailure: (error) => log.error({ error: describeError(error) }, 'a stream was cut off'),
     },
     accepting: () => accepting,
-  });
-  const handle = app.callback();
+  };
+  files.serve(api);
+  const handle = createApp(api).callback();
   const serve: RequestListener = (request, response) => {
     // HTTP/1.1 demands a host; Node's own refusal of a request without one has no envelope.
     if (request.headers.host === undefined && request.httpVersion === '1.1') answerUnreadable(request.socket);
@@ -138,19 +142,18 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
   );
   server.on('checkExpectation', serve); // an `Expect` that we do not know is no reason to refuse, as Node would
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => answerUnreadable(socket, error.code));
-  await listen(server, config.api.port, config.api.host);
-  const address = server.address();
-  const port = typeof address === 'object' && address ? address.port : config.api.port;
-  log.info({ port }, 'the API is listening');
+  const port = await listen(server, config.api.port, config.api.host);
+  log.info({ port, files_port: files.port }, 'the API is listening');
 
   return {
     port,
+    filesUrl: files.url,
     async stop() {
       accepting = false;
       await sleep(readinessGraceMs);
       stopping.abort();
       openStreams.stop();
-      await drain(server);
+      await Promise.all([drain(server), files.stop()]);
       await answers.stop();
       await egress.close();
       storage.close();
@@ -160,28 +163,6 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       log.info('the API has stopped');
     },
   };
-}
-
-function listen(server: Server, port: number, host: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-}
-
-async function drain(server: Server): Promise<void> {
-  const closed = new Promise<void>((resolve) => {
-    server.close(() => resolve());
-  });
-  // A connection that a client keeps becomes idle when its request in flight is answered: it would hold the process up.
-  const closeIdle = setInterval(() => server.closeIdleConnections(), idleCheckMs);
-  const cutOff = setTimeout(() => server.closeAllConnections(), drainMs);
-  await closed;
-  clearInterval(closeIdle);
-  clearTimeout(cutOff);
 }
 
 /** What Node refuses before there is a request still gets the envelope. */

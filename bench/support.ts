@@ -43,6 +43,7 @@ export async function onFreshStack(
     S3_ENDPOINT: 'http://127.0.0.1:9',
     S3_ACCESS_KEY_ID: 'unused',
     S3_SECRET_ACCESS_KEY: 'unused',
+    FILES_PORT: '0', // several APIs run
     ...stack.environment,
   };
   const measured = measure({

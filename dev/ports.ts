@@ -17,6 +17,7 @@ export const fixedPorts = {
   mailbox: { variable: 'MAILBOX_PORT', port: 8025, purpose: 'the mailbox, for browsers' },
   api: { variable: 'API_PORT', port: 8080, purpose: 'the API' },
   worker: { variable: 'WORKER_PORT', port: 8081, purpose: 'the worker' },
+  files: { variable: 'FILES_PORT', port: 8083, purpose: 'the API, for uploads of videos' },
   fakeModel: { variable: 'FAKE_MODEL_PORT', port: 8082, purpose: 'the fake model' },
 } as const;
 

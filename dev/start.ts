@@ -64,7 +64,10 @@ async function bringUp(
   stops: Stop[],
   dependOn: (child: Child) => void,
 ): Promise<boolean> {
-  const ports = portsFromEnvironment(fakeModel ? ['api', 'worker', 'fakeModel'] : ['api', 'worker'], process.env);
+  const ports = portsFromEnvironment(
+    ['api', 'worker', 'files', ...(fakeModel ? (['fakeModel'] as const) : [])],
+    process.env,
+  );
   await ensurePortsAreFree(ports);
 
   say('Starting Temporal, Postgres, S3 and the mailbox …');
@@ -73,10 +76,12 @@ async function bringUp(
   const environment: Environment = {
     ...(ffmpeg !== undefined && { FFMPEG_BINARY: ffmpeg }),
     PUBLIC_URL: `http://${host}:${ports.api}`,
+    FILES_URL: `http://${host}:${ports.files}`,
     ...(isOfThisMachine(process.env) && { AUTOMATION_WAIT_SPEED: String(waitSpeed) }),
     ...process.env,
     ...(await startDevelopmentStack(stops, dependOn)),
     API_PORT: String(ports.api),
+    FILES_PORT: String(ports.files),
     WORKER_PORT: String(ports.worker),
     ...(fakeModel ? await startFakeModel(ports.fakeModel, stops, dependOn) : {}),
   };

@@ -95,6 +95,7 @@ import { TransactionalMail } from './mail/transactional-mail.ts';
 import { MediaFavorite } from './media/media-favorite.ts';
 import { MediaFolder } from './media/media-folder.ts';
 import { MediaRendition } from './media/media-rendition.ts';
+import { MediaUpload } from './media/media-upload.ts';
 import { MediaUse } from './media/media-use.ts';
 import { ClubStorageChange } from './media/club-storage-change.ts';
 import { ClubStorage } from './media/club-storage.ts';
@@ -138,6 +139,7 @@ import { FailingSteps1795353600000 } from './migrations/1795353600000-failing-st
 import { MediaInspection1795354367000 } from './migrations/1795354367000-media-inspection.ts';
 import { VideoRenditions1795387197000 } from './migrations/1795387197000-video-renditions.ts';
 import { MediaRenditions1795385030000 } from './migrations/1795385030000-media-renditions.ts';
+import { MediaUploads1795388500000 } from './migrations/1795388500000-media-uploads.ts';
 import { MediaProcessing1795378000000 } from './migrations/1795378000000-media-processing.ts';
 import { CertificateFiles1795360200000 } from './migrations/1795360200000-certificate-files.ts';
 import { MailDomains1795368800000 } from './migrations/1795368800000-mail-domains.ts';
@@ -258,6 +260,7 @@ const entities = [
   MediaFavorite,
   MediaFolder,
   MediaRendition,
+  MediaUpload,
   MediaUse,
   Membership,
   Module,
@@ -365,6 +368,7 @@ const migrations = [
   AssignmentMedia1795385000000,
   MediaRenditions1795385030000,
   VideoRenditions1795387197000,
+  MediaUploads1795388500000,
 ];
 
 export interface DatabaseSettings {

@@ -8,7 +8,8 @@ import * as replacing from '../../domain/media/replacing.ts';
 import * as reservation from '../../domain/media/reservation.ts';
 import * as uses from '../../domain/media/uses.ts';
 import * as storage from '../../domain/media/storage.ts';
-import type { Operation } from '../operation.ts';
+import type { MediaOwner } from '../../domain/media/media.ts';
+import type { Caller, Operation } from '../operation.ts';
 import { data, noContent, page } from './answers.ts';
 
 export const listMedia: Operation<'listMedia'> = async ({ params, query, administrator, db, deps }) =>
@@ -51,10 +52,13 @@ export const removeMedia: Operation<'removeMedia'> = async ({ params, query, dep
 
 /** Administrators complete the files of the library, students their own images. */
 export const completeMedia: Operation<'completeMedia'> = async ({ params, caller, deps, now, chargeChange }) => {
-  const owner = { clubId: params.clubId, ...(caller.kind === 'student' && { studentId: caller.student.id }) };
   const watching = { ...deps, watchMs: deps.completionWatchMs };
-  return data(await completion.completeMedia(watching, owner, params.mediaId, now, chargeChange));
+  return data(await completion.completeMedia(watching, ownerOf(params, caller), params.mediaId, now, chargeChange));
 };
+
+/** Whoever may complete a file. */
+export const renewUpload: Operation<'renewUpload'> = async ({ params, caller, deps, now, chargeChange }) =>
+  reservation.renewUpload(deps, ownerOf(params, caller), params.mediaId, now, chargeChange);
 
 export const reserveAgentImage: Operation<'reserveAgentImage'> = async ({ params, student, body, deps, now }) =>
   reservation.reserveAgentImage(deps, { clubId: params.clubId, studentId: student.id }, announcedBy(body), now);
@@ -76,4 +80,8 @@ export const getStorageUsage: Operation<'getStorageUsage'> = async ({ params, db
 
 function readerOf({ clubId }: { clubId: string }, { id }: { id: string }): library.LibraryReader {
   return { clubId, administratorId: id };
+}
+
+function ownerOf({ clubId }: { clubId: string }, caller: Caller): MediaOwner {
+  return { clubId, ...(caller.kind === 'student' && { studentId: caller.student.id }) };
 }

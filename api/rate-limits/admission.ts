@@ -4,10 +4,12 @@ import { addressesCounted } from './client-ip.policy.ts';
 import { CountersUnavailable, type Limiter, type Verdict } from './limiter.ts';
 import {
   clubWrites,
+  libraryUploadCreations,
   refusedCalls,
   ruleFor,
   studentsShareOfClub,
   studentWritesOfClub,
+  uploadCreations,
   type Rule,
 } from './rules.policy.ts';
 
@@ -66,6 +68,31 @@ export async function admitChange(
   const { clubId } = call;
   if (call.refused || clubId === undefined || !isStudentOnClubPath(ruleFor(call), call)) return;
   for (const rule of [studentsShareOfClub, clubWrites]) await charge(limiter, { rule, subject: clubOf(clubId) }, now);
+}
+
+/**
+ * Charges the beginning of a resumable upload (LIM-22).
+ * @param owner whose file it is: a student's, or where there is none, the club's
+ * @param now Unix milliseconds
+ * @throws DomainError `rate_limited` with the seconds to wait
+ */
+export async function admitUpload(
+  limiter: Pick<Limiter, 'charge' | 'chargeHere'>,
+  owner: { readonly clubId: string; readonly ownerId: string | null },
+  now: number,
+): Promise<void> {
+  const budget = owner.ownerId === null ? libraryUploadCreations : uploadCreations;
+  const rule: Rule = { ...clubWrites, ...budget, name: 'Beginnings of uploads' };
+  await charge(limiter, { rule, subject: owner.ownerId ?? owner.clubId }, now);
+}
+
+/** Charges a call whose token is refused to its address. @param now Unix milliseconds @throws DomainError `rate_limited` */
+export async function admitRefused(
+  limiter: Pick<Limiter, 'charge' | 'chargeHere'>,
+  ip: string,
+  now: number,
+): Promise<void> {
+  for (const one of ofAddress(refusedCalls, ip)) await charge(limiter, one, now);
 }
 
 async function charge(limiter: Pick<Limiter, 'charge' | 'chargeHere'>, charged: Charge, now: number): Promise<void> {

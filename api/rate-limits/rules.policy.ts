@@ -84,6 +84,14 @@ export const refusedCalls: Rule = {
   whenDown: 'pass',
 };
 
+/** Beginning resumable uploads, on a listener of their own: for a student, or for a club's library (LIM-22). */
+export const uploadCreations: Budget = { counter: 'upload_creations', ...writeRate, scope: 'student' };
+export const libraryUploadCreations: Budget = {
+  ...uploadCreations,
+  counter: 'library_upload_creations',
+  scope: 'club',
+};
+
 /**
  * Every row; where several match, the most specific replaces the others ({@link ruleFor}). The order has no meaning.
  *

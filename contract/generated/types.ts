@@ -2868,7 +2868,7 @@ export interface paths {
         put?: never;
         /**
          * Reserve an assignment file upload
-         * @description Returns the media record and a signed upload descriptor. Send the file within 15 minutes, then call the complete operation of the media. The address takes one file, once, of the announced type; a file of more than 100 MB, or a video of more than 2 GB, fails as `too_large` when it is completed. The file joins the submission only when the submission is sent. A student has at most 20 files that are not sent: `409 too_many_files`. One that is not sent within seven days of its completion is erased.
+         * @description Returns the media record and a signed upload descriptor. Send the file within 15 minutes, then call the complete operation of the media. The address takes one file, once, of the announced type; a file of more than 100 MB fails as `too_large` when it is completed. A video goes by `tus` within 24 hours, and has at most 2 GB. The file joins the submission only when the submission is sent. A student has at most 20 files that are not sent: `409 too_many_files`. One that is not sent within seven days of its completion is erased.
          *
          *     Codes of its own:
          *
@@ -5192,7 +5192,7 @@ export interface paths {
         put?: never;
         /**
          * Reserve the upload of a file
-         * @description Returns the record, `uploading`, and a signed descriptor: send the file to its `url` with its `method` and all of its `headers` within 15 minutes, then call the complete operation. The address takes one file, once, of the announced type and of exactly the announced size. A library takes images (PNG, JPEG, GIF, WEBP, AVIF, SVG) of up to 20 MB, videos (MP4, QuickTime, WebM, Matroska) of up to 5 GB, and of up to 500 MB audio (MP3, M4A, AAC, Ogg, WAV, FLAC, WebM), PDF, documents of office programs, EPUB, ZIP archives of up to 4,096 entries, and Markdown, HTML, CSV and plain text in UTF-8. The upload holds its size of the club's storage until it is completed or expires: `402 limit_reached` where the storage has no room for it, unless the plan bills overage.
+         * @description Returns the record, `uploading`, and a signed descriptor: send the file to its `url` with its `method` and all of its `headers`, then call the complete operation. A video is sent by `tus` within 24 hours, in pieces that can be resumed, and gets new headers from the upload operation. Any other file is sent by `put` within 15 minutes. The address takes one file, once, of the announced type and of exactly the announced size. A library takes images (PNG, JPEG, GIF, WEBP, AVIF, SVG) of up to 20 MB, videos (MP4, QuickTime, WebM, Matroska) of up to 10 GB, and of up to 500 MB audio (MP3, M4A, AAC, Ogg, WAV, FLAC, WebM), PDF, documents of office programs, EPUB, ZIP archives of up to 4,096 entries, and Markdown, HTML, CSV and plain text in UTF-8. The upload holds its size of the club's storage until it is completed or expires: `402 limit_reached` where the storage has no room for it, unless the plan bills overage. At most 100 videos are being uploaded at a time: `409 too_many_uploads`.
          *
          *     Roles: `owner`, `admin`, `editor`.
          *
@@ -5202,6 +5202,7 @@ export interface paths {
          *     |---|---|---|
          *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
          *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
+         *     | `too_many_uploads` | 409 | The library has as many open uploads of videos as a library may have. |
          */
         post: operations["reserveMedia"];
         delete?: never;
@@ -5454,7 +5455,7 @@ export interface paths {
         put?: never;
         /**
          * Say that a file has arrived
-         * @description Starts the processing of the file, which decides by its content what it is, and watches it for up to two seconds. Small files are mostly answered `ready`, with the type, size and measures that they have, or `failed` with the reason as `error`, and then the file is erased: reserve another upload. Otherwise the answer is `processing`, or `uploading` while another call says the same: read the file again after some seconds. Completing once more changes nothing. Before the file has arrived: `409 upload_missing`. An upload that nobody completes fails as `upload_expired` an hour after the end of its address. Administrators complete files of the library, students their own images and files for assignments.
+         * @description Starts the processing of the file, which decides by its content what it is, and watches it for up to two seconds. Small files are mostly answered `ready`, with the type, size and measures that they have, or `failed` with the reason as `error`, and then the file is erased: reserve another upload. Otherwise the answer is `processing`, or `uploading` while another call says the same: read the file again after some seconds. Completing once more changes nothing. Before all of the file has arrived: `409 upload_missing`. An upload that nobody completes fails as `upload_expired` an hour after the end of its address; a `tus` upload is completed by its last piece, at the latest then. Administrators complete files of the library, students their own images and files for assignments.
          *
          *     Roles: `owner`, `admin`, `editor`.
          *
@@ -5463,9 +5464,38 @@ export interface paths {
          *     | code | status | meaning |
          *     |---|---|---|
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
-         *     | `upload_missing` | 409 | No file has arrived at the address of the upload yet. |
+         *     | `upload_missing` | 409 | The file has not arrived at the address of the upload yet, or not all of it. |
          */
         post: operations["completeMedia"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/media/{mediaId}/upload": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Go on with an upload
+         * @description Another address, or another token, for a file that has not arrived yet. What was sent of a `tus` upload stays, at the same address: go on with the new headers. The upload then expires later, but no later than seven days after its reservation: `409 upload_ended`. Administrators renew uploads of the library, students their own.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `upload_ended` | 409 | The file has arrived already, or its upload has failed or taken too long. |
+         */
+        post: operations["renewUpload"];
         delete?: never;
         options?: never;
         head?: never;
@@ -6385,7 +6415,10 @@ export interface components {
          *     | `course_full` | 409 | The course has as many modules or lessons as a course may have. |
          *     | `points_taken` | 409 | Another level of the club begins at these points. |
          *     | `add_on_exists` | 409 | The `id` of the add-on was used already, for another purchase. |
-         *     | `upload_missing` | 409 | No file has arrived at the address of the upload yet. |
+         *     | `upload_missing` | 409 | The file has not arrived at the address of the upload yet, or not all of it. |
+         *     | `upload_ended` | 409 | The file has arrived already, or its upload has failed or taken too long. |
+         *     | `upload_offset` | 409 | The resumable upload stands elsewhere than `Upload-Offset` says: ask it with `HEAD`. |
+         *     | `too_many_uploads` | 409 | The library has as many open uploads of videos as a library may have. |
          *     | `too_many_images` | 409 | The student has as many images that no question shows as a student may have. |
          *     | `too_many_files` | 409 | The student has as many files for assignments that are not sent as a student may have. |
          *     | `assignment_limit_reached` | 409 | The lesson has as many assignments as a lesson may have. |
@@ -6396,6 +6429,7 @@ export interface components {
          *     | `message_exists` | 409 | The `id` of the question was used already. |
          *     | `generation_in_progress` | 409 | The conversation is answering another question. |
          *     | `token_gone` | 410 | The token or code was used, has expired, or never existed; these cannot be told apart. |
+         *     | `tus_version` | 412 | A request of a resumable upload needs the header `Tus-Resumable` with 1.0.0. |
          *     | `body_too_large` | 413 | The body is larger than the service accepts. |
          *     | `unsupported_media_type` | 415 | The body is not `application/json` (or the type that the operation names) in UTF-8. |
          *     | `invalid_request` | 422 | The request can be read, but a value breaks a rule: format, enumeration, bounds, pattern, meaning. The message names the field. |
@@ -6403,6 +6437,7 @@ export interface components {
          *     | `invalid_image` | 422 | An image does not belong to this person, or is not ready. |
          *     | `invalid_file` | 422 | A file does not belong to this person, is not ready, or was sent already. |
          *     | `url_not_allowed` | 422 | The address is not `https`, or does not resolve to the public internet. |
+         *     | `upload_locked` | 423 | Another request writes to the resumable upload; try again. |
          *     | `rate_limited` | 429 | A rate limit is reached; the header `Retry-After` says how many seconds to wait. |
          *     | `daily_limit_reached` | 429 | The student has asked the agent as often as it allows in 24 hours. |
          *     | `club_budget_exhausted` | 429 | The club's monthly AI budget is spent. |
@@ -6413,7 +6448,7 @@ export interface components {
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          *     | `busy` | 503 | Other requests, most likely of the same club, hold what this one needs; nothing was changed. The header `Retry-After` says how many seconds to wait. | A later version may add values: accept those that you do not know.
          */
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "too_many_images" | "too_many_files" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "invalid_image" | "invalid_file" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable" | "busy";
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_images" | "too_many_files" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "message_exists" | "generation_in_progress" | "token_gone" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable" | "busy";
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -9769,7 +9804,7 @@ export interface components {
             mime: string;
         };
         /**
-         * @description Where the file goes. Address and headers carry a signature scoped to one media item and expire. `tus` is chunked, resumable upload for video; `put` is a single upload to object storage.
+         * @description Where the file goes. Address and headers carry a signature scoped to one media item and expire. `tus` is chunked, resumable upload for video (tus 1.0.0): create it at `url` with `Upload-Length`, and send the pieces to its `Location`. `put` is a single upload to object storage.
          * @example {
          *       "method": "put",
          *       "url": "https://files.example.com/private/7c9e6679?signature=abc",
@@ -9785,9 +9820,9 @@ export interface components {
              * @enum {string}
              */
             method: "tus" | "put";
-            /** @description Signed. */
+            /** @description Of `put`: signed. Of `tus`: where uploads are created. */
             url: string;
-            /** @description Name to value. */
+            /** @description Name to value; each request has all of them. */
             headers: {
                 [key: string]: string;
             };
@@ -13349,7 +13384,7 @@ export interface components {
             mime: "application/pdf" | "application/vnd.openxmlformats-officedocument.wordprocessingml.document" | "application/vnd.openxmlformats-officedocument.presentationml.presentation" | "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet" | "application/vnd.oasis.opendocument.text" | "application/vnd.oasis.opendocument.presentation" | "application/vnd.oasis.opendocument.spreadsheet" | "application/epub+zip" | "application/zip" | "text/markdown" | "text/html" | "text/csv" | "text/plain" | "image/png" | "image/jpeg" | "image/gif" | "image/webp" | "image/avif" | "image/svg+xml" | "audio/mpeg" | "audio/mp4" | "audio/aac" | "audio/ogg" | "audio/wav" | "audio/flac" | "audio/webm" | "video/mp4" | "video/quicktime" | "video/webm" | "video/x-matroska";
             /**
              * Format: int64
-             * @description Exact size in bytes, at least 1; the signature covers it. An image has at most 20 MB, a video 5 GB, any other file 500 MB.
+             * @description Exact size in bytes, at least 1; the signature covers it. An image has at most 20 MB, a video 10 GB, any other file 500 MB.
              */
             size_bytes: number;
             /** @description Absent: the name of the file. */
@@ -34104,6 +34139,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidRequest"];
@@ -34914,6 +34958,94 @@ export interface operations {
                     "application/json": {
                         data: components["schemas"]["Media"];
                     };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    renewUpload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a file of this club.
+                 * @example 7c9e6679-7425-40de-944b-e07fc1f90ae7
+                 */
+                mediaId: components["parameters"]["MediaId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The record, and where its file goes. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "7c9e6679-7425-40de-944b-e07fc1f90ae7",
+                     *         "kind": "document",
+                     *         "title": "essay.pdf",
+                     *         "provider": "objstore",
+                     *         "status": "uploading",
+                     *         "visibility": "private",
+                     *         "archived": false,
+                     *         "created_at": "2026-03-02T09:15:00.000Z",
+                     *         "file_name": "essay.pdf",
+                     *         "mime": "application/pdf",
+                     *         "type": "pdf"
+                     *       },
+                     *       "upload": {
+                     *         "method": "put",
+                     *         "url": "https://files.example.com/private/7c9e6679?signature=abc",
+                     *         "headers": {
+                     *           "content-type": "application/pdf"
+                     *         },
+                     *         "expires_at": "2026-03-02T10:15:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MediaReservation"];
                 };
             };
             400: components["responses"]["MalformedRequest"];

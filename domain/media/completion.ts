@@ -1,14 +1,12 @@
 /** Uploads as they end: somebody says that the file is there, and the worker processes it (MED-16). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordOf } from '../../contract/contract.ts';
-import type { Database, Queries, Transaction } from '../../platform/infra/postgres/database.ts';
-import { sql } from '../../platform/infra/postgres/sql.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { wake } from '../../platform/engine/wakes.ts';
+import { settleArrival, type ArrivingFile } from './arrival.ts';
 import { eraseFile } from './erasure.ts';
-import { maxBytes, processingRules, type MediaError } from './media.policy.ts';
-import { settleStorage } from './storage.ts';
+import { processingRules } from './media.policy.ts';
 import { loadMedia, presentMedia, type MediaOwner, type MediaDeps, type StoredMedia } from './media.ts';
 
 export interface CompletionDeps extends MediaDeps {
@@ -35,63 +33,36 @@ export async function completeMedia(
   const { db, storage, watchMs } = deps;
   const stored = await findStored(db, owner, mediaId);
   if (stored.status !== 'uploading') return presentMedia(await watch(db, owner, mediaId, watchMs), storage);
-  const sizeBytes = stored.objectKey === null ? undefined : await storage.size(stored.objectKey);
-  if (sizeBytes === undefined) {
+  const arrival = await settleArrival(deps, stored, now, chargeChange);
+  if (arrival === 'missing') {
     const erased = await findStored(db, owner, mediaId); // or completed and erased, meanwhile
     if (erased.status === 'uploading') throw uploadMissing();
     return presentMedia(erased, storage);
   }
-  if ((await arrive(db, stored, sizeBytes, now, chargeChange)) === 'failed')
-    await eraseFile(deps, mediaId, now).catch(() => undefined); // at once, where that goes; else upkeep does
+  if (arrival === 'failed') await eraseFile(deps, mediaId, now).catch(() => undefined); // at once, where that goes; else upkeep does
   return presentMedia(await watch(db, owner, mediaId, watchMs), storage);
 }
 
+/**
+ * Takes note of a resumable upload whose last part has come. It is safe to leave out: `complete` and the deadline of the upload notice
+ * the file as well (MED-26).
+ * @throws whatever the store throws
+ */
+export async function noticeUpload(deps: MediaDeps, file: ArrivingFile, now: Date): Promise<void> {
+  if ((await settleArrival(deps, file, now)) === 'failed') await eraseFile(deps, file.id, now);
+}
+
 const uploadMissing = () =>
-  new DomainError('upload_missing', 'No file has arrived yet. Put it to the address of its upload.');
+  new DomainError(
+    'upload_missing',
+    'The file has not arrived yet, or not all of it. Send it to the address of its upload.',
+  );
 
 /** @throws DomainError not_found */
 async function findStored(db: Queries, owner: MediaOwner, mediaId: Id): Promise<StoredMedia> {
   const stored = await loadMedia(db, owner, mediaId);
   if (!stored) throw notFound('file');
   return stored;
-}
-
-/**
- * One transaction for size, storage (MED-21), status and wake. Of several calls one has the row; the others do not wait for it, so that
- * they hold no connection, and change nothing.
- */
-async function arrive(
-  db: Database,
-  { id, clubId, purpose, mime }: StoredMedia,
-  sizeBytes: number,
-  now: Date,
-  chargeChange: () => Promise<void>,
-): Promise<'processing' | 'failed' | 'too late'> {
-  return db.transaction(async (tx) => {
-    const isMine = await tx.one(sql`
-      SELECT FROM media WHERE id = ${id} AND status = 'uploading' AND removed_at IS NULL FOR NO KEY UPDATE SKIP LOCKED`);
-    if (!isMine) return 'too late';
-    await chargeChange();
-    const error = await refusalOf(tx, { id, clubId }, { sizeBytes, maxBytes: maxBytes(purpose, mime ?? '') }, now);
-    const becomes = error
-      ? sql`status = 'failed', error = ${error}, erases_at = ${now}`
-      : sql`status = 'processing', looks_at = ${now}, erases_at = NULL`; // what is processed does not expire
-    await tx.run(sql`UPDATE media SET ${becomes}, updated_at = ${now} WHERE id = ${id}`);
-    if (error) return 'failed';
-    await wake(tx, 'mediaProcessing', [{ id, clubId }], now);
-    return 'processing';
-  });
-}
-
-/** Settles the size. @returns why the file cannot stay, whatever it is */
-async function refusalOf(
-  tx: Transaction,
-  file: { id: Id; clubId: Id },
-  { sizeBytes, maxBytes: most }: { sizeBytes: number; maxBytes: number },
-  now: Date,
-): Promise<MediaError | undefined> {
-  if (sizeBytes > most) return 'too_large';
-  return (await settleStorage(tx, file, sizeBytes, now)) ? undefined : 'storage_full';
 }
 
 const isUnderWay = ({ status }: StoredMedia) => status === 'uploading' || status === 'processing';

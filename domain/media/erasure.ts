@@ -7,7 +7,9 @@ import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
+import { MediaUpload } from '../../entities/media/media-upload.ts';
 import type { MediaPurpose } from '../../entities/media/values.ts';
+import { settleArrival, type ArrivingFile } from './arrival.ts';
 import { mediaRules } from './media.policy.ts';
 import type { MediaDeps } from './media.ts';
 import { endUses } from './uses.ts';
@@ -146,7 +148,9 @@ export async function eraseDue(deps: MediaDeps, now: Date): Promise<ErasureCount
  * until the bucket has erased it (MED-20).
  * @throws whatever the store throws; the row is due as before then
  */
-export async function eraseFile({ db, storage }: MediaDeps, mediaId: Id, now: Date): Promise<void> {
+export async function eraseFile(deps: MediaDeps, mediaId: Id, now: Date): Promise<void> {
+  const { db, storage } = deps;
+  await settleAtDeadline(deps, mediaId, now);
   // Of what is ready and stands, what is unused is ever due.
   await db.run(
     sql`UPDATE media SET ${removal(now)} WHERE id = ${mediaId} AND erases_at <= ${now} AND status = 'ready' AND removed_at IS NULL`,
@@ -158,7 +162,8 @@ export async function eraseFile({ db, storage }: MediaDeps, mediaId: Id, now: Da
       WHERE id = ${mediaId} AND erases_at <= ${now} RETURNING object_key AS key`);
   for (const { key } of due) {
     await storage.remove(key);
-    await storage.removeUnder(`${key}.`); // its renditions
+    await storage.removeUnder(`${key}.`); // its renditions, and what of an upload was smaller than a part
+    await db.manager.delete(MediaUpload, { id: mediaId });
   }
   const lastArrival = sql`upload_expires_at + ${mediaRules.arrivalMs} * interval '1 millisecond'`;
   await db.run(sql`
@@ -166,4 +171,16 @@ export async function eraseFile({ db, storage }: MediaDeps, mediaId: Id, now: Da
                      erases_at = CASE WHEN ${lastArrival} > ${now} THEN ${lastArrival} END,
                      object_key = CASE WHEN ${lastArrival} > ${now} THEN object_key END
      WHERE id = ${mediaId} AND erases_at <= ${now}`);
+}
+
+/**
+ * A resumable upload whose parts are all there has arrived, although nobody has said so: its client, and the process that got the last
+ * part, may have died (MED-26).
+ */
+async function settleAtDeadline(deps: MediaDeps, mediaId: Id, now: Date): Promise<void> {
+  const due = await deps.db.one<ArrivingFile>(sql`
+    SELECT media.id, media.club_id AS "clubId", purpose, mime, object_key AS "objectKey"
+      FROM media JOIN media_uploads upload ON upload.id = media.id
+     WHERE media.id = ${mediaId} AND erases_at <= ${now} AND status = 'uploading' AND removed_at IS NULL AND multipart_id IS NOT NULL`);
+  if (due) await settleArrival(deps, due, now);
 }

@@ -96,6 +96,21 @@ export const mediaRules = {
   unsentFileMs: 7 * 24 * 60 * minuteMs,
 } as const;
 
+/** Resumable uploads (MED-26). */
+export const resumableRules = {
+  /** How long a token is good. */
+  tokenMs: 24 * 60 * minuteMs,
+  /** So long after its reservation, an upload gets new tokens: ten gigabytes take a day at a megabit a second. */
+  renewableMs: 7 * 24 * 60 * minuteMs,
+  /** Open at a time, of a library. Students are bounded by their unsent files. */
+  maxOpen: 100,
+  /** A holder of the lock that died is waited for so long; a living one renews its lease. */
+  leaseMs: 6 * secondMs,
+  renewalMs: 2 * secondMs,
+  /** Whoever needs the lock asks its holder to let go, and waits so long. */
+  lockWaitMs: 15 * secondMs,
+} as const;
+
 /** Videos in a club whose plan does not host them (MED-10). */
 export const expiryRules = {
   /** A recording is kept so long; and every video, from the day on which the plan lost the feature. */
@@ -231,12 +246,17 @@ export function kindOf(mime: string): MediaKind {
   return group === 'video' || group === 'audio' || group === 'image' ? group : 'document';
 }
 
-/** Of each kind, the bytes that a file may have; a store takes 5 GB in one request. */
+/** Of each kind, the bytes that a file may have. A store takes 5 GB in one request, so videos come in parts (MED-26). */
 const mostBytes = {
-  library: { image: 20 * megabyte, video: 5 * gigabyte, audio: 500 * megabyte, document: 500 * megabyte },
+  library: { image: 20 * megabyte, video: 10 * gigabyte, audio: 500 * megabyte, document: 500 * megabyte },
   assignment: { image: 100 * megabyte, video: 2 * gigabyte, audio: 100 * megabyte, document: 100 * megabyte },
   agent_image: { image: 5 * megabyte, video: 0, audio: 0, document: 0 },
 } as const satisfies Record<MediaPurpose, Record<MediaKind, number>>;
+
+/** @returns whether a file that is announced as this type is uploaded in parts (MED-26), and not in one request */
+export function isResumable(mime: string): boolean {
+  return kindOf(mime) === 'video';
+}
 
 /** @returns how large a file of this type may be there, in bytes */
 export function maxBytes(purpose: MediaPurpose, mime: string): number {

@@ -1,20 +1,33 @@
 /** Uploads as they begin: a row that says what is to come, and the address where it is put. */
 import { Media } from '../../entities/media/media.ts';
+import { MediaUpload } from '../../entities/media/media-upload.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { requireFeature } from '../billing/allowances.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
-import { DomainError } from '../../platform/core/errors.ts';
+import { DomainError, notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { tidyName } from '../../platform/core/text.policy.ts';
 import { wake } from '../../platform/engine/wakes.ts';
+import type { Vault } from '../../platform/infra/vault.ts';
 import { lockStudent } from '../identity/accounts.ts';
 import { keptForGood, requireVideoHosting } from './expiry.ts';
 import { tidyFileName } from './file-name.policy.ts';
 import type { MediaPurpose } from '../../entities/media/values.ts';
-import { isAllowedType, kindOf, mediaRules, maxBytes } from './media.policy.ts';
+import { isAllowedType, isResumable, kindOf, maxBytes, mediaRules, resumableRules } from './media.policy.ts';
 import { loadMedia, presentMedia, type MediaOwner, type MediaDeps } from './media.ts';
 import { holdStorage } from './storage.ts';
+import { countOpenUploads } from './uploads/open-uploads.ts';
+import { uploadToken } from './uploads/tokens.ts';
+
+/** Where resumable uploads are begun. */
+export const uploadsPath = '/uploads';
+
+export interface ReservationDeps extends MediaDeps {
+  vault: Vault;
+  /** Where callers reach the listener of resumable uploads, without a slash at the end. */
+  filesUrl: string;
+}
 
 /** What a caller says of a file before it is there; none of it is believed once it is. */
 export interface Announced {
@@ -34,8 +47,13 @@ export interface Reservation {
   upload: RecordOf<'UploadDescriptor'>;
 }
 
-/** For the club's library. @throws DomainError invalid_request (a name that is none, a file that is too large), feature_not_in_plan (a video), limit_reached */
-export async function reserveMedia(deps: MediaDeps, clubId: Id, announced: Announced, now: Date): Promise<Reservation> {
+/** For the club's library. @throws DomainError invalid_request (a name that is none, a file that is too large), feature_not_in_plan (a video), limit_reached, too_many_uploads */
+export async function reserveMedia(
+  deps: ReservationDeps,
+  clubId: Id,
+  announced: Announced,
+  now: Date,
+): Promise<Reservation> {
   return reserve(deps, { clubId }, 'library', announced, async () => {}, now);
 }
 
@@ -44,7 +62,7 @@ export async function reserveMedia(deps: MediaDeps, clubId: Id, announced: Annou
  * @throws DomainError invalid_request, feature_not_in_plan, limit_reached, too_many_images, not_found (the student was removed meanwhile)
  */
 export async function reserveAgentImage(
-  deps: MediaDeps,
+  deps: ReservationDeps,
   owner: Required<MediaOwner>,
   announced: Announced,
   now: Date,
@@ -73,7 +91,7 @@ export async function reserveAgentImage(
  * @throws DomainError invalid_request, limit_reached, too_many_files, not_found (the student was removed meanwhile)
  */
 export async function reserveAssignmentFile(
-  deps: MediaDeps,
+  deps: ReservationDeps,
   owner: Required<MediaOwner>,
   { fileName, mime: given }: Pick<Announced, 'fileName' | 'mime'>,
   now: Date,
@@ -107,13 +125,14 @@ async function countUnused(tx: Transaction, studentId: Id, purpose: MediaPurpose
 }
 
 async function reserve(
-  { db, storage }: MediaDeps,
+  deps: ReservationDeps,
   owner: MediaOwner,
   purpose: MediaPurpose,
   announced: Announced,
   mayReserve: (tx: Transaction) => Promise<void>,
   now: Date,
 ): Promise<Reservation> {
+  const { db, storage } = deps;
   const { fileName, title } = namesOf(announced);
   const most = maxBytes(purpose, announced.mime);
   if (announced.sizeBytes !== undefined && announced.sizeBytes > most)
@@ -124,10 +143,12 @@ async function reserve(
     throw new DomainError('invalid_request', 'recording: only a video is a recording.');
   const id = newId();
   const objectKey = `media/${owner.clubId}/${id}`;
-  const expiresAt = new Date(now.getTime() + mediaRules.uploadMs);
+  const resumable = isResumable(announced.mime);
+  const expiresAt = uploadEnd(announced.mime, now);
   const stored = await db.transaction(async (tx) => {
     await mayReserve(tx);
     await holdStorage(tx, owner.clubId, heldBytes, owner.studentId === undefined ? 'administrator' : 'person');
+    if (resumable && owner.studentId === undefined) await requireFewUploads(tx, owner.clubId);
     const expiry = isHosted ? await requireVideoHosting(tx, owner.clubId, announced, now) : keptForGood;
     await tx.manager.insert(Media, {
       id,
@@ -148,16 +169,77 @@ async function reserve(
       createdAt: now,
       updatedAt: now,
     });
+    if (resumable) await tx.manager.insert(MediaUpload, { id, clubId: owner.clubId });
     if (expiry.expiresAt !== null) await wake(tx, 'mediaExpiry', [{ id, clubId: owner.clubId }], now);
     return loadMedia(tx, owner, id);
   });
   if (!stored) throw new Error('A file vanished inside the transaction that reserved it');
-  const { mime, sizeBytes } = announced;
-  const signed = await storage.signPut(objectKey, mime, sizeBytes, mediaRules.uploadMs / 1_000);
   return {
     data: await presentMedia(stored, storage),
-    upload: { method: 'put', ...signed, expires_at: expiresAt.toISOString() },
+    upload: await descriptorOf(deps, { ...stored, heldBytes }, expiresAt, now),
   };
+}
+
+/** Of a reservation, or of its last renewal: until then the address takes the file. */
+function uploadEnd(mime: string, now: Date): Date {
+  return new Date(now.getTime() + (isResumable(mime) ? resumableRules.tokenMs : mediaRules.uploadMs));
+}
+
+/** The club's storage is locked: of two reservations at once one counts the other. @throws DomainError too_many_uploads */
+async function requireFewUploads(tx: Transaction, clubId: Id): Promise<void> {
+  const { maxOpen } = resumableRules;
+  if ((await countOpenUploads(tx, clubId)) >= maxOpen)
+    throw new DomainError(
+      'too_many_uploads',
+      `${maxOpen} videos are being uploaded. Complete or delete some of them first.`,
+    );
+}
+
+/** Where the file goes. */
+async function descriptorOf(
+  { storage, vault, filesUrl }: ReservationDeps,
+  { id, objectKey, mime, heldBytes }: { id: Id; objectKey: string | null; mime: string | null; heldBytes: number },
+  expiresAt: Date,
+  now: Date,
+): Promise<RecordOf<'UploadDescriptor'>> {
+  if (objectKey === null || mime === null) throw new Error('A file that is uploaded has a key and a type');
+  if (isResumable(mime)) {
+    const headers = { authorization: `Bearer ${uploadToken(vault, { mediaId: id, expiresAt })}` };
+    return { method: 'tus', url: `${filesUrl}${uploadsPath}`, headers, expires_at: expiresAt.toISOString() };
+  }
+  const seconds = Math.ceil((expiresAt.getTime() - now.getTime()) / 1_000);
+  const signed = await storage.signPut(objectKey, mime, heldBytes > 0 ? heldBytes : undefined, seconds);
+  return { method: 'put', ...signed, expires_at: expiresAt.toISOString() };
+}
+
+/**
+ * A new address, or a new token, for a file that has not arrived yet: what has been sent of it stays. Its upload ends later then.
+ * @param chargeChange called once, before something changes
+ * @throws DomainError not_found (also for somebody else's), upload_ended, what `chargeChange` throws
+ */
+export async function renewUpload(
+  deps: ReservationDeps,
+  owner: MediaOwner,
+  mediaId: Id,
+  now: Date,
+  chargeChange: () => Promise<void> = async () => {},
+): Promise<Reservation> {
+  return deps.db.transaction(async (tx) => {
+    await tx.run(sql`SELECT FROM media WHERE id = ${mediaId} AND club_id = ${owner.clubId} FOR NO KEY UPDATE`);
+    const stored = await loadMedia(tx, owner, mediaId);
+    if (!stored) throw notFound('file');
+    if (stored.status !== 'uploading')
+      throw new DomainError('upload_ended', 'The file has arrived, or its upload has failed.');
+    const last = stored.createdAt.getTime() + resumableRules.renewableMs;
+    const expiresAt = new Date(Math.min(uploadEnd(stored.mime ?? '', now).getTime(), last));
+    if (expiresAt <= now) throw new DomainError('upload_ended', 'The upload has taken too long. Reserve another one.');
+    await chargeChange();
+    const erasesAt = new Date(expiresAt.getTime() + mediaRules.completionMs);
+    await tx.manager.update(Media, { id: mediaId }, { uploadExpiresAt: expiresAt, erasesAt, updatedAt: now });
+    const held = await tx.manager.findOneByOrFail(Media, { id: mediaId });
+    const upload = await descriptorOf(deps, { ...stored, heldBytes: Number(held.heldBytes) }, expiresAt, now);
+    return { data: await presentMedia(stored, deps.storage), upload };
+  });
 }
 
 function namesOf({ fileName: given, title }: Announced): { fileName: string; title: string } {

@@ -13,10 +13,12 @@ import {
   PutObjectCommand,
   S3Client,
   type ListObjectVersionsCommandOutput,
+  type S3ClientConfig,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import type { Secret } from '../core/secret.ts';
+import { joinParts, type Joining } from './part-store.ts';
 
 /** Bytes of an upload in memory: one part at a time, the smallest that S3 takes. */
 const partBytes = 5 * 1_024 * 1_024;
@@ -66,6 +68,11 @@ export interface ObjectStore {
    * removed already.
    */
   remove(key: string): Promise<void>;
+  /**
+   * Makes the file of a resumable upload whose parts are all there.
+   * @param length of the whole file, in bytes
+   */
+  joinParts(key: string, multipartId: string, length: number): Promise<Joining>;
   /** As `remove`, for every file whose key begins so, but those to keep. */
   removeUnder(prefix: string, keep?: readonly string[]): Promise<void>;
   close(): void;
@@ -79,9 +86,9 @@ export interface ObjectStoreSettings {
   privateBucket: string;
 }
 
-export function createObjectStore(storage: ObjectStoreSettings): ObjectStore {
-  const Bucket = storage.privateBucket;
-  const client = new S3Client({
+/** @returns what a client of the store needs; its connections are shared by all that get the same */
+export function clientConfig(storage: ObjectStoreSettings): S3ClientConfig {
+  return {
     endpoint: storage.endpoint,
     region: storage.region,
     forcePathStyle: true,
@@ -92,7 +99,12 @@ export function createObjectStore(storage: ObjectStoreSettings): ObjectStore {
     requestChecksumCalculation: 'WHEN_REQUIRED', // servers other than Amazon's refuse the trailers that it would add
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: { connectionTimeout: 5_000, requestTimeout: answerMs, throwOnRequestTimeout: true },
-  });
+  };
+}
+
+export function createObjectStore(storage: ObjectStoreSettings): ObjectStore {
+  const Bucket = storage.privateBucket;
+  const client = new S3Client(clientConfig(storage));
   return {
     async put(Key, ContentType, Body) {
       const params = { Bucket, Key, ContentType, Body };
@@ -151,6 +163,7 @@ export function createObjectStore(storage: ObjectStoreSettings): ObjectStore {
         }
       }
     },
+    joinParts: (Key, UploadId, length) => joinParts(client, { Bucket, Key, UploadId }, length),
     async removeUnder(Prefix, keep = []) {
       for (let after: string | undefined; ;) {
         const page = await client.send(new ListObjectsV2Command({ Bucket, Prefix, StartAfter: after }));

@@ -265,6 +265,7 @@ const table: Record<OperationId, Row> = {
   listMediaUsage: { sessions: admin, roles, answer: 'not_found' },
   removeMedia: { sessions: admin, roles: content, answer: 'not_found' },
   completeMedia: { sessions: ['student', 'admin'], roles: content, answer: 'not_found' },
+  renewUpload: { sessions: ['student', 'admin'], roles: content, answer: 'not_found' },
   reserveAgentImage: { sessions: student, answer: 201 },
 
   listAssignments: { sessions: admin, roles, answer: 'not_found' },

@@ -92,7 +92,7 @@ describe('media', () => {
           { size_bytes: 0 },
           { size_bytes: -1 },
           { size_bytes: 500 * 1_024 * 1_024 + 1 },
-          { mime: 'video/mp4', size_bytes: 5 * 1_024 ** 3 + 1 },
+          { mime: 'video/mp4', size_bytes: 10 * 1_024 ** 3 + 1 },
           { mime: 'image/png', size_bytes: 20 * 1_024 * 1_024 + 1 },
           { title: '' },
           { title: ' \n' },

@@ -378,13 +378,13 @@ describe('rate limits', function () {
 });
 
 describe('the contract and the rate table', () => {
-  it('one operation of students is limited per club: its handler charges the club for changes (DEC-53)', () => {
+  it('two operations of students are limited per club: their handlers charge the club for changes (DEC-53)', () => {
     const perClub = contractOperations().filter(
       ({ method, path, auth }) =>
         auth.includes('student') &&
         ruleFor({ method, path: path.replaceAll(/\{\w+\}/g, randomUUID()) })?.scope === 'club',
     );
-    expect(perClub.map(({ operationId }) => operationId)).to.deep.equal(['completeMedia']);
+    expect(perClub.map(({ operationId }) => operationId)).to.deep.equal(['completeMedia', 'renewUpload']);
   });
 
   it('exactly the operations that write are limited, and declare the answers of limits', () => {

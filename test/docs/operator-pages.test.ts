@@ -22,6 +22,8 @@ const permissions: Readonly<Record<string, readonly string[]>> = {
   ListObjectsV2Command: ['s3:ListBucket'],
   ListMultipartUploadsCommand: ['s3:ListBucketMultipartUploads'],
   AbortMultipartUploadCommand: ['s3:AbortMultipartUpload'],
+  ListPartsCommand: ['s3:ListMultipartUploadParts'],
+  CompleteMultipartUploadCommand: ['s3:PutObject'],
 };
 
 describe('the pages for operators', () => {
@@ -39,7 +41,8 @@ describe('the pages for operators', () => {
   });
 
   it('deploy: gives the key of the buckets a permission for every command that the service sends', () => {
-    const sent = new Set(read('platform/infra/object-store.ts').match(/\b[A-Z]\w+Command\b/g));
+    const stores = ['platform/infra/object-store.ts', 'platform/infra/part-store.ts'].map(read).join('\n');
+    const sent = new Set(stores.match(/\b[A-Z]\w+Command\b/g));
     expect(Object.keys(permissions)).to.have.members([...sent]);
     const row = /^\| private \|.+$/m.exec(deploy)?.[0] ?? '';
     expect([...row.matchAll(/`(s3:\w+)`/g)].map(([, name]) => name)).to.have.members([

@@ -303,6 +303,8 @@ describe('the removal of a student leaves ids and dates', function () {
     const assignment = await admin('POST', `/lessons/${course.lessons[0]?.id}/assignments`, asked);
     await admin('PUT', `/assignments/${assignment.id}/extensions/${studentId}`, { due_at: '2999-02-01T00:00:00Z' });
     const work = { file_name: `${needleOf('work')}.png`, mime: 'image/png' };
+    const unsent = { file_name: `${needleOf('work')}.mp4`, mime: 'video/mp4' }; // in pieces, of which none ever comes
+    await callAt(served.base, 'POST', `${at}/classroom/assignment-files`, { token, body: unsent });
     const handedIn = await callAt(served.base, 'POST', `${at}/classroom/assignment-files`, { token, body: work });
     expect(handedIn.status).to.equal(201);
     expect(await put(handedIn.body.upload, png())).to.equal(200);

@@ -44,8 +44,8 @@ export async function mailedToken(purpose: TokenPurpose, ownerId: Id): Promise<s
 }
 
 /** A second session of somebody: another browser. @returns its token */
-export async function openFurtherSession(kind: CallerKind, ownerId: Id): Promise<string> {
+export async function openFurtherSession(kind: CallerKind, ownerId: Id, now = new Date()): Promise<string> {
   const source = await testDatabase();
-  const { token } = await source.transaction((tx) => openSession(new Transaction(tx), kind, ownerId, new Date()));
+  const { token } = await source.transaction((tx) => openSession(new Transaction(tx), kind, ownerId, now));
   return token;
 }

@@ -7,12 +7,12 @@ import type { MediaDeps } from '../../../domain/media/media.ts';
 import type { TestStudent } from '../builders/clubs.ts';
 import { testDatabase } from '../stack/database.ts';
 import { processedFile } from './processing.ts';
-import { filesOf, mediaDeps, put, reserve, type Reserved, type TestFile, type Uploader } from './media.ts';
+import { filesOf, mediaDeps, reserve, send, type Reserved, type TestFile, type Uploader } from './media.ts';
 
 /** Reserves an upload and puts the file; nobody completes it. */
 export async function uploadBytes(uploader: Uploader, file: TestFile): Promise<Reserved> {
   const reserved = await reserve(uploader, file);
-  await put(reserved.upload, file.bytes);
+  await send(reserved.upload, file.bytes);
   return reserved;
 }
 

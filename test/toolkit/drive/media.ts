@@ -2,7 +2,7 @@
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { MediaDeps } from '../../../domain/media/media.ts';
+import type { ReservationDeps } from '../../../domain/media/reservation.ts';
 import type { TestClub, TestStudent } from '../builders/clubs.ts';
 import { call, type Answer } from './api.ts';
 import { testDeps } from '../stack/database.ts';
@@ -22,9 +22,9 @@ export const libraryPath = ({ id }: { id: Id }, ...further: string[]) =>
 
 export async function mediaDeps(
   replaced: (storage: ObjectStore) => Partial<ObjectStore> = () => ({}),
-): Promise<MediaDeps> {
+): Promise<ReservationDeps> {
   const storage = await testObjectStore();
-  return { ...(await testDeps()), storage: { ...storage, ...replaced(storage) } };
+  return { ...(await testDeps()), filesUrl: 'http://127.0.0.1:9', storage: { ...storage, ...replaced(storage) } };
 }
 
 /** The originals that the private bucket holds of a club, by the ids of their records. */
@@ -69,6 +69,44 @@ export async function reserve(
   return { media: answer.body.data, upload: answer.body.upload };
 }
 
+/** Sends the bytes where the descriptor says, as it says. @returns the status of the last answer: 200 of `put`, 204 of `tus` */
+export async function send(upload: Upload, bytes: Buffer): Promise<number> {
+  if (upload.method === 'put') return put(upload, bytes);
+  const created = await beginUpload(upload, bytes.length);
+  if (created.status !== 201) return created.status;
+  return (await sendPiece(upload, created.headers.get('location') ?? '', bytes)).status;
+}
+
+/** Creates a resumable upload. @param headers further ones, or in place of the usual */
+export const beginUpload = (
+  { url, headers }: Pick<Upload, 'url' | 'headers'>,
+  length: number,
+  others: Record<string, string> = {},
+): Promise<Response> =>
+  fetch(url, {
+    method: 'POST',
+    headers: { ...headers, 'tus-resumable': '1.0.0', 'upload-length': String(length), ...others },
+  });
+
+/** Sends a piece of it. */
+export const sendPiece = (
+  { headers }: Pick<Upload, 'headers'>,
+  location: string,
+  bytes: Buffer,
+  { at = 0, others = {} }: { at?: number; others?: Record<string, string> } = {},
+): Promise<Response> =>
+  fetch(location, {
+    method: 'PATCH',
+    headers: {
+      ...headers,
+      'tus-resumable': '1.0.0',
+      'upload-offset': String(at),
+      'content-type': 'application/offset+octet-stream',
+      ...others,
+    },
+    body: new Uint8Array(bytes),
+  });
+
 /** Puts bytes where the descriptor says, as it says. @returns the store's status */
 export async function put(
   { url, headers }: Pick<Upload, 'url' | 'headers'>,
@@ -103,8 +141,8 @@ export async function uploadFile(
   body: Record<string, unknown> = {},
 ): Promise<MediaRecord> {
   const { media, upload } = await reserve(uploader, file, body);
-  const status = await put(upload, file.bytes);
-  if (status !== 200) throw new Error(`The store answered ${status}`);
+  const status = await send(upload, file.bytes);
+  if (status !== 200 && status !== 204) throw new Error(`The store answered ${status}`);
   const answer = await completing(uploader, media.id);
   if (answer.status !== 200) throw new Error(`It was not completed: ${answer.text}`);
   return answer.body.data;

@@ -60,6 +60,7 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
         ...usual,
         egress,
         storage,
+        filesUrl: config.files.publicUrl,
         completionWatchMs: 0,
         mailDomains: mailDomainSettings(config.mail),
         waitSpeed: config.automations.waitSpeed,

@@ -5,6 +5,7 @@ import {
   ListObjectVersionsCommand,
   ListPartsCommand,
   S3Client,
+  UploadPartCommand,
   type ListObjectVersionsCommandOutput,
 } from '@aws-sdk/client-s3';
 import { readConfig } from '../../../config.ts';
@@ -37,6 +38,8 @@ interface TestBucket {
   openUploads(prefix: string): Promise<string[]>;
   /** How many parts the multipart uploads have stored that have not ended. */
   storedParts(prefix: string): Promise<number>;
+  /** Stores a part of a multipart upload. */
+  storePart(key: string, uploadId: string, number: number, bytes: Buffer): Promise<void>;
 }
 
 export async function testBucket(): Promise<TestBucket> {
@@ -65,6 +68,9 @@ export async function testBucket(): Promise<TestBucket> {
         Uploads.map(({ Key, UploadId }) => s3.send(new ListPartsCommand({ Bucket, Key, UploadId }))),
       );
       return lists.reduce((sum, { Parts = [] }) => sum + Parts.length, 0);
+    },
+    async storePart(Key, UploadId, PartNumber, Body) {
+      await s3.send(new UploadPartCommand({ Bucket, Key, UploadId, PartNumber, Body }));
     },
   };
 }

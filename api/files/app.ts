@@ -1,0 +1,48 @@
+/** The listener of files: resumable uploads, apart from the API and so from its limits of writes (MED-26). */
+import cors from '@koa/cors';
+import Koa from 'koa';
+import { DomainError } from '../../platform/core/errors.ts';
+import { describeError } from '../../platform/infra/describe-error.ts';
+import type { ApiDeps, Middleware, RequestState } from '../middleware/context.ts';
+import { errorEnvelope } from '../middleware/errors.ts';
+import { requestLog } from '../middleware/request-log.ts';
+import { secureHeaders } from '../middleware/secure-headers.ts';
+import { operatorRoutes } from '../operator-routes.ts';
+import { uploads, type UploadsDeps } from './uploads.ts';
+
+export function createFilesApp(api: ApiDeps, deps: UploadsDeps): Koa<RequestState> {
+  const app = new Koa<RequestState>({ proxy: false });
+  app.use(requestLog(api) as never);
+  app.use(secureHeaders as never);
+  app.use(corsOf(deps.corsOrigins));
+  app.use(errorEnvelope(api) as never);
+  app.use(uploads(deps) as never);
+  app.use(publicly(operatorRoutes(api)) as never);
+  app.use(() => {
+    throw new DomainError('not_found', 'There is no such path.');
+  });
+  app.on('error', (error: unknown) => api.log.debug({ error: describeError(error) }, 'an answer was cut off'));
+  return app;
+}
+
+/** Browsers reach this listener: the API's own has the metrics. */
+const publicly =
+  (routes: Middleware): Middleware =>
+  (context, next) =>
+    context.path === '/metrics' ? next() : routes(context, next);
+
+/** From where browsers may call the API, they may upload. */
+function corsOf(origins: readonly string[]): Koa.Middleware {
+  return cors({
+    origin: (context) => {
+      const origin = context.get('origin');
+      return origins.includes(origin) ? origin : '';
+    },
+    allowMethods: 'HEAD,POST,PATCH,DELETE',
+    allowHeaders: 'Authorization,Content-Type,Tus-Resumable,Upload-Length,Upload-Metadata,Upload-Offset,X-Request-Id',
+    exposeHeaders:
+      'Location,Retry-After,Tus-Extension,Tus-Max-Size,Tus-Resumable,Tus-Version,Upload-Length,Upload-Offset,X-Request-Id',
+    maxAge: 600,
+    keepHeadersOnError: false, // errors are answered further in, where these headers are set already
+  });
+}

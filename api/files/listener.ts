@@ -1,0 +1,74 @@
+/** The listener of files in an API process: it begins before the API, which tells its address, and ends with it. */
+import { createServer } from 'node:http';
+import type { Config } from '../../config.ts';
+import { noticeUpload } from '../../domain/media/completion.ts';
+import { createUploadLocks } from '../../domain/media/uploads/locks.ts';
+import { describeError } from '../../platform/infra/describe-error.ts';
+import { clientConfig } from '../../platform/infra/object-store.ts';
+import { drain, listen } from '../listening.ts';
+import type { ApiDeps } from '../middleware/context.ts';
+import { createFilesApp } from './app.ts';
+import { createUploadPlaces } from './upload-places.ts';
+
+/** A request may take so long; its client goes on with another one. */
+const longestRequestMs = 3_600_000;
+/** A connection that is silent for so long is cut: its client is gone, or joining the parts has failed. */
+const silenceMs = 120_000;
+
+export interface FilesListener {
+  port: number;
+  /** Where callers reach it, without a slash at the end. */
+  url: string;
+  /** Answers from now on. */
+  serve(api: ApiDeps): void;
+  stop(): Promise<void>;
+}
+
+/** @param config with port 0, a free one is taken, and the address is that of this machine */
+export async function openFilesListener(config: Config): Promise<FilesListener> {
+  const server = createServer({
+    requestTimeout: longestRequestMs,
+    headersTimeout: 10_000,
+    keepAliveTimeout: 65_000,
+    noDelay: true,
+  });
+  server.setTimeout(silenceMs);
+  const port = await listen(server, config.files.port, config.api.host);
+  const url = config.files.port === 0 ? `http://${config.api.host}:${port}` : config.files.publicUrl;
+  let end = async () => {};
+  return {
+    port,
+    url,
+    serve(api) {
+      const { deps, log, limiter, clock, settings } = api;
+      const { db, vault, storage } = deps;
+      const locks = createUploadLocks({
+        db,
+        databaseUrl: config.database.url.reveal(),
+        onFailure: (error) =>
+          log.warn({ error: describeError(error) }, 'locks of uploads are not listened for; it is tried again'),
+      });
+      const app = createFilesApp(api, {
+        db,
+        vault,
+        limiter,
+        locks,
+        places: createUploadPlaces(),
+        store: { ...clientConfig(config.storage), bucket: config.storage.privateBucket },
+        filesUrl: url,
+        corsOrigins: settings.corsOrigins,
+        trustedProxies: settings.trustedProxies,
+        onFinish: (file) => noticeUpload({ db, storage }, file, clock()),
+        onFailure: (error) => log.error({ error: describeError(error) }, 'an upload failed'),
+      });
+      const handle = app.callback();
+      server.on('request', (request, response) => void handle(request, response));
+      end = async () => {
+        locks.letAllGo();
+        await drain(server);
+        await locks.stop();
+      };
+    },
+    stop: () => end(),
+  };
+}

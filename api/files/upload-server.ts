@@ -1,0 +1,113 @@
+/** The tus server of one upload, for one request: which upload it is, the token has said already (MED-26). */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Server, type CancellationContext, type Lock } from '@tus/server';
+import { noteMultipart, findUploadedFile, type UploadedFile } from '../../domain/media/uploads/open-uploads.ts';
+import { UploadLocked, type UploadLock, type UploadLocks } from '../../domain/media/uploads/locks.ts';
+import { uploadsPath } from '../../domain/media/reservation.ts';
+import type { ErrorCode } from '../../platform/core/error-codes.ts';
+import { DomainError, notFound } from '../../platform/core/errors.ts';
+import type { Database } from '../../platform/infra/postgres/database.ts';
+import { PartStore } from '../../platform/infra/part-store.ts';
+
+/** A holder that was asked to let go ends so much later; what has come until then is stored. 0 would mean three seconds. */
+const letGoMs = 1;
+
+export interface UploadServerDeps {
+  db: Database;
+  locks: UploadLocks;
+  /** Of the private bucket. */
+  store: ConstructorParameters<typeof PartStore>[0];
+  filesUrl: string;
+  corsOrigins: readonly string[];
+  /** Called once all of the file is there. */
+  onFinish: (file: UploadedFile) => Promise<void>;
+  /** Called with an error of ours. */
+  onFailure: (error: unknown) => void;
+}
+
+/** Answers the request, which {@link file://./uploads.ts} has checked. */
+export async function serveUpload(
+  deps: UploadServerDeps,
+  file: UploadedFile & { objectKey: string },
+  { req, res }: { req: IncomingMessage; res: ServerResponse },
+): Promise<void> {
+  const { db, locks } = deps;
+  let { multipartId } = file;
+  let held: UploadLock | undefined;
+  const lock: Lock = {
+    async lock(signal, letGo) {
+      held = await locks.acquire(file.id, () => void letGo(), signal);
+      // Somebody else may have begun it, or settled it, since it was read.
+      const current = await findUploadedFile(db, file.id);
+      if (!current?.isOpen) {
+        await held.release();
+        throw notFound('upload');
+      }
+      ({ multipartId } = current);
+    },
+    unlock: async () => held?.release(),
+  };
+  const store = new PartStore(deps.store, {
+    key: file.objectKey,
+    length: file.length,
+    multipartId: () => multipartId,
+    async note(noted) {
+      if (!held || !(await noteMultipart(db, held, noted ?? null))) return false;
+      multipartId = noted;
+      return true;
+    },
+  });
+  await new UploadServer({
+    path: uploadsPath,
+    datastore: store,
+    locker: { newLock: () => lock },
+    lockDrainTimeout: letGoMs,
+    namingFunction: () => file.objectKey,
+    getFileIdFromRequest: () => file.objectKey,
+    generateUrl: () => `${deps.filesUrl}${uploadsPath}/${file.id}`,
+    disableTerminationForFinishedUploads: true,
+    allowedOrigins: (origin) => deps.corsOrigins.includes(origin),
+    exposedHeaders: ['Retry-After', 'X-Request-Id'],
+    async onUploadFinish() {
+      await deps.onFinish(file).catch(deps.onFailure);
+      return {};
+    },
+    onResponseError(_, error) {
+      const refusal = refusalOf(error);
+      if (refusal.code === 'internal_error') deps.onFailure(error);
+      return {
+        status_code: refusal.status,
+        body: JSON.stringify({ error: { code: refusal.code, message: refusal.message } }),
+      };
+    },
+  }).handle(req, res);
+}
+
+/** What tus answers without a body, or in its own words, comes in the envelope. */
+class UploadServer extends Server {
+  override write(
+    context: CancellationContext,
+    headers: Headers,
+    status: number,
+    body?: string,
+  ): ReturnType<Server['write']> {
+    if (status >= 400) headers.set('Content-Type', 'application/json; charset=utf-8');
+    return super.write(context, headers, status, body);
+  }
+}
+
+/** By the status that tus gives; all others are faults of ours. */
+const codes: Readonly<Record<number, [ErrorCode, string]>> = {
+  400: ['upload_ended', 'The upload is complete, or another request has taken it over.'],
+  404: ['not_found', 'There is no such upload, or it was not begun.'],
+  409: ['upload_offset', 'The upload stands elsewhere. Ask it with HEAD.'],
+  410: ['not_found', 'There is no such upload any more.'],
+  413: ['body_too_large', 'The body goes beyond the end of the file.'],
+};
+
+function refusalOf(error: Error | { status_code: number; body: string }): DomainError {
+  if (error instanceof DomainError) return error;
+  if (error instanceof UploadLocked) return new DomainError('upload_locked', 'Another request writes to this upload.');
+  const [code, message] = ('status_code' in error && codes[error.status_code]) || [];
+  return new DomainError(code ?? 'internal_error', message ?? 'Something went wrong on our side. Go on with HEAD.');
+}

@@ -1,0 +1,156 @@
+/** Requests of resumable uploads: whose they are, whether they may be made, and what the answer is where no byte is needed for it (MED-26). */
+import { isResumable, maxBytes } from '../../domain/media/media.policy.ts';
+import { uploadsPath } from '../../domain/media/reservation.ts';
+import { declareLength, findUploadedFile, type UploadedFile } from '../../domain/media/uploads/open-uploads.ts';
+import { readUploadToken } from '../../domain/media/uploads/tokens.ts';
+import { DomainError, notFound } from '../../platform/core/errors.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { forClub } from '../../platform/infra/postgres/shared-pool.ts';
+import type { Vault } from '../../platform/infra/vault.ts';
+import type { ApiDeps, Context, Middleware } from '../middleware/context.ts';
+import { admitRefused, admitUpload } from '../rate-limits/admission.ts';
+import { clientIp } from '../rate-limits/client-ip.policy.ts';
+import type { UploadPlaces } from './upload-places.ts';
+import { serveUpload, type UploadServerDeps } from './upload-server.ts';
+
+export interface UploadsDeps extends UploadServerDeps, Pick<ApiDeps, 'limiter'> {
+  vault: Vault;
+  places: UploadPlaces;
+  trustedProxies: readonly string[];
+}
+
+/** tus as it is spoken here. */
+const version = '1.0.0';
+const methods = ['HEAD', 'PATCH', 'DELETE'] as const;
+const piece = 'application/offset+octet-stream';
+const number = /^(?:0|[1-9]\d{0,14})$/;
+
+/** @returns the routes of resumable uploads; any other path is passed on */
+export function uploads(deps: UploadsDeps): Middleware {
+  return async (context, next) => {
+    const [, named] = new RegExp(`^${uploadsPath}(?:/([^/]+))?$`).exec(context.path) ?? [];
+    const isCollection = context.path === uploadsPath;
+    if (!isCollection && named === undefined) return next();
+    context.state.route = isCollection ? uploadsPath : `${uploadsPath}/{mediaId}`;
+    if (context.method === 'OPTIONS') return tellAbilities(context);
+    requireMethod(context, isCollection ? ['POST'] : methods);
+    context.set('Tus-Resumable', version);
+    requireVersion(context);
+    try {
+      await answer(deps, context, named);
+    } catch (error) {
+      if (context.method === 'POST' || context.method === 'PATCH') context.set('Connection', 'close'); // nobody reads the rest of the body
+      throw error;
+    }
+  };
+}
+
+/** What clients may ask before they begin. */
+function tellAbilities(context: Context): void {
+  context.set({ 'Tus-Resumable': version, 'Tus-Version': version, 'Tus-Extension': 'creation,termination' });
+  context.set('Tus-Max-Size', String(maxBytes('library', 'video/mp4')));
+  context.status = 204;
+}
+
+/** A GET would hand files out. @throws DomainError method_not_allowed */
+function requireMethod(context: Context, allowed: readonly string[]): void {
+  if (allowed.includes(context.method)) return;
+  context.set('Allow', ['OPTIONS', ...allowed].join(', '));
+  throw new DomainError('method_not_allowed', `This path has no ${context.method}.`);
+}
+
+/** @throws DomainError tus_version */
+function requireVersion(context: Context): void {
+  if (context.get('tus-resumable') === version) return;
+  context.set('Tus-Version', version);
+  throw new DomainError('tus_version', `Tus-Resumable must be ${version}.`);
+}
+
+async function answer(deps: UploadsDeps, context: Context, named: string | undefined): Promise<void> {
+  const {
+    state: { now },
+  } = context;
+  const mediaId = readToken(deps, context);
+  if (mediaId === undefined) {
+    await admitRefused(deps.limiter, ipOf(deps, context), now.getTime());
+    throw new DomainError(
+      'unauthenticated',
+      'The token is not known here, or has expired. Ask the API for another one.',
+    );
+  }
+  if (named !== undefined && named.toLowerCase() !== mediaId) throw notFound('upload'); // the token is another file's
+  const file = await findUploadedFile(deps.db, mediaId);
+  if (!file?.objectKey || !isResumable(file.mime ?? '')) throw notFound('upload');
+  const { objectKey } = file;
+  await forClub(file.clubId, () => proceed(deps, context, { ...file, objectKey }));
+}
+
+async function proceed(deps: UploadsDeps, context: Context, file: UploadedFile & { objectKey: string }): Promise<void> {
+  const {
+    method,
+    state: { now },
+  } = context;
+  if (!file.isOpen) return answerEnded(deps, context, file);
+  if (method === 'POST') {
+    const length = lengthOf(context);
+    await admitUpload(deps.limiter, file, now.getTime());
+    await declareLength(deps.db, file.id, length);
+    return serve(deps, context, { ...file, length });
+  }
+  if (method !== 'PATCH') return serve(deps, context, file);
+  requirePiece(context);
+  const release = deps.places.take(file);
+  try {
+    await serve(deps, context, file);
+  } finally {
+    release();
+  }
+}
+
+async function serve(deps: UploadsDeps, context: Context, file: UploadedFile & { objectKey: string }): Promise<void> {
+  context.respond = false;
+  await serveUpload(deps, file, context);
+}
+
+/** The file has arrived: a client that lost the last answer finds that all of it is there. @throws DomainError upload_ended */
+function answerEnded({ filesUrl }: UploadsDeps, context: Context, { id, length }: UploadedFile): void {
+  if (context.method === 'POST') {
+    context.set('Location', `${filesUrl}${uploadsPath}/${id}`);
+    context.status = 201;
+  } else if (context.method === 'HEAD') {
+    context.set({ 'Upload-Offset': String(length), 'Upload-Length': String(length) });
+    context.status = 200;
+  } else throw new DomainError('upload_ended', 'The file has arrived already.');
+}
+
+/** Two identical creations say the same; a length that comes later, and parts in the creation itself, are refused. */
+function lengthOf(context: Context): number {
+  if (context.get('upload-defer-length') !== '' || context.get('upload-concat') !== '')
+    throw new DomainError('invalid_request', 'Upload-Defer-Length and Upload-Concat are not taken: say Upload-Length.');
+  if (context.get('content-type') === piece)
+    throw new DomainError('unsupported_media_type', 'A creation has no body: send the bytes with PATCH.');
+  const length = context.get('upload-length');
+  if (!number.test(length) || length === '0')
+    throw new DomainError('invalid_request', 'Upload-Length must be the size of the file in bytes.');
+  return Number(length);
+}
+
+/** @throws DomainError unsupported_media_type, malformed_request */
+function requirePiece(context: Context): void {
+  if (context.get('content-type') !== piece)
+    throw new DomainError('unsupported_media_type', `Content-Type must be ${piece}.`);
+  if (!number.test(context.get('upload-offset')))
+    throw new DomainError('malformed_request', 'Upload-Offset must be a whole number from 0.');
+  if (context.get('upload-length') !== '')
+    throw new DomainError('malformed_request', 'Upload-Length belongs to the creation.');
+}
+
+function readToken({ vault }: UploadsDeps, context: Context): Id | undefined {
+  const [, token] = /^Bearer ([\w-]+)$/.exec(context.get('authorization')) ?? [];
+  return token === undefined ? undefined : readUploadToken(vault, token, context.state.now);
+}
+
+function ipOf({ trustedProxies }: UploadsDeps, context: Context): string {
+  const forwarded = context.get('x-forwarded-for') || undefined;
+  return clientIp(context.req.socket.remoteAddress, forwarded, trustedProxies);
+}

@@ -1,0 +1,90 @@
+/** Resumable uploads as rows: who may write to one, how long it is to be, and what the store calls it (MED-26). */
+import type { MediaUpload } from '../../../entities/media/media-upload.ts';
+import type { MediaPurpose, MediaStatus } from '../../../entities/media/values.ts';
+import type { Database, Queries } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { DomainError, notFound } from '../../../platform/core/errors.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { maxBytes } from '../media.policy.ts';
+import { holdStorage } from '../storage.ts';
+
+/** A file that is, or was, uploaded in parts. */
+export interface UploadedFile {
+  id: Id;
+  clubId: Id;
+  ownerId: Id | null;
+  purpose: MediaPurpose;
+  status: MediaStatus;
+  mime: string | null;
+  objectKey: string | null;
+  /** Its `Upload-Length`; 0 while nobody has said it. */
+  length: number;
+  /** Undefined until a client has begun. */
+  multipartId: string | undefined;
+  /** False once it has arrived, failed, or was removed. */
+  isOpen: boolean;
+}
+
+/** @returns undefined for what there is not, what is removed, has failed, or was never to be uploaded in parts */
+export async function findUploadedFile(db: Queries, mediaId: Id): Promise<UploadedFile | undefined> {
+  const row = await db.one<
+    Omit<UploadedFile, 'length' | 'multipartId'> & { length: string; multipartId: string | null }
+  >(sql`
+    SELECT media.id, media.club_id AS "clubId", owner_id AS "ownerId", purpose, status, mime, object_key AS "objectKey",
+           coalesce(size_bytes, held_bytes, 0) AS length, upload.multipart_id AS "multipartId",
+           upload.id IS NOT NULL AND status = 'uploading' AS "isOpen"
+      FROM media LEFT JOIN media_uploads upload ON upload.id = media.id
+     WHERE media.id = ${mediaId} AND removed_at IS NULL AND status <> 'failed'`);
+  if (!row || (row.status === 'uploading' && !row.isOpen)) return undefined;
+  return { ...row, length: Number(row.length), multipartId: row.multipartId ?? undefined };
+}
+
+/**
+ * Says how long the file is to be. A reservation that named a size takes no other. One that named none, as students' do, holds the
+ * storage from now on (MED-21).
+ * @throws DomainError not_found, invalid_request, limit_reached
+ */
+export async function declareLength(db: Database, mediaId: Id, length: number): Promise<void> {
+  await db.transaction(async (tx) => {
+    const file = await tx.one<{
+      clubId: Id;
+      ownerId: Id | null;
+      purpose: MediaPurpose;
+      mime: string;
+      held: string;
+    }>(sql`
+      SELECT club_id AS "clubId", owner_id AS "ownerId", purpose, mime, held_bytes AS held FROM media
+       WHERE id = ${mediaId} AND status = 'uploading' AND removed_at IS NULL FOR NO KEY UPDATE`);
+    if (!file) throw notFound('upload');
+    const reserved = Number(file.held);
+    if (reserved === length) return;
+    if (reserved > 0)
+      throw new DomainError('invalid_request', `Upload-Length must be ${reserved}, as it was reserved.`);
+    const most = maxBytes(file.purpose, file.mime);
+    if (length > most) throw new DomainError('invalid_request', `Upload-Length must be at most ${most}.`);
+    await holdStorage(tx, file.clubId, length, file.ownerId === null ? 'administrator' : 'person');
+    await tx.run(sql`UPDATE media SET held_bytes = ${length} WHERE id = ${mediaId}`);
+  });
+}
+
+/** How many uploads of a library are open. The caller has locked the club's storage, so the number stands. */
+export async function countOpenUploads(db: Queries, clubId: Id): Promise<number> {
+  const row = await db.one<{ open: number }>(sql`
+    SELECT count(*)::int AS open FROM media_uploads JOIN media ON media.id = media_uploads.id
+     WHERE media_uploads.club_id = ${clubId} AND media.owner_id IS NULL`);
+  return row?.open ?? 0;
+}
+
+/** Notes what the store calls the upload, for the holder of the lock. @returns false where the lock is lost, or somebody was first */
+export async function noteMultipart(
+  db: Queries,
+  { id, fence }: Pick<MediaUpload, 'id' | 'fence'>,
+  multipartId: string | null,
+): Promise<boolean> {
+  const open = multipartId === null ? sql`multipart_id IS NOT NULL` : sql`multipart_id IS NULL`;
+  return (
+    (await db.run(
+      sql`UPDATE media_uploads SET multipart_id = ${multipartId} WHERE id = ${id} AND fence = ${fence} AND ${open}`,
+    )) > 0
+  );
+}

@@ -1,0 +1,171 @@
+/**
+ * Resumable uploads as multipart uploads of S3: the store of @tus/s3-store, with these differences.
+ * - What an upload is called is noted by the caller, not in an object `.info`: a note is written once, by the holder of a lock.
+ * - All parts but the last have one size, and only parts without a gap before them count, whatever was stored after a gap.
+ * - What is smaller than a part is an object of its own, `<key>.part-<n>`, which continues n parts. One that a late request has left
+ *   continues nothing, and counts for nothing. It is removed only once a whole part has taken its place: no byte that was
+ *   acknowledged is lost with a process.
+ * - Bytes pass through two buffers of a part each, and no file.
+ */
+import type { Readable } from 'node:stream';
+import { ListPartsCommand, CompleteMultipartUploadCommand, type Part, type S3Client } from '@aws-sdk/client-s3';
+import { S3Store, type MetadataValue, type Options } from '@tus/s3-store';
+import { ERRORS, TUS_RESUMABLE, Upload } from '@tus/server';
+
+/** Of all parts but the last: 10 GB are 1,280 parts, and S3 takes 10,000. */
+export const partBytes = 8 * 1_024 * 1_024;
+
+/** The keys of what is smaller than a part. */
+const incompletePrefix = (key: string) => `${key}.part-`;
+
+/** What the caller knows of an upload. */
+export interface UploadRecord {
+  key: string;
+  /** In bytes. */
+  length: number;
+  /** What the store calls it; undefined where it was not begun. */
+  multipartId: () => string | undefined;
+  /** Notes what the store calls it. @param multipartId undefined where it is given up @returns false where nobody may do that now */
+  note: (multipartId: string | undefined) => Promise<boolean>;
+}
+
+/** @returns the parts that have none missing before them */
+function withoutGap(parts: readonly Part[], length: number): Part[] {
+  const sorted = parts.toSorted((one, other) => (one.PartNumber ?? 0) - (other.PartNumber ?? 0));
+  const end = sorted.findIndex(({ PartNumber, Size }, at) => {
+    const size = Math.min(partBytes, length - at * partBytes);
+    return PartNumber !== at + 1 || Size !== size;
+  });
+  return end < 0 ? sorted : sorted.slice(0, end);
+}
+
+/** `gone`: there is no such upload any more, because somebody joins its parts now, has joined them, or has erased them. */
+export type Joining = 'joined' | 'incomplete' | 'gone';
+
+/** Makes the file of an upload whose parts are all there. */
+export async function joinParts(
+  client: S3Client,
+  place: { Bucket: string; Key: string; UploadId: string },
+  length: number,
+): Promise<Joining> {
+  try {
+    const found: Part[] = [];
+    for (let PartNumberMarker: string | undefined; ;) {
+      const page = await client.send(new ListPartsCommand({ ...place, ...(PartNumberMarker && { PartNumberMarker }) }));
+      found.push(...(page.Parts ?? []));
+      PartNumberMarker = page.NextPartNumberMarker;
+      if (!page.IsTruncated || !PartNumberMarker) break;
+    }
+    const parts = withoutGap(found, length);
+    if (parts.length < Math.ceil(length / partBytes)) return 'incomplete';
+    const Parts = parts.map(({ ETag, PartNumber }) => ({ ETag, PartNumber }));
+    await client.send(new CompleteMultipartUploadCommand({ ...place, MultipartUpload: { Parts } }));
+    return 'joined';
+  } catch (error) {
+    if (error instanceof Error && error.name === 'NoSuchUpload') return 'gone';
+    throw error;
+  }
+}
+
+/** Of one upload, for one request. */
+export class PartStore extends S3Store {
+  readonly #record: UploadRecord;
+  /** Parts without a gap, when they were last looked at: what is smaller than a part continues these. */
+  #whole = 0;
+
+  constructor(s3ClientConfig: Options['s3ClientConfig'], record: UploadRecord) {
+    super({ s3ClientConfig, partSize: partBytes, minPartSize: partBytes, useTags: false });
+    this.#record = record;
+    this.extensions = ['creation', 'termination'];
+  }
+
+  /** A second creation finds the first. */
+  override async create(upload: Upload): Promise<Upload> {
+    return this.#record.multipartId() === undefined ? super.create(upload) : upload;
+  }
+
+  protected override async saveMetadata(upload: Upload, UploadId: string): Promise<void> {
+    if (await this.#record.note(UploadId)) return;
+    await this.client.abortMultipartUpload({ Bucket: this.bucket, Key: upload.id, UploadId });
+    throw ERRORS.FILE_NO_LONGER_EXISTS;
+  }
+
+  protected override async getMetadata(id: string): Promise<MetadataValue> {
+    const multipartId = this.#record.multipartId();
+    if (multipartId === undefined) throw ERRORS.FILE_NOT_FOUND;
+    const file = new Upload({ id, size: this.#record.length, offset: 0 });
+    return { file, 'upload-id': multipartId, 'tus-version': TUS_RESUMABLE };
+  }
+
+  protected override async retrieveParts(id: string, partNumberMarker?: string): Promise<Part[]> {
+    const parts = await super.retrieveParts(id, partNumberMarker);
+    if (partNumberMarker !== undefined) return parts; // a page of several, for the call that began
+    const whole = withoutGap(parts, this.#record.length);
+    this.#whole = whole.length;
+    return whole;
+  }
+
+  protected override partKey(id: string, isIncomplete = false): string {
+    return isIncomplete ? `${incompletePrefix(id)}${this.#whole}` : id;
+  }
+
+  /** @returns where the upload stands then @throws what the stream throws, after what has come is stored */
+  override async write(source: Readable, id: string, offset: number): Promise<number> {
+    const metadata = await this.getMetadata(id);
+    const { length } = this.#record;
+    let number = (await this.retrieveParts(id)).length;
+    const begun = this.partKey(id, true);
+    let filled = await this.#readIncomplete(id, number * partBytes, offset);
+    const buffers = [filled.buffer, Buffer.allocUnsafe(partBytes)] as const;
+    let at = offset;
+    let sending: Promise<unknown> = Promise.resolve();
+    let failure: unknown;
+    try {
+      for await (const piece of source as AsyncIterable<Buffer>) {
+        for (let from = 0; from < piece.length;) {
+          const taken = piece.copy(filled.buffer, filled.bytes, from, from + partBytes - filled.bytes);
+          [from, at] = [from + taken, at + taken];
+          filled.bytes += taken;
+          if (filled.bytes < partBytes && at < length) continue;
+          await sending;
+          sending = this.uploadPart(metadata, filled.buffer.subarray(0, filled.bytes), ++number);
+          sending.catch(() => {}); // awaited below, or by the next part
+          filled = { buffer: filled.buffer === buffers[0] ? buffers[1] : buffers[0], bytes: 0 };
+        }
+      }
+    } catch (error) {
+      failure = error;
+    }
+    await sending;
+    const isContinued = number > this.#whole;
+    this.#whole = number;
+    if (filled.bytes > 0 && at > offset) await this.#storeIncomplete(id, filled.buffer.subarray(0, filled.bytes));
+    if (isContinued) await this.client.deleteObject({ Bucket: this.bucket, Key: begun });
+    if (at === length) await this.finishMultipartUpload(metadata, await this.retrieveParts(id));
+    if (failure !== undefined) throw failure;
+    return at;
+  }
+
+  async #readIncomplete(id: string, from: number, offset: number): Promise<{ buffer: Buffer; bytes: number }> {
+    const buffer = Buffer.allocUnsafe(partBytes);
+    let bytes = 0;
+    for await (const piece of (await this.getIncompletePart(id)) ?? []) {
+      bytes += (piece as Buffer).copy(buffer, bytes);
+    }
+    if (from + bytes !== offset) throw ERRORS.INVALID_OFFSET; // somebody else has written since it was asked for
+    return { buffer, bytes };
+  }
+
+  async #storeIncomplete(id: string, Body: Buffer): Promise<void> {
+    await this.client.putObject({ Bucket: this.bucket, Key: this.partKey(id, true), Body });
+  }
+
+  /** Gives the upload up. First its name is forgotten: an upload that is not there any more would count as complete. */
+  override async remove(id: string): Promise<void> {
+    const { 'upload-id': UploadId } = await this.getMetadata(id);
+    await this.retrieveParts(id);
+    if (!(await this.#record.note(undefined))) throw ERRORS.FILE_NO_LONGER_EXISTS;
+    await this.client.abortMultipartUpload({ Bucket: this.bucket, Key: id, UploadId });
+    await this.client.deleteObject({ Bucket: this.bucket, Key: this.partKey(id, true) });
+  }
+}

@@ -1,0 +1,259 @@
+/** Resumable uploads with a true client: over lines that break, processes that die, and from a browser (MED-26). */
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { expect } from 'chai';
+import * as tus from 'tus-js-client';
+import { readConfig } from '../../config.ts';
+import { projectDirectory } from '../../dev/project.ts';
+import { createUploadLocks, UploadLocked, type UploadLocks } from '../../domain/media/uploads/locks.ts';
+import { noteMultipart } from '../../domain/media/uploads/open-uploads.ts';
+import { partBytes } from '../../platform/infra/part-store.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
+import { video } from '../toolkit/builders/played-files.ts';
+import { startApi, type RunningApi } from '../../api/server.ts';
+import { call, testConfig } from '../toolkit/drive/api.ts';
+import { libraryPath, mediaDeps, reserve, sayingArrived, type Reserved } from '../toolkit/drive/media.ts';
+import { processedFile } from '../toolkit/drive/processing.ts';
+import { until } from '../toolkit/drive/until.ts';
+import { useApiProcesses, useLine } from '../toolkit/stack/api-processes.ts';
+import { overhang, useBrowser, widths } from '../toolkit/stack/browser.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
+import { testBucket, testObjectStore } from '../toolkit/stack/storage.ts';
+
+const soon = { timeoutMs: 30_000 };
+const sha = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+
+describe('uploads of videos by a true client', function () {
+  this.timeout(90_000);
+  let club: TestClub;
+  beforeEach(async () => {
+    club = await buildClub();
+  });
+
+  const storedOf = async (id: string): Promise<Buffer> => {
+    const store = await testObjectStore();
+    const key = `media/${club.id}/${id}`;
+    return (await store.read(key, 0, (await store.size(key)) ?? 0)) ?? Buffer.alloc(0);
+  };
+  const endLease = async (id: string) =>
+    (await testDatabase()).query(
+      `UPDATE media_uploads SET lease_until = clock_timestamp() - interval '1 second' WHERE id = $1`,
+      [id],
+    );
+
+  describe('over a line', () => {
+    const startProcess = useApiProcesses();
+    const line = useLine();
+    let processes: Awaited<ReturnType<typeof startProcess>>[];
+    before('two processes behind one address', async function () {
+      this.timeout(120_000);
+      processes = await Promise.all([1, 2].map(() => startProcess({ FILES_URL: line().url })));
+    });
+
+    /** @returns the offsets at which it was resumed, once all of the file is there */
+    function sent({ media, upload }: Reserved, bytes: Buffer): { done: Promise<number[]>; resumedAt: number[] } {
+      const resumedAt: number[] = [];
+      const { promise, resolve, reject } = Promise.withResolvers<number[]>();
+      new tus.Upload(bytes, {
+        endpoint: `${line().url}/uploads`,
+        headers: upload.headers,
+        retryDelays: [20, 20, 100, 500, 1_000, 5_000],
+        onAfterResponse(request, response) {
+          if (request.getMethod() === 'HEAD') resumedAt.push(Number(response.getHeader('upload-offset')));
+        },
+        onSuccess: () => resolve(resumedAt),
+        onError: (error) => reject(new Error(`${media.id}: ${error.message}`)),
+      }).start();
+      return { done: promise, resumedAt };
+    }
+    const filesPort = (which: number) => processes[which]?.filesPort ?? 0;
+
+    it('a cut line: another process asks the holder to let go, and goes on after the last byte that came', async () => {
+      const bytes = randomBytes(2 * partBytes + 4_321);
+      const reserved = await reserve({ club }, { fileName: 'cut.mp4', mime: 'video/mp4', bytes });
+      line().leadTo(filesPort(0), partBytes + 1_000_000);
+      const { done } = sent(reserved, bytes);
+      await until('the first of the file', soon, async () => line().passed() >= partBytes + 1_000_000);
+      line().leadTo(filesPort(1));
+      line().cut(); // the first process does not notice, and holds the lock
+      const [resumedAt = 0] = await done;
+      expect(resumedAt).to.be.greaterThan(partBytes + 900_000);
+      expect(sha(await storedOf(reserved.media.id))).to.equal(sha(bytes));
+      line().hangUp();
+    });
+
+    it('a killed process: another goes on after its last whole part, and the file is the same', async () => {
+      const bytes = randomBytes(2 * partBytes + 4_321);
+      const reserved = await reserve({ club }, { fileName: 'killed.mp4', mime: 'video/mp4', bytes });
+      const prefix = `media/${club.id}/`;
+      line().leadTo(filesPort(1), partBytes + 1_000_000);
+      const { done } = sent(reserved, bytes);
+      const bucket = await testBucket();
+      await until('a whole part', soon, async () => (await bucket.storedParts(prefix)) === 1);
+      await processes[1]?.kill();
+      line().leadTo(filesPort(0));
+      await endLease(reserved.media.id);
+      line().cut();
+      line().hangUp();
+      expect(await done).to.deep.equal([partBytes]);
+      expect(sha(await storedOf(reserved.media.id))).to.equal(sha(bytes));
+      expect((await sayingArrived({ club }, reserved.media.id)).body.data.status).to.equal('processing');
+      expect(await bucket.objects(prefix)).to.deep.equal([`${prefix}${reserved.media.id}`]);
+    });
+  });
+
+  describe('the lock of an upload', () => {
+    const times = { leaseMs: 400, renewalMs: 100, lockWaitMs: 5_000 };
+    const opened: UploadLocks[] = [];
+    afterEach(() => Promise.all(opened.splice(0).map((locks) => locks.stop())));
+    const aProcess = async (own = times): Promise<UploadLocks> => {
+      const { db } = await mediaDeps();
+      const databaseUrl = readConfig().database.url.reveal();
+      const locks = createUploadLocks({ db, databaseUrl, onFailure() {} }, own);
+      opened.push(locks);
+      return locks;
+    };
+    const uploadId = async () =>
+      (await reserve({ club }, { fileName: 'a.mp4', mime: 'video/mp4', bytes: Buffer.alloc(10) })).media.id;
+    const patient = new AbortController().signal;
+
+    it('is had by one process at a time: the holder is asked to let go, and the next has it then', async () => {
+      const id = await uploadId();
+      const asked = Promise.withResolvers<void>();
+      const first = await (await aProcess()).acquire(id, asked.resolve, patient);
+      const second = (await aProcess()).acquire(id, () => {}, patient);
+      await asked.promise;
+      await first.release();
+      expect((await second).fence).to.equal(first.fence + 1);
+      await first.release(); // does nothing to the second
+      const hasty = (await aProcess({ ...times, lockWaitMs: 0 })).acquire(id, () => {}, patient);
+      expect(await hasty.catch((error: unknown) => error)).to.be.instanceOf(UploadLocked);
+      await (await second).release();
+    });
+
+    it('of a holder that died is had when its lease ends, and the dead one notes nothing any more', async () => {
+      const id = await uploadId();
+      const told = Promise.withResolvers<void>();
+      const first = await (await aProcess({ ...times, renewalMs: 60_000 })).acquire(id, () => {}, patient);
+      const second = await (await aProcess()).acquire(id, told.resolve, patient);
+      const { db } = await mediaDeps();
+      expect(await noteMultipart(db, first, 'of the dead')).to.equal(false);
+      expect(await noteMultipart(db, second, 'of the living')).to.equal(true);
+      await call('DELETE', libraryPath(club, id), { token: club.owner.token });
+      await told.promise; // nobody uploads a file that was removed
+      await second.release();
+      await first.release();
+    });
+  });
+
+  describe('the example', () => {
+    const openPage = useBrowser();
+    let pages: Server;
+    let api: RunningApi;
+    let origin: string;
+    before('the page of the example, at an origin of its own', async () => {
+      const files: Record<string, [string, string]> = {
+        '/page.html': ['text/html', 'docs/examples/uploads/page.html'],
+        '/upload.mjs': ['text/javascript', 'docs/examples/uploads/upload.mjs'],
+        '/tus.min.js': ['text/javascript', 'node_modules/tus-js-client/dist/tus.min.js'],
+      };
+      pages = createServer((request, response) => {
+        const [type, file] = files[request.url ?? ''] ?? [];
+        if (!file) return void response.writeHead(404).end();
+        response.setHeader('content-type', type ?? '');
+        void readFile(path.join(projectDirectory, file)).then((text) => response.end(text));
+      });
+      pages.listen(0, '127.0.0.1');
+      await once(pages, 'listening');
+      origin = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`;
+      api = await startApi(await testConfig({ CORS_ORIGINS: origin }), { readinessGraceMs: 0 });
+    });
+    after(async () => {
+      pages.close();
+      await api.stop();
+    });
+
+    /** Processes the next file of the club that has arrived, as a worker does. */
+    async function processNext(): Promise<void> {
+      const source = await testDatabase();
+      const [file] = await until('a file that has arrived', soon, async () => {
+        const rows = await source.query<{ id: string }[]>(
+          `SELECT id FROM media WHERE club_id = $1 AND status = 'processing'`,
+          [club.id],
+        );
+        return rows.length > 0 && rows;
+      });
+      await processedFile(file?.id ?? '');
+    }
+    const service = () => ({
+      base: `http://127.0.0.1:${api.port}`,
+      clubId: club.id,
+      token: club.owner.token,
+    });
+
+    it('uploads a document in one request', async () => {
+      const example = path.join(projectDirectory, 'docs/examples/uploads/upload.mjs');
+      const { upload } = (await import(example)) as {
+        upload: (service: object, file: File) => Promise<{ status: string; type: string }>;
+      };
+      const document = upload(service(), new File(['# Knots'], 'knots.md', { type: 'text/markdown' }));
+      await processNext();
+      expect(await document).to.include({ status: 'ready', type: 'file' });
+    });
+
+    it('its page fits a phone, and uploads a video from another origin, on after a pause', async () => {
+      const page = await openPage(widths.phone);
+      const said: string[] = [];
+      page.on('console', (message) => message.type() === 'error' && said.push(message.text()));
+      const { base, clubId, token } = service();
+      await page.goto(`${origin}/page.html#${new URLSearchParams({ base, clubId, token }).toString()}`);
+      expect(await overhang(page)).to.equal(0);
+      const pieces = `${api.filesUrl}/uploads/**`;
+      let held = 0;
+      await page.route(pieces, (route) => {
+        if (route.request().method() === 'PATCH') held += 1;
+        else void route.continue();
+      });
+      const buffer = await video('mp4', { seconds: 3 });
+      await page.getByLabel('A document').setInputFiles({ name: 'a lecture.mp4', mimeType: 'video/mp4', buffer });
+      await until('the first piece', soon, async () => held > 0);
+      await page.getByRole('button', { name: 'Pause' }).click();
+      await page.getByText('Paused.').waitFor();
+      await page.unroute(pieces);
+      await page.getByRole('button', { name: 'Go on' }).click();
+      await processNext();
+      await page.getByText('a lecture.mp4 is in the library.').waitFor();
+      expect(await overhang(page)).to.equal(0);
+      expect(said).to.deep.equal([]);
+    });
+
+    it('another origin than those of CORS_ORIGINS may not upload', async () => {
+      const { upload } = await reserve({ club }, { fileName: 'a.mp4', mime: 'video/mp4', bytes: Buffer.alloc(10) });
+      const asking = (from: string) =>
+        fetch(`${api.filesUrl}/uploads`, {
+          method: 'OPTIONS',
+          headers: {
+            origin: from,
+            'access-control-request-method': 'POST',
+            'access-control-request-headers': 'authorization',
+          },
+        });
+      expect((await asking(origin)).headers.get('access-control-allow-origin')).to.equal(origin);
+      expect((await asking('https://evil.example.com')).headers.get('access-control-allow-origin')).to.equal(null);
+      const answer = await fetch(`${api.filesUrl}/uploads`, {
+        method: 'POST',
+        headers: {
+          ...upload.headers,
+          origin: 'https://evil.example.com',
+          'tus-resumable': '1.0.0',
+          'upload-length': '10',
+        },
+      });
+      expect(answer.headers.get('access-control-allow-origin')).to.equal(null);
+    });
+  });
+});

@@ -18,7 +18,7 @@ import { feedbackSenderOf, fromOf } from '../../mail/domains/from.ts';
 import { provenAt, settledAs } from '../../mail/evidence.ts';
 import { identifyingHeaders, providerIdIn } from '../../mail/notices/mail-event.policy.ts';
 import { dayOf, type WarmUps } from '../../mail/pace.policy.ts';
-import { outcomeOf, outcomeUnknown, type Outcome } from '../../mail/recipients.policy.ts';
+import { isMailable, outcomeOf, outcomeUnknown, type Outcome } from '../../mail/recipients.policy.ts';
 import { trackedAddresses, type LinkedEmail } from '../../mail/tracking/addresses.ts';
 import { wayOutToken } from '../../mail/way-out.ts';
 import type { Step } from '../definition.policy.ts';
@@ -146,10 +146,10 @@ export async function reasonToSkip(
   const suppression = await db.one<{ reason: string | null; left: boolean }>(sql`
     SELECT reason, left_automations_at IS NOT NULL AS left FROM mail_suppressions
      WHERE club_id = ${clubId} AND address_key = ${addressKeyOf(vault, to.email)}`);
-  if (!suppression) return undefined;
   const byReason: Readonly<Record<string, SkipReason>> = { bounce: 'bounced', complaint: 'complained' };
-  if (suppression.reason !== null) return byReason[suppression.reason] ?? 'suppressed';
-  return suppression.left ? 'unsubscribed' : undefined;
+  if (suppression && suppression.reason !== null) return byReason[suppression.reason] ?? 'suppressed';
+  if (suppression?.left) return 'unsubscribed';
+  return isMailable(to.email) ? undefined : 'invalid_email';
 }
 
 /** A claimed e-mail. */

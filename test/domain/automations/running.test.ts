@@ -33,6 +33,7 @@ import { buildProduct } from '../../toolkit/builders/sales.ts';
 import { buildClub, buildStudent, type TestClub, type TestStudent } from '../../toolkit/builders/clubs.ts';
 import { sendingDeps } from '../../toolkit/drive/campaigns.ts';
 import { testObjectStore } from '../../toolkit/stack/storage.ts';
+import { alter } from '../../toolkit/drive/alter.ts';
 import { playAutomations, type AutomationPlay } from '../../toolkit/drive/automations.ts';
 import { factRecordsOf } from '../../toolkit/assert/facts.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
@@ -325,6 +326,14 @@ describe('a run', () => {
     await play.settle();
     expect(await storyOf(suppressed)).to.equal('completed: mail suppressed');
     expect(play.given).to.have.length(before);
+  });
+
+  it('skips an address that no mail server takes, and goes on', async () => {
+    await alter('students', ada.id, { email: `${'a'.repeat(65)}@example.com` });
+    const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }, delay('then', 1, 'days')] });
+    await play.settle();
+    expect(await storyOf(run)).to.equal('active: mail invalid_email, then …');
+    expect(play.given).to.deep.equal([]);
   });
 
   it('stops writing to an address whose mail bounced, by what its provider tells (CAMP-15)', async () => {

@@ -109,7 +109,7 @@ export interface ObjectStore {
    * @param length of the whole file, in bytes
    */
   joinParts(key: string, multipartId: string, length: number): Promise<Joining>;
-  /** As `remove`, for every file whose key begins so, but those to keep. */
+  /** As `remove`, for every file whose key begins so, but those to keep; nobody may be uploading there. */
   removeUnder(prefix: string, keep?: readonly string[]): Promise<void>;
   close(): void;
 }
@@ -236,6 +236,7 @@ export function createObjectStore(
     },
     joinParts: (Key, UploadId, length) => joinParts(client, { Bucket: bucketOf(Key), Key, UploadId }, length),
     async removeUnder(Prefix, keep = []) {
+      await abortUploads(client, bucketOf(Prefix), Prefix);
       for (let after: string | undefined; ;) {
         const page = await client.send(
           new ListObjectsV2Command({ Bucket: bucketOf(Prefix), Prefix, StartAfter: after }),
@@ -292,10 +293,18 @@ async function* withoutSilence(body: Readable): AsyncGenerator<Buffer> {
   }
 }
 
+/** Ends uploads of several parts that have begun and not ended. */
+async function abortUploads(client: S3Client, Bucket: string, Prefix: string): Promise<void> {
+  const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket, Prefix }));
+  for (const { Key, UploadId } of Uploads)
+    await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId })).catch((error: unknown) => {
+      if (!goneMeanwhile(error)) throw error;
+    });
+}
+
 /** @throws the store's error, also where somebody else removes the same file meanwhile */
 async function removeOnce(client: S3Client, Bucket: string, Key: string): Promise<void> {
-  const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket, Prefix: Key }));
-  for (const { UploadId } of Uploads) await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
+  await abortUploads(client, Bucket, Key);
   await client.send(new DeleteObjectCommand({ Bucket, Key }));
   for await (const { VersionId } of versionsOf(client, Bucket, Key))
     await client.send(new DeleteObjectCommand({ Bucket, Key, VersionId }));

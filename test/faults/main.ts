@@ -1,9 +1,10 @@
-/** `npm run faults -- webhooks | agents | campaigns | automations`: kills what can be killed while there is work, and counts what is lost. */
+/** `npm run faults -- webhooks | agents | campaigns | automations | media`: kills what can be killed while there is work, and counts what is lost. */
 import { interruption } from '../../dev/interruption.ts';
 import { runScript } from '../../dev/problem.ts';
 import { agentFaults } from './agents.ts';
 import { automationFaults } from './automations.ts';
 import { campaignFaults } from './campaigns.ts';
+import { mediaFaults } from './media.ts';
 import { webhookFaults } from './webhooks.ts';
 
 /** Each runs until it is over or interrupted. @returns the exit code */
@@ -12,6 +13,7 @@ const suites: Readonly<Record<string, (interrupted: Promise<unknown>) => Promise
   agents: agentFaults,
   campaigns: campaignFaults,
   automations: automationFaults,
+  media: mediaFaults,
 };
 
 await runScript(async () => {

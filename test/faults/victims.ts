@@ -1,4 +1,4 @@
-/** What is killed: the worker, the API, Temporal and Postgres, each a process of its own, on a stack that is gone afterwards. */
+/** What is killed: the worker, the API, Temporal, Postgres and S3, each a process of its own, on a stack that is gone afterwards. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -8,13 +8,13 @@ import { ensurePortsAreFree, fixedPorts, host, type PortName } from '../../dev/p
 import { messageOf } from '../../dev/problem.ts';
 import { projectDirectory, scriptArguments } from '../../dev/project.ts';
 import { untilOk } from '../../dev/readiness.ts';
-import { startStack, type Stack } from '../../dev/stack.ts';
+import { startStack, type PartName, type Stack } from '../../dev/stack.ts';
 import { removeDataElsewhere } from '../../dev/stack/postgres-place.ts';
 import { runCommand } from '../../dev/commands.ts';
 import { progress } from './progress.ts';
 
 export const victims = ['worker', 'API', 'Temporal', 'Postgres'] as const;
-export type Victim = (typeof victims)[number];
+export type Victim = (typeof victims)[number] | 'S3';
 
 export interface Ground {
   readonly stack: Stack;
@@ -26,6 +26,8 @@ export interface Ground {
   readonly endedByItself: number;
   /** SIGKILL. Resolves once the process has ended. */
   kill(victim: Victim): Promise<void>;
+  /** Kills the worker, and has its next life end at a failpoint. Resolves once that has ended. */
+  killWorkerAt(failpoint: string): Promise<void>;
   /** Starts it again, with the same data and port. Resolves once it is ready. */
   startAgain(victim: Victim): Promise<void>;
 }
@@ -43,12 +45,14 @@ const wordsOfTheDead = 40;
 /**
  * Runs `work` with everything up, or until it is interrupted; then ends all of it and removes its data.
  * @param more variables of the configuration
+ * @param parts of the stack: S3 for whoever stores files
  * @returns what `work` gave; undefined when it was interrupted
  */
 export async function onGround<T>(
   interrupted: Promise<unknown>,
   work: (ground: Ground) => Promise<T>,
   more: Readonly<Record<string, string>> = {},
+  parts: readonly PartName[] = ['temporal', 'postgres'],
 ): Promise<T | undefined> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-faults-'));
   const ports = await quietPorts();
@@ -56,7 +60,7 @@ export async function onGround<T>(
   const stack = await startStack({
     directory,
     ports: 'fixed',
-    parts: ['temporal', 'postgres'],
+    parts,
     env: { PATH: process.env['PATH'], ...portVariables(ports) },
     onUnexpectedEnd: progress,
   });
@@ -83,6 +87,7 @@ export async function onGround<T>(
     API: api,
     Temporal: { kill: () => stack.kill('temporal'), start: () => repeated(() => stack.startAgain('temporal')) },
     Postgres: { kill: () => stack.kill('postgres'), start: () => stack.startAgain('postgres') },
+    S3: { kill: () => stack.kill('storage'), start: () => stack.startAgain('storage') },
   };
   const ground: Ground = {
     stack,
@@ -92,6 +97,7 @@ export async function onGround<T>(
       return own.reduce((sum, { endedByItself }) => sum + endedByItself, 0);
     },
     kill: (victim) => killing[victim].kill(),
+    killWorkerAt: worker.killAt,
     startAgain: (victim) => killing[victim].start(),
   };
 
@@ -133,23 +139,25 @@ interface Program {
 /** One of our programs: killed and started again as told, and by itself when it ended unasked. */
 function keptUp({ name, script, url, env, logs }: Program) {
   let running: Child | undefined;
+  /** Ends at a failpoint. */
+  let told: Child | undefined;
   let lives = 0;
   let endedByItself = 0;
   let over = false;
 
-  function launch(): Child {
+  function launch(more: Readonly<Record<string, string>> = {}): Child {
     const child = startChild({
       name,
       command: process.execPath,
       args: scriptArguments(script),
-      env,
+      env: { ...env, ...more },
       cwd: projectDirectory,
       logFile: path.join(logs, `${name}-${++lives}.log`),
     });
     running = child;
     child.exited.then(
       async (exit) => {
-        if (running !== child || over) return;
+        if (running !== child || told === child || over) return;
         endedByItself++;
         progress(
           `${name} ended by itself (${exit.signal ?? `exit code ${exit.code}`})\n${child.lastLines(wordsOfTheDead)}`,
@@ -179,6 +187,11 @@ function keptUp({ name, script, url, env, logs }: Program) {
       return endedByItself;
     },
     kill,
+    async killAt(failpoint: string) {
+      await kill();
+      told = launch({ FAILPOINT: failpoint });
+      await told.exited;
+    },
     async start() {
       launch();
       await untilOk(`${url}/readyz`, { timeoutMs: readyWithinMs });

@@ -35,6 +35,7 @@ async function* throughAway(bytes: AsyncIterable<Buffer>, signal: AbortSignal): 
   }
 }
 
-function asAway(error: unknown): never {
+/** For `catch`. @throws StoreAway */
+export function asAway(error: unknown): never {
   throw new StoreAway('The store is away', { cause: error });
 }

@@ -7,7 +7,7 @@ import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { renditionBoxes, renditionVersion } from '../media.policy.ts';
 import type { FileClaim } from './claims.ts';
-import { StoreAway, type Contents } from './contents.ts';
+import { asAway, type Contents } from './contents.ts';
 
 export interface Rendition {
   role: RenditionRole;
@@ -56,9 +56,7 @@ export async function storeRendition(
   body: Readable,
 ): Promise<Rendition> {
   const key = `${renditionsPrefix(objectKey ?? '')}${fence}-${made.role}-${renditionVersion}`;
-  await storage.put(key, made.mime, body).catch((error: unknown) => {
-    throw new StoreAway('The store is away', { cause: error });
-  });
+  await storage.put(key, made.mime, body).catch(asAway);
   return { ...made, key };
 }
 

@@ -9,7 +9,7 @@ import { MediaRendition } from '../../../entities/media/media-rendition.ts';
 import { eraseFile } from '../erasure.ts';
 import { processingRules, videoRules, type MediaError } from '../media.policy.ts';
 import { claimFile, holdFile, putOff, releaseFile, type FileClaim } from './claims.ts';
-import { contentsOf, StoreAway, type Contents } from './contents.ts';
+import { asAway, contentsOf, StoreAway, type Contents } from './contents.ts';
 import { digestOf, type Digest } from './digest.ts';
 import { identify } from './identification.ts';
 import { recordEnd, recordFailure, recordMissing, recordReady, recordWait } from './record.ts';
@@ -91,6 +91,7 @@ async function breakOff(
   { error, isAborted }: { error: unknown; isAborted: boolean },
   now: Date,
 ): Promise<void> {
+  if (error instanceof LeaseLost) await forgetOwn(deps, claim);
   if (error instanceof LeaseLost || isAborted) return releaseFile(deps.db, claim);
   if (error instanceof StoreAway) {
     await releaseFile(deps.db, claim);
@@ -98,7 +99,7 @@ async function breakOff(
   }
   deps.onFault(error);
   try {
-    if (!(await putOff(deps.db, claim, now))) await giveUp(deps.db, claim, now);
+    if (!(await putOff(deps.db, claim, now))) await giveUp(deps, claim, now);
   } catch (lost) {
     if (!(lost instanceof LeaseLost)) throw lost;
   }
@@ -115,7 +116,7 @@ async function workOn(
   const { db, storage } = deps;
   // Whoever tried before has died of it each time.
   if (claim.faultCount >= processingRules.maxFaults) {
-    await giveUp(db, claim, now);
+    await giveUp(deps, claim, now);
     return undefined;
   }
   if (claim.objectKey === null) throw new LeaseLost();
@@ -136,8 +137,8 @@ async function workOn(
   const renditions = await picturesOf(deps, claim, found.kind, contents);
   // A video is ready as it was uploaded: what is made of it follows in a step of its own.
   const isContinued = found.kind === 'video' && claim.purpose === 'library';
+  await forgetOthers(deps, claim, renditions);
   await recordReady(db, claim, { found, digest, renditions, isContinued }, now);
-  await forgetOthers(deps, claim);
   return isContinued ? 'turn' : undefined;
 }
 
@@ -164,8 +165,9 @@ async function complement(
   if (isVideo) await deps.failpoint('file_rendered');
   // Upkeep wakes it again when there may be an ffmpeg.
   const dueAt = made === 'ffmpeg' ? new Date(now.getTime() + videoRules.ffmpegWaitMs) : null;
-  await recordMissing(db, claim, { digest, renditions: made === 'ffmpeg' ? [] : made, dueAt }, now);
-  await forgetOthers(deps, claim);
+  const renditions = made === 'ffmpeg' ? [] : made;
+  await forgetOthers(deps, claim, renditions);
+  await recordMissing(db, claim, { digest, renditions, dueAt }, now);
   return undefined;
 }
 
@@ -182,12 +184,24 @@ async function picturesOf(
   return made;
 }
 
-/** Erases what claims before this one have made and not recorded, as far as the store can be reached. */
-async function forgetOthers({ db, storage }: ProcessingDeps, { id, objectKey, fence }: FileClaim): Promise<void> {
+/**
+ * Erases what claims before this one have made and not recorded: before this one is recorded, so that it is repeated where the store
+ * is away. What is recorded stays until then. @throws StoreAway
+ */
+async function forgetOthers(
+  { db, storage }: ProcessingDeps,
+  { id, objectKey, fence }: FileClaim,
+  made: readonly Rendition[],
+): Promise<void> {
   if (fence === 1 || objectKey === null) return;
-  const kept = await db.manager.findBy(MediaRendition, { mediaId: id });
-  const keys = kept.map((rendition) => rendition.objectKey);
-  await storage.removeUnder(renditionsPrefix(objectKey), keys).catch(() => undefined);
+  const recorded = await db.manager.findBy(MediaRendition, { mediaId: id });
+  const kept = [...recorded.map((rendition) => rendition.objectKey), ...made.map(({ key }) => key)];
+  await storage.removeUnder(renditionsPrefix(objectKey), kept).catch(asAway);
+}
+
+/** What a claim has made that another one has overtaken: nobody else knows of it. As far as the store can be reached. */
+async function forgetOwn({ storage }: ProcessingDeps, { objectKey, fence }: FileClaim): Promise<void> {
+  if (objectKey !== null) await storage.removeUnder(`${renditionsPrefix(objectKey)}${fence}-`).catch(() => undefined);
 }
 
 async function digestWhole(contents: Contents, claim: FileClaim, signal: AbortSignal): Promise<Digest> {
@@ -207,9 +221,11 @@ async function requireSameSize(contents: Pick<Contents, 'size'>, { sizeBytes }: 
 
 const anotherSize = () => new Error('The store has another number of bytes than when the file arrived');
 
-/** After the last try: what is ready stays so. @throws LeaseLost */
-function giveUp(db: Database, claim: FileClaim, now: Date): Promise<void> {
-  return claim.status === 'ready' ? recordEnd(db, claim, now) : recordFailure(db, claim, 'inspection_failed', now);
+/** After the last try: what is ready stays so. @throws LeaseLost, StoreAway */
+async function giveUp(deps: ProcessingDeps, claim: FileClaim, now: Date): Promise<void> {
+  if (claim.status !== 'ready') return recordFailure(deps.db, claim, 'inspection_failed', now);
+  await forgetOthers(deps, claim, []);
+  await recordEnd(deps.db, claim, now);
 }
 
 /** What the row says now, whichever worker wrote it. */

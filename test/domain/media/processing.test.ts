@@ -1,5 +1,6 @@
 /** Uploads as they are completed, and their way through a worker: once each, whoever calls and whatever dies (MED-16). */
 import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import { expect } from 'chai';
 import sharp from 'sharp';
@@ -310,6 +311,30 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await rowOf(id, 'fence, sha256')).to.deep.equal({ fence: 2, sha256: null });
     });
 
+    it('records nothing while another worker holds the file', async () => {
+      const id = await arrived();
+      const slow = await processingDeps({
+        async failpoint(name) {
+          if (name !== 'file_identified') return;
+          await endLease(id);
+          const claimed = Promise.withResolvers<void>();
+          const other = await processingDeps({
+            failpoint() {
+              claimed.resolve();
+              return new Promise(() => {});
+            },
+          });
+          processOnce(other, id).catch(() => {});
+          await claimed.promise;
+        },
+      });
+      expect((await processOnce(slow, id)).done).to.equal(false);
+      expect([await mediaState(id), await claimOf(id)]).to.deep.equal([
+        'processing key',
+        { fence: 2, faults: 1, leased: true },
+      ]);
+    });
+
     it('does not expire, however long it waits', async () => {
       const id = await arrived();
       await eraseAll(new Date(Date.now() + 48 * hour));
@@ -386,6 +411,23 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await keysOf(club)).to.have.length(3);
       await endLease(media.id);
       expect(await processedFile(media.id)).to.deep.equal({ done: true, outcome: 'ready' });
+      expect(await keysOf(club)).to.have.members([media.id, `${media.id}.2-preview-1`, `${media.id}.2-thumbnail-1`]);
+    });
+
+    it('keeps one set where another worker has overtaken this one, which erases its own', async () => {
+      const { media } = await uploadBytes({ club }, await photo());
+      await sayingArrived({ club }, media.id);
+      const slow = await processingDeps({
+        async failpoint(name) {
+          if (name !== 'file_rendered') return;
+          await endLease(media.id);
+          expect(await processedFile(media.id)).to.deep.equal({ done: true, outcome: 'ready' });
+          await (
+            await testObjectStore()
+          ).put(`media/${club.id}/${media.id}.1-preview-1`, 'image/jpeg', Readable.from(['late']));
+        },
+      });
+      expect(await processOnce(slow, media.id)).to.deep.equal({ done: true, outcome: 'ready' });
       expect(await keysOf(club)).to.have.members([media.id, `${media.id}.2-preview-1`, `${media.id}.2-thumbnail-1`]);
     });
 

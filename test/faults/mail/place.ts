@@ -6,7 +6,7 @@ import { startChild, type Child } from '../../../dev/children.ts';
 import { fixedPorts } from '../../../dev/ports.ts';
 import { projectDirectory, scriptArguments } from '../../../dev/project.ts';
 import { untilPortAnswers } from '../../../dev/readiness.ts';
-import { onGround, victims as programs, type Ground, type Victim } from '../victims.ts';
+import { onGround, victims as programs, type Ground } from '../victims.ts';
 
 export const victimsWithMail = [...programs, 'mail server'] as const;
 export type VictimWithMail = (typeof victimsWithMail)[number];
@@ -34,7 +34,8 @@ export async function onMailGround(
         const log = path.join(directory, 'received.jsonl');
         const mailServer = mailServerIn(ground, directory, log);
         await mailServer.start();
-        const ofGround = (victim: VictimWithMail): victim is Victim => victim !== 'mail server';
+        const ofGround = (victim: VictimWithMail): victim is Exclude<VictimWithMail, 'mail server'> =>
+          victim !== 'mail server';
         try {
           return await work({
             ground,

@@ -54,7 +54,22 @@ describe('platform/infra/video/ffmpeg', function () {
         signal,
       });
     expect(await failed({ timeMs: 300 }), 'time').to.equal('failed');
-    expect(await failed({ memoryMb: 80 }), 'memory').to.equal('failed');
+    const large = [
+      '-f',
+      'lavfi',
+      '-i',
+      'testsrc=s=4000x3000',
+      '-frames:v',
+      '1',
+      '-c:v',
+      'mjpeg',
+      '-f',
+      'avi',
+      '-y',
+      file,
+    ];
+    const within = (memoryMb: number) => runFfmpeg(program, large, { bounds: { ...bounds, memoryMb }, signal });
+    expect([await within(2_048), await within(100)], 'memory').to.deep.equal(['done', 'failed']);
     expect(await failed({ fileBytes: 51_200 }), 'file').to.equal('failed');
     expect((await stat(file)).size).to.be.at.most(51_200);
   });

@@ -1,10 +1,15 @@
-/** `npm run bench -- media storage`: a club's storage, its plan and a reservation at 1,000 and at 1,000,000 files (MED-20). */
+/** `npm run bench -- media storage`: a club's storage, its plan, its list, a reservation, and the queue of files at 1,000 and at 1,000,000 files (MED-20). */
 import { readConfig } from '../config.ts';
 import { readClubPlan } from '../domain/billing/club-plan.ts';
+import { listMedia } from '../domain/media/library.ts';
+import { claimFile, releaseFile } from '../domain/media/processing/claims.ts';
+import { processOldFiles } from '../domain/media/processing/catching-up.ts';
 import { holdStorage, readStorageUsage } from '../domain/media/storage.ts';
 import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../entities/migrate.ts';
-import type { Id } from '../platform/core/ids.ts';
+import { newId, type Id } from '../platform/core/ids.ts';
+import { Secret } from '../platform/core/secret.ts';
+import { createObjectStore } from '../platform/infra/object-store.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
 import { addClub } from './clubs.ts';
 import { indexesOf } from './reads-plans.ts';
@@ -15,8 +20,22 @@ const samples = 400;
 const warmUps = 40;
 const megabyte = 1_000_000;
 
+/** Signs nothing that anybody opens. */
+const unreached = createObjectStore({
+  endpoint: 'http://127.0.0.1:9',
+  region: 'us-east-1',
+  accessKeyId: new Secret('unused'),
+  secretAccessKey: new Secret('unused'),
+  privateBucket: 'unused',
+  publicBucket: 'unused',
+  publicFilesUrl: 'http://127.0.0.1:9',
+  linksUrl: 'http://127.0.0.1:9',
+});
+
 const reads: Readonly<Record<string, (db: Database, clubId: Id) => Promise<unknown>>> = {
   'storage usage': readStorageUsage,
+  'library list, first page': (db, clubId) =>
+    listMedia(db, unreached, { clubId, administratorId: newId() }, { archived: false, page: 1, page_size: 20 }),
   'club plan': (db, clubId) => readClubPlan(db, clubId, new Date()),
   'hold of a reservation': (db, clubId) => db.transaction((tx) => holdStorage(tx, clubId, megabyte, 'administrator')),
 };
@@ -27,13 +46,17 @@ export async function benchStorage(): Promise<void> {
     const source = await createDataSource(readConfig(env).database, 'club-bench').initialize();
     await migrate(source);
     const db = new Database(source, { notify() {} });
+    const queues: Record<keyof typeof sizes, number[]> = { short: [], long: [] };
     const clubs: Record<keyof typeof sizes, Id> = { short: '', long: '' };
     for (const size of ['short', 'long'] as const) {
       const begun = performance.now();
       clubs[size] = (await addClub(source)).id;
       await addFiles(db, clubs[size], sizes[size]);
       progress(`${sizes[size]} files in ${Math.round((performance.now() - begun) / 1_000)} s`);
+      await source.query('VACUUM ANALYZE media');
+      queues[size] = await queueOf(db);
     }
+    reportRatio('files of the queue', queues);
     await source.query('VACUUM ANALYZE media, club_storage, club_storage_changes');
     for (const [what, read] of Object.entries(reads)) {
       const took = { short: [] as number[], long: [] as number[] };
@@ -43,17 +66,43 @@ export async function benchStorage(): Promise<void> {
           await read(db, clubs[size]);
           if (nth >= 0) took[size].push(performance.now() - begun);
         }
-      const [before, value] = [quantile(took.short, 0.95), quantile(took.long, 0.95)];
-      report(`${what} of ${sizes.long} files: p95 ms`, {
-        value,
-        [`at ${sizes.short}`]: before,
-        ratio: value / before,
-        aim: 2,
-      });
+      reportRatio(`${what} of`, took);
     }
     process.stdout.write(`    ${(await indexesOf(source, (tx) => readStorageUsage(tx, clubs.long))).join(', ')}\n`);
     await source.destroy();
   });
+}
+
+function reportRatio(what: string, took: Record<keyof typeof sizes, number[]>): void {
+  const [before, value] = [quantile(took.short, 0.95), quantile(took.long, 0.95)];
+  report(`${what} ${sizes.long} files: p95 ms`, {
+    value,
+    [`at ${sizes.short}`]: before,
+    ratio: value / before,
+    aim: 2,
+  });
+}
+
+/** Half of the files wait for a worker. @returns milliseconds of a round of catching up, and of a claim that is given back */
+async function queueOf(db: Database): Promise<number[]> {
+  await db.source.query(
+    `UPDATE media SET looks_at = now() - interval '1 hour' WHERE looks_at IS NULL AND abs(hashtext(id::text)) % 2 = 0`,
+  );
+  await db.source.query('VACUUM ANALYZE media');
+  const ids = await db.source.query<{ id: Id }[]>(
+    `SELECT id FROM media WHERE looks_at IS NOT NULL ORDER BY random() LIMIT $1`,
+    [samples + warmUps],
+  );
+  const took: number[] = [];
+  for (const [nth, { id }] of ids.entries()) {
+    const begun = performance.now();
+    await processOldFiles(db, new Date());
+    const claim = await claimFile(db, id, Date.now());
+    if (!claim) throw new Error('A file that is due was not claimed.');
+    await releaseFile(db, claim);
+    if (nth >= warmUps) took.push(performance.now() - begun);
+  }
+  return took;
 }
 
 /** Ready files of every kind, a statement for ten thousand of them, as many uploads would leave them. */

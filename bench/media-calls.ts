@@ -1,0 +1,31 @@
+/** Calls for files, as an owner makes them. */
+import type { Id } from '../platform/core/ids.ts';
+import type { BenchClub } from './clubs.ts';
+
+/** Reserves an upload of what is announced as an image, and puts it there. */
+export async function upload(base: string, club: BenchClub, bytes: Buffer): Promise<Id> {
+  const announced = { file_name: 'knot.png', mime: 'image/png', size_bytes: bytes.length };
+  const { data, upload: to } = (await post(base, club, '', announced)) as {
+    data: { id: Id };
+    upload: { url: string; headers: Record<string, string> };
+  };
+  const stored = await fetch(to.url, { method: 'PUT', headers: to.headers, body: new Uint8Array(bytes) });
+  if (!stored.ok) throw new Error(`The store answered ${stored.status}.`);
+  return data.id;
+}
+
+/** @returns the status of the file after it */
+export async function complete(base: string, club: BenchClub, id: Id): Promise<string> {
+  const { data } = (await post(base, club, `/${id}/complete`)) as { data: { status: string } };
+  return data.status;
+}
+
+async function post(base: string, { id, token }: BenchClub, path: string, body?: object): Promise<unknown> {
+  const answer = await fetch(`${base}/v1/clubs/${id}/media${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  if (!answer.ok) throw new Error(`A call for a file was answered ${answer.status}.`);
+  return answer.json();
+}

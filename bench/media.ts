@@ -11,6 +11,7 @@ import type { Id } from '../platform/core/ids.ts';
 import { archiveOfManyEntries, jpegOfManySegments, png } from '../test/toolkit/builders/pictures.ts';
 import { addClub, type BenchClub } from './clubs.ts';
 import { benchStorage } from './media-storage.ts';
+import { benchTus } from './media-tus.ts';
 import { onFreshStack, progress, quantile, report } from './support.ts';
 
 const rounds = 6;
@@ -22,10 +23,11 @@ const aloneMs = 5_000;
 /** Milliseconds of the p99. */
 const aim = 50;
 
-export const mediaMeasurements = ['hostile', 'storage'];
+export const mediaMeasurements = ['hostile', 'storage', 'tus'];
 
 export async function benchMedia(wanted: readonly string[]): Promise<void> {
   if (wanted.includes('storage')) await benchStorage();
+  if (wanted.includes('tus')) await benchTus();
   if (!wanted.includes('hostile')) return;
   await onFreshStack(['postgres', 'storage', 'temporal'], async ({ env, launch }) => {
     const source = await createDataSource(readConfig(env).database, 'club-bench').initialize();

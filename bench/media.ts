@@ -12,6 +12,7 @@ import { addClub } from './clubs.ts';
 import { complete, upload } from './media-calls.ts';
 import { benchImages } from './media-images.ts';
 import { benchStorage } from './media-storage.ts';
+import { benchTus } from './media-tus.ts';
 import { onFreshStack, progress, quantile, report } from './support.ts';
 
 const rounds = 6;
@@ -25,11 +26,12 @@ const aim = 50;
 /** Of the p95 of a session, beside and alone. */
 const aimOfSession = 2;
 
-export const mediaMeasurements = ['hostile', 'images', 'storage'];
+export const mediaMeasurements = ['hostile', 'images', 'storage', 'tus'];
 
 export async function benchMedia(wanted: readonly string[]): Promise<void> {
   if (wanted.includes('storage')) await benchStorage();
   if (wanted.includes('images')) await benchImages();
+  if (wanted.includes('tus')) await benchTus();
   if (!wanted.includes('hostile')) return;
   await onFreshStack(['postgres', 'storage', 'temporal'], async ({ env, launch }) => {
     const source = await createDataSource(readConfig(env).database, 'club-bench').initialize();

@@ -45,7 +45,8 @@ describe('places that use files of the library', () => {
     ((await call('GET', `/media/${id}/usage`)).body.data as { kind: string; id: Id; title: string }[]).map(
       ({ kind, title }) => `${kind} ${title}`,
     );
-  const image = () => uploadFile({ club }, { fileName: 'knot.png', mime: 'image/png', bytes: png(4, 4) });
+  /** As if it had been uploaded: what an upload does is told elsewhere. */
+  const image = () => buildMedia(club.id, { title: 'knot.png', mime: 'image/png', bytes: png(4, 4) });
 
   describe('lessons (MED-19)', () => {
     it('name files in their content, from creation through changes to removal', async () => {
@@ -307,7 +308,7 @@ describe('POST /v1/clubs/{clubId}/media/{mediaId}/replace (MED-18)', () => {
   });
 
   const upload = (fileName: string, words: string) =>
-    uploadFile({ club }, { fileName, mime: 'text/markdown', bytes: Buffer.from(words) });
+    buildMedia(club.id, { title: fileName, mime: 'text/markdown', bytes: words });
   const wordsOf = async (id: Id) => {
     const { download_url: url } = (await call('GET', `/media/${id}`)).body.data;
     const answer = await fetch(url);
@@ -373,7 +374,7 @@ describe('POST /v1/clubs/{clubId}/media/{mediaId}/replace (MED-18)', () => {
 
   it('404 and 409 media_mismatch change nothing', async () => {
     const text = await upload('a.md', '# A');
-    const picture = await uploadFile({ club }, { fileName: 'a.png', mime: 'image/png', bytes: png(2, 2) });
+    const picture = await buildMedia(club.id, { title: 'a.png', mime: 'image/png', bytes: png(2, 2) });
     const reference = (
       await call('POST', '/media/references', { provider: 'external', external_id: 'https://knots.org/', title: 'x' })
     ).body.data.id;

@@ -12,6 +12,8 @@ interface MediaOptions {
   bytes?: Uint8Array | string | null;
   /** What the row says; the truth unless told. */
   sizeBytes?: number;
+  /** Its type by its content: of an image it makes an image of the library. Unknown unless told. */
+  mime?: string;
   /** Makes it a hosted video. */
   video?: true;
   /** Makes it an image that this student shows to agents. */
@@ -21,14 +23,21 @@ interface MediaOptions {
 /** A document of the club's library, or an image of a student; ready unless told. */
 export async function buildMedia(
   clubId: Id,
-  { title = 'Rope handbook', status = 'ready', bytes, sizeBytes, video, studentId }: MediaOptions = {},
+  {
+    title = 'Rope handbook',
+    status = 'ready',
+    bytes,
+    sizeBytes,
+    mime = 'application/octet-stream',
+    video,
+    studentId,
+  }: MediaOptions = {},
 ): Promise<{ id: Id }> {
   const source = await testDatabase();
   const id = newId();
   const key = bytes === undefined ? null : `media/${clubId}/${id}`;
   const content = Buffer.from(bytes ?? '');
-  if (key !== null && bytes !== null)
-    await (await testObjectStore()).put(key, 'application/octet-stream', Readable.from([content]));
+  if (key !== null && bytes !== null) await (await testObjectStore()).put(key, mime, Readable.from([content]));
   await source.query(
     `INSERT INTO media (id, club_id, purpose, owner_id, kind, title, provider, status, error, file_name, mime, size_bytes, object_key, created_at, updated_at)
      VALUES ($1, $2, $3, $4, $5, $6, $14, $7, $8, $9, $10, $11, $12, $13, $13)`,
@@ -37,12 +46,12 @@ export async function buildMedia(
       clubId,
       studentId === undefined ? 'library' : 'agent_image',
       studentId ?? null,
-      video ? 'video' : studentId === undefined ? 'document' : 'image',
+      video ? 'video' : studentId === undefined && !mime.startsWith('image/') ? 'document' : 'image',
       title,
       status,
       status === 'failed' ? 'unreadable' : null,
       key && title,
-      key && 'application/octet-stream',
+      key && mime,
       key && (sizeBytes ?? content.length),
       key,
       new Date(),

@@ -16,7 +16,7 @@ export interface Sent {
   becomes: 'ready' | 'failed';
 }
 
-export interface FileTally {
+interface FileTally {
   byStatus: Record<string, number>;
   /** A line each. */
   lost: string[];

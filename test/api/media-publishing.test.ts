@@ -75,7 +75,7 @@ describe('publishing (MED-25)', () => {
       expect([(await publish(id)).body.data.visibility, await moves()]).to.deep.equal(['public', []]);
     });
 
-    it('anybody reads a public file by an address that lasts, under its name and in ranges; downloads are signed', async () => {
+    it('anybody reads a public file at a lasting address, by its name, in ranges; downloads are signed', async () => {
       const id = await published(await file());
       const record = await read(id);
       expect(record.visibility).to.equal('public');

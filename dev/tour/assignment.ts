@@ -64,7 +64,10 @@ export async function workIsReturnedAndApproved(
     outcome: 'changes_requested',
     comment: 'The loop slips. How do you keep it from slipping?',
   });
-  const mail = await mailbox.waitFor(student.email);
+  const mail = await until('The mail about the review', async () => {
+    const newest = await mailbox.waitFor(student.email);
+    return newest.text.includes(`/assignments/submissions/${first.id}`) ? newest : undefined;
+  });
   say(`   “${mail.subject}” has arrived: ${mailbox.linkTo(mail)}`);
   await send({ text: 'I pull the standing part first.' });
   const { status } = await review({ attempt: 2, outcome: 'approved' });

@@ -1,5 +1,6 @@
 /** Resumable uploads of videos, on the listener of files (MED-26). */
 import { createHash, randomBytes } from 'node:crypto';
+import http from 'node:http';
 import { Readable } from 'node:stream';
 import { expect } from 'chai';
 import { partBytes } from '../../platform/infra/part-store.ts';
@@ -9,7 +10,8 @@ import { buildPlan } from '../toolkit/builders/billing.ts';
 import { openFurtherSession } from '../toolkit/builders/sessions.ts';
 import { buildClub, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';
 import { video } from '../toolkit/builders/played-files.ts';
-import { call, clock, expectError } from '../toolkit/drive/api.ts';
+import { startApi } from '../../api/server.ts';
+import { call, clock, expectError, testConfig } from '../toolkit/drive/api.ts';
 import { eraseAll, leftOf, mediaState } from '../toolkit/drive/erasure.ts';
 import {
   beginUpload,
@@ -24,6 +26,7 @@ import {
   type Reserved,
   type Uploader,
 } from '../toolkit/drive/media.ts';
+import { until } from '../toolkit/drive/until.ts';
 import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 import { testBucket, testObjectStore } from '../toolkit/stack/storage.ts';
 
@@ -251,8 +254,8 @@ describe('uploads of videos', () => {
       const { body } = await renewingLater(reserved.media.id);
       expect(body.upload.url).to.equal(reserved.upload.url);
       expect(body.data).to.deep.equal(reserved.media);
-      await eraseAll(clock.now()); // the deadline has moved with it
       clock.advance(23 * hour);
+      await eraseAll(clock.now()); // the deadline has moved with the token
       const answer = await sendPiece(body.upload, location, file.bytes.subarray(600), { at: 600 });
       expect(answer.status).to.equal(204);
       expect((await storedOf(reserved.media.id))?.equals(file.bytes)).to.equal(true);
@@ -338,6 +341,37 @@ describe('uploads of videos', () => {
     const answer = await sendPiece(reserved.upload, location, file.bytes.subarray(300), { at: 300 });
     expect(answer.status).to.equal(204);
     expect((await storedOf(reserved.media.id))?.equals(file.bytes)).to.equal(true);
+  });
+
+  it('the listener says whether it is alive and ready, and nothing else; a stop keeps what has come', async () => {
+    const api = await startApi(await testConfig(), { clock: clock.now, readinessGraceMs: 0 });
+    const paths = ['/healthz', '/readyz', '/metrics', '/v1/clubs', '/uploads/a/b'];
+    const answers = await Promise.all(paths.map((path) => fetch(api.filesUrl + path)));
+    expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 404, 404, 404]);
+    const file = bytesOf(partBytes + 1_000);
+    const reserved = await reserve(uploader, file);
+    const location = await begun(reserved, file.bytes.length);
+    const sending = http.request(`${api.filesUrl}/uploads/${reserved.media.id}`, {
+      method: 'PATCH',
+      headers: {
+        ...reserved.upload.headers,
+        'tus-resumable': '1.0.0',
+        'upload-offset': '0',
+        'content-length': String(file.bytes.length),
+        'content-type': 'application/offset+octet-stream',
+      },
+    });
+    sending.on('error', () => {}).write(file.bytes.subarray(0, partBytes + 400));
+    const bucket = await testBucket();
+    await until(
+      'a whole part',
+      { timeoutMs: 10_000 },
+      async () => (await bucket.storedParts(`media/${club.id}`)) === 1,
+    );
+    const asked = performance.now();
+    await api.stop();
+    expect(performance.now() - asked).to.be.lessThan(12_000); // of the 15 s that requests have which nobody lets go
+    expect(await offsetAt(reserved, location)).to.be.within(partBytes, partBytes + 400);
   });
 
   it('a removed file goes with its parts, and its upload ends', async () => {

@@ -38,7 +38,7 @@ describe('places of requests that write to uploads (MED-26)', () => {
 });
 
 describe('beginnings of uploads (LIM-22)', () => {
-  it('are charged to the student, or to the library; 60 a minute each, and a refusal says when to come back', async () => {
+  it('are charged to the student or the library, 60 a minute each; a refusal says when to come back', async () => {
     const charged: unknown[] = [];
     const counting = (allowed: boolean) => ({
       charge: (budget: { counter: string; limit: number; windowSeconds: number }, subject: string) => {

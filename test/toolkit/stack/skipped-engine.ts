@@ -169,7 +169,7 @@ function createEngine(
 
 /** Resolves once the delivery was attempted, or has parked. */
 async function untilTaken(id: string): Promise<void> {
-  await until('its first step', { timeoutMs: 15_000 }, async () => {
+  await until('its first step', { timeoutMs: 45_000 }, async () => {
     const { attemptCount, parkedAt } = await deliveryRow(id);
     return attemptCount > 0 || parkedAt !== null;
   });

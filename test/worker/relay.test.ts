@@ -34,8 +34,17 @@ describe('from a fact to its delivery, in a worker process', function () {
     return { receiver, subscription: await buildSubscription(receiver.url) };
   };
   /** The delivery of a fact, once it has been fanned out. */
+  /** Resolves once its run exists, too: the relay commits the delivery first. */
   const fannedOut = async (eventId: string, { endpoint }: Subscription) =>
-    until('the fan-out', { timeoutMs: 5 * second }, async () => (await deliveryOf(eventId, endpoint.id)) ?? undefined);
+    until('the fan-out and its run', { timeoutMs: 15 * second }, async () => {
+      const delivery = await deliveryOf(eventId, endpoint.id);
+      const hasRun =
+        delivery &&
+        (await runOf(delivery.id)
+          .describe()
+          .then(Boolean, () => false));
+      return hasRun ? delivery : undefined;
+    });
 
   const untilParked = (deliveryId: string) =>
     until('the parked run', { timeoutMs: 5 * second }, async () => {

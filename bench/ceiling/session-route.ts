@@ -1,4 +1,4 @@
-/** The least that GET /v1/auth/session can be: Koa, one route, the one query on a bare pool, and JSON. */
+/** The least that GET /v1/auth/session can be: Koa, one route, the one query, prepared as ours is, on a bare pool, and JSON. */
 import Koa from 'koa';
 import pg from 'pg';
 import { readConfig } from '../../config.ts';
@@ -15,7 +15,8 @@ app.use(async (context) => {
     return;
   }
   const token = context.get('authorization').slice('Bearer '.length);
-  const { rows } = await pool.query(studentSessionSql, [sha256(token), new Date()]);
+  const values = [sha256(token), new Date()];
+  const { rows } = await pool.query({ name: 'session', text: studentSessionSql, values });
   context.body = { data: rows[0] as unknown };
 });
 

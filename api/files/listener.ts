@@ -53,7 +53,7 @@ export async function openFilesListener(config: Config): Promise<FilesListener> 
         vault,
         limiter,
         locks,
-        places: createUploadPlaces(),
+        places: createUploadPlaces(() => clock().getTime()),
         store: { ...clientConfig(config.storage), bucket: config.storage.privateBucket },
         filesUrl: url,
         corsOrigins: settings.corsOrigins,

@@ -1,49 +1,121 @@
-/** Requests that write to resumable uploads: each has two buffers, so they are bounded in this process, and no club has all places (MED-26). */
+/**
+ * Requests that write to resumable uploads: each has two buffers, so they are bounded in this process, and no club has all places. A
+ * slow client could keep its place for an hour: where places are wanted, the slowest gives way (MED-26).
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { uploadWrites, uploadWritesRefused } from '../metrics.ts';
+import { uploadWrites, uploadWritesEnded, uploadWritesRefused } from '../metrics.ts';
 
 /** At a time: 24 take some 400 MB. */
 const bounds = { process: 24, club: 12, student: 4 } as const;
 /** Uploads are long; clients come again by themselves. */
 const retryAfterSeconds = 5;
+/** A request that writes is left alone for so long: of a megabit a second that is a part. */
+const undisturbedMs = 60_000;
+/** Giving way means storing what has come, which is at most two parts. */
+const givingWayMs = 10_000;
 
-interface Writer {
+export interface Writer {
   clubId: Id;
   /** Null where the file is the club's. */
   ownerId: Id | null;
+  /** @returns what has come of it until now */
+  bytesRead(): number;
+}
+
+export interface UploadPlace {
+  /** Aborted when it is to give way: it stores what has come, and gives the place back. */
+  signal: AbortSignal;
+  /** Safe to repeat. */
+  release(): void;
 }
 
 export interface UploadPlaces {
-  /** @returns gives the place back; safe to repeat @throws DomainError busy */
-  take(writer: Writer): () => void;
+  /** @throws DomainError busy: all places are taken, and nobody gives way */
+  take(writer: Writer): Promise<UploadPlace>;
 }
 
-export function createUploadPlaces(): UploadPlaces {
-  const writers = new Set<Writer>();
+interface Holder extends Writer {
+  since: number;
+  bytesBefore: number;
+  givesWay: AbortController;
+  released: PromiseWithResolvers<void>;
+}
 
-  function reasonAgainst({ clubId, ownerId }: Writer): keyof typeof bounds | undefined {
-    const count = (isAlike: (one: Writer) => boolean) => [...writers].filter(isAlike).length;
-    if (ownerId !== null && count((one) => one.ownerId === ownerId) >= bounds.student) return 'student';
-    if (count((one) => one.clubId === clubId) >= bounds.club) return 'club';
-    return writers.size >= bounds.process ? 'process' : undefined;
+/**
+ * @param clock in milliseconds
+ * @param times other ones in tests
+ */
+export function createUploadPlaces(
+  clock: () => number,
+  times: { undisturbedMs: number; givingWayMs: number } = { undisturbedMs, givingWayMs },
+): UploadPlaces {
+  /** Who gives way is out, and who waits for that is in: so no bound is exceeded when the place changes hands. */
+  const holders = new Set<Holder>();
+
+  /** @returns the bound that keeps a writer out, and those one of whom would have to give way */
+  function fullBound({ clubId, ownerId }: Writer): { reason: keyof typeof bounds; among: Holder[] } | undefined {
+    const ofClub = [...holders].filter((one) => one.clubId === clubId);
+    const ofStudent = ofClub.filter((one) => ownerId !== null && one.ownerId === ownerId);
+    if (ofStudent.length >= bounds.student) return { reason: 'student', among: ofStudent };
+    if (ofClub.length >= bounds.club) return { reason: 'club', among: ofClub };
+    return holders.size >= bounds.process ? { reason: 'process', among: [...holders] } : undefined;
+  }
+
+  function slowestOf(among: readonly Holder[]): Holder | undefined {
+    const now = clock();
+    const rateOf = ({ since, bytesBefore, bytesRead }: Holder) => (bytesRead() - bytesBefore) / (now - since);
+    return among
+      .filter(({ since, givesWay }) => now - since >= times.undisturbedMs && !givesWay.signal.aborted)
+      .toSorted((one, other) => rateOf(one) - rateOf(other))[0];
+  }
+
+  function refuse(reason: keyof typeof bounds): never {
+    uploadWritesRefused.inc({ reason });
+    throw new DomainError('busy', 'Too many uploads are under way. Please try again shortly.', { retryAfterSeconds });
+  }
+
+  /** Puts the newcomer in the place of another one. @returns once that place is free; false if it does not become so in time */
+  async function replace(leaving: Holder, newcomer: Holder): Promise<boolean> {
+    holders.delete(leaving);
+    holders.add(newcomer);
+    leaving.givesWay.abort();
+    const isFree = await Promise.race([
+      leaving.released.promise.then(() => true),
+      sleep(times.givingWayMs, false, { ref: false }),
+    ]);
+    if (isFree) return true;
+    holders.delete(newcomer);
+    holders.add(leaving);
+    return false;
   }
 
   return {
-    take({ clubId, ownerId }) {
-      const writer = { clubId, ownerId };
-      const reason = reasonAgainst(writer);
-      if (reason) {
-        uploadWritesRefused.inc({ reason });
-        throw new DomainError('busy', 'Too many uploads are under way. Please try again shortly.', {
-          retryAfterSeconds,
-        });
+    async take(writer) {
+      const holder: Holder = {
+        ...writer,
+        since: clock(),
+        bytesBefore: writer.bytesRead(),
+        givesWay: new AbortController(),
+        released: Promise.withResolvers(),
+      };
+      const full = fullBound(writer);
+      if (full) {
+        const slowest = slowestOf(full.among);
+        if (!slowest || !(await replace(slowest, holder))) refuse(full.reason);
+        uploadWritesEnded.inc({ reason: full.reason });
+        holder.since = clock();
       }
-      writers.add(writer);
-      uploadWrites.set(writers.size);
-      return () => {
-        writers.delete(writer);
-        uploadWrites.set(writers.size);
+      holders.add(holder);
+      uploadWrites.set(holders.size);
+      return {
+        signal: holder.givesWay.signal,
+        release() {
+          holders.delete(holder);
+          holder.released.resolve();
+          uploadWrites.set(holders.size);
+        },
       };
     },
   };

@@ -1,6 +1,7 @@
 /** The tus server of one upload, for one request: which upload it is, the token has said already (MED-26). */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Server, type CancellationContext, type Lock } from '@tus/server';
+import { NodeRequest, sendNodeResponse } from 'srvx/node';
 import { noteMultipart, findUploadedFile, type UploadedFile } from '../../domain/media/uploads/open-uploads.ts';
 import { UploadLocked, type UploadLock, type UploadLocks } from '../../domain/media/uploads/locks.ts';
 import { uploadsPath } from '../../domain/media/reservation.ts';
@@ -25,11 +26,15 @@ export interface UploadServerDeps {
   onFailure: (error: unknown) => void;
 }
 
-/** Answers the request, which {@link file://./uploads.ts} has checked. */
+/**
+ * Answers the request, which {@link file://./uploads.ts} has checked.
+ * @param givesWay once aborted, what has come is stored and answered: the client goes on with another request
+ */
 export async function serveUpload(
   deps: UploadServerDeps,
   file: UploadedFile & { objectKey: string },
   { req, res }: { req: IncomingMessage; res: ServerResponse },
+  givesWay?: AbortSignal,
 ): Promise<void> {
   const { db, locks } = deps;
   let { multipartId } = file;
@@ -44,6 +49,7 @@ export async function serveUpload(
         throw notFound('upload');
       }
       ({ multipartId } = current);
+      givesWay?.addEventListener('abort', () => void letGo(), { once: true });
     },
     unlock: async () => held?.release(),
   };
@@ -85,6 +91,13 @@ export async function serveUpload(
 
 /** What tus answers without a body, or in its own words, comes in the envelope. */
 class UploadServer extends Server {
+  /** As tus does it, but it ends with the connection too: srvx waits for the end of an answer that nobody can read any more. */
+  override async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const closed = new Promise((resolve) => res.once('close', resolve));
+    const answer = await this.handleWeb(new NodeRequest({ req, res }));
+    await Promise.race([sendNodeResponse(res, answer), closed]);
+  }
+
   override write(
     context: CancellationContext,
     headers: Headers,

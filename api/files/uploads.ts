@@ -99,17 +99,23 @@ async function proceed(deps: UploadsDeps, context: Context, file: UploadedFile &
   }
   if (method !== 'PATCH') return serve(deps, context, file);
   requirePiece(context);
-  const release = deps.places.take(file);
+  const { socket } = context.req;
+  const place = await deps.places.take({ ...file, bytesRead: () => socket.bytesRead });
   try {
-    await serve(deps, context, file);
+    await serve(deps, context, file, place.signal);
   } finally {
-    release();
+    place.release();
   }
 }
 
-async function serve(deps: UploadsDeps, context: Context, file: UploadedFile & { objectKey: string }): Promise<void> {
+async function serve(
+  deps: UploadsDeps,
+  context: Context,
+  file: UploadedFile & { objectKey: string },
+  givesWay?: AbortSignal,
+): Promise<void> {
   context.respond = false;
-  await serveUpload(deps, file, context);
+  await serveUpload(deps, file, context, givesWay);
 }
 
 /** The file has arrived: a client that lost the last answer finds that all of it is there. @throws DomainError upload_ended */

@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import http from 'node:http';
 import { Readable } from 'node:stream';
 import { expect } from 'chai';
+import * as tus from 'tus-js-client';
 import { partBytes } from '../../platform/infra/part-store.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
@@ -10,7 +11,8 @@ import { buildPlan } from '../toolkit/builders/billing.ts';
 import { openFurtherSession } from '../toolkit/builders/sessions.ts';
 import { buildClub, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';
 import { video } from '../toolkit/builders/played-files.ts';
-import { startApi } from '../../api/server.ts';
+import { uploadWrites } from '../../api/metrics.ts';
+import { startApi, type RunningApi } from '../../api/server.ts';
 import { call, clock, expectError, testConfig } from '../toolkit/drive/api.ts';
 import { eraseAll, leftOf, mediaState } from '../toolkit/drive/erasure.ts';
 import {
@@ -27,10 +29,12 @@ import {
   type Uploader,
 } from '../toolkit/drive/media.ts';
 import { until } from '../toolkit/drive/until.ts';
+import { useLine } from '../toolkit/stack/api-processes.ts';
 import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 import { testBucket, testObjectStore } from '../toolkit/stack/storage.ts';
 
 const hour = 3_600_000;
+const soon = { timeoutMs: 10_000 };
 /** What nobody looks into: it only has to arrive. */
 const bytesOf = (length: number) => ({ fileName: 'lecture.mp4', mime: 'video/mp4', bytes: randomBytes(length) });
 
@@ -97,6 +101,25 @@ describe('uploads of videos', () => {
     });
     return { media: body.data, upload: body.upload };
   };
+
+  /** Begins a video of a student's work and sends the first of its bytes; the others do not come. */
+  async function sendSlowly(filesUrl: string, bytes: number): Promise<http.ClientRequest> {
+    const reserved = await reserveWork();
+    await begun(reserved, partBytes + 1_000);
+    const sending = http.request(`${filesUrl}/uploads/${reserved.media.id}`, {
+      method: 'PATCH',
+      headers: {
+        ...reserved.upload.headers,
+        'tus-resumable': '1.0.0',
+        'upload-offset': '0',
+        'content-length': String(partBytes + 1_000),
+        'content-type': 'application/offset+octet-stream',
+      },
+    });
+    sending.on('error', () => {}).write(Buffer.alloc(bytes));
+    return sending;
+  }
+  const writesUnderWay = async () => (await uploadWrites.get()).values[0]?.value;
 
   it('come in pieces, are finished by the last one, and are completed, ready and delivered as they were', async () => {
     const file = bytesOf(partBytes * 2 + 1_000);
@@ -388,6 +411,61 @@ describe('uploads of videos', () => {
   });
 
   describe("a student's video", () => {
+    it('cut off gives its place back', async () => {
+      const api = await startApi(await testConfig(), { clock: clock.now, readinessGraceMs: 0 });
+      const sending = await sendSlowly(api.filesUrl, 1_000);
+      await until('a request that writes', soon, async () => (await writesUnderWay()) === 1);
+      sending.destroy();
+      await until('its end', soon, async () => (await writesUnderWay()) === 0);
+      await api.stop();
+    });
+
+    describe('over a slow line', () => {
+      const line = useLine();
+      let api: RunningApi;
+      before(async () => {
+        api = await startApi(await testConfig(), { clock: clock.now, readinessGraceMs: 0 });
+      });
+      after(() => api.stop());
+
+      it('gives way after a minute to the fifth of that student; its client goes on where it stood', async () => {
+        const others = await Promise.all([1, 2, 3].map(() => sendSlowly(api.filesUrl, 5_000_000)));
+        const port = Number(new URL(api.filesUrl).port);
+        line().leadTo(port, 1_000_000);
+        const slow = await reserveWork();
+        const bytes = randomBytes(partBytes + 1_000);
+        await begun(slow, bytes.length);
+        const offsets: number[] = [];
+        const whole = new Promise<void>((resolve, reject) =>
+          new tus.Upload(bytes, {
+            uploadUrl: `${line().url}/uploads/${slow.media.id}`,
+            headers: slow.upload.headers,
+            retryDelays: [20, 100, 500, 5_000],
+            onBeforeRequest(asked) {
+              if (asked.getMethod() === 'PATCH') offsets.push(Number(asked.getHeader('Upload-Offset')));
+            },
+            onSuccess: () => resolve(),
+            onError: reject,
+          }).start(),
+        );
+        await until('four requests that write', soon, async () => (await writesUnderWay()) === 4);
+        const last = await reserveWork();
+        await begun(last, 1_000);
+        const send = () => sendPiece(last.upload, `${api.filesUrl}/uploads/${last.media.id}`, Buffer.alloc(1_000));
+        expect(await refusalOf(await send())).to.deep.equal({ status: 503, code: 'busy' });
+
+        line().leadTo(port);
+        clock.advance(61_000);
+        expect((await send()).status).to.equal(204);
+        await whole;
+        expect((await storedOf(slow.media.id))?.equals(bytes)).to.equal(true);
+        expect(offsets).to.have.lengthOf(2);
+        expect(offsets[1]).to.be.within(900_000, 1_100_000); // the line lets the piece through in which its room ends
+        for (const sending of others) sending.destroy();
+        await until('the end of the others', soon, async () => (await writesUnderWay()) === 0);
+      });
+    });
+
     it('holds the storage of its Upload-Length, of at most 2 GB and at most what is free', async () => {
       const reserved = await reserveWork();
       expect(reserved.upload.method).to.equal('tus');

@@ -4,36 +4,101 @@ import { createUploadPlaces, type UploadPlaces } from '../../../api/files/upload
 import type { DomainError } from '../../../platform/core/errors.ts';
 
 describe('places of requests that write to uploads (MED-26)', () => {
+  const minute = 60_000;
   let places: UploadPlaces;
+  let time: number;
   beforeEach(() => {
-    places = createUploadPlaces();
+    time = 0;
+    places = createUploadPlaces(() => time, { undisturbedMs: minute, givingWayMs: 50 });
   });
+  /** @param rate bytes a millisecond */
+  const take = (clubId: string, { ownerId = null, rate = 1 }: { ownerId?: string | null; rate?: number } = {}) =>
+    places.take({ clubId, ownerId, bytesRead: () => time * rate });
   /** @returns 'taken', or the code of the refusal and its seconds */
-  const taking = (clubId: string, ownerId: string | null = null): string => {
+  const taking = async (...writer: Parameters<typeof take>): Promise<string> => {
     try {
-      places.take({ clubId, ownerId });
+      await take(...writer);
       return 'taken';
     } catch (error) {
       const { code, headers } = error as DomainError;
       return `${code} ${headers.retryAfterSeconds}`;
     }
   };
-  const times = (count: number, clubId: string, ownerId?: string) =>
-    Array.from({ length: count }, () => taking(clubId, ownerId));
+  const times = async (count: number, clubId: string, ownerId?: string) => {
+    const results: string[] = [];
+    for (let one = 0; one < count; one++) results.push(await taking(clubId, { ownerId: ownerId ?? null }));
+    return results;
+  };
 
-  it('a student has 4, a club 12, a process 24; the next is refused and told when to come back', () => {
-    expect(times(5, 'one', 'student')).to.deep.equal([...Array<string>(4).fill('taken'), 'busy 5']);
-    expect(times(9, 'one')).to.deep.equal([...Array<string>(8).fill('taken'), 'busy 5']);
-    expect(times(13, 'two')).to.deep.equal([...Array<string>(12).fill('taken'), 'busy 5']);
-    expect(taking('three')).to.equal('busy 5');
+  it('a student has 4, a club 12, a process 24; the next is refused and told when to come back', async () => {
+    expect(await times(5, 'one', 'student')).to.deep.equal([...Array<string>(4).fill('taken'), 'busy 5']);
+    expect(await times(9, 'one')).to.deep.equal([...Array<string>(8).fill('taken'), 'busy 5']);
+    expect(await times(13, 'two')).to.deep.equal([...Array<string>(12).fill('taken'), 'busy 5']);
+    expect(await taking('three')).to.equal('busy 5');
   });
 
-  it('a place that was given back is had by the next, once', () => {
-    const release = places.take({ clubId: 'one', ownerId: 'student' });
-    times(3, 'one', 'student');
+  it('a place that was given back is had by the next, once', async () => {
+    const { release } = await take('one', { ownerId: 'student' });
+    await times(3, 'one', 'student');
     release();
     release();
-    expect(times(2, 'one', 'student')).to.deep.equal(['taken', 'busy 5']);
+    expect(await times(2, 'one', 'student')).to.deep.equal(['taken', 'busy 5']);
+  });
+
+  /** Who writes gives way at once, as a request does that stores what has come. */
+  const giving = async (name: string, given: string[], ...writer: Parameters<typeof take>): Promise<void> => {
+    const { signal, release } = await take(...writer);
+    signal.addEventListener('abort', () => {
+      given.push(name);
+      setImmediate(release);
+    });
+  };
+
+  it('after a minute the slowest in all clubs gives way, and after it the next slowest, never the newcomers', async () => {
+    const given: string[] = [];
+    for (let one = 0; one < 12; one++) {
+      await giving(`a${one}`, given, 'a', { rate: 100 - one });
+      await giving(`b${one}`, given, 'b', { rate: 50 - one });
+    }
+    time = minute - 1;
+    expect(await taking('c')).to.equal('busy 5');
+    time = minute;
+    expect(await times(3, 'c')).to.deep.equal(['taken', 'taken', 'taken']);
+    expect(given).to.deep.equal(['b11', 'b10', 'b9']);
+    time = 2 * minute - 1;
+    expect(await taking('d')).to.equal('taken');
+    expect(given.at(-1)).to.equal('b8');
+  });
+
+  it('where a club or a student has no place left, one of its own gives way', async () => {
+    const given: string[] = [];
+    for (let one = 0; one < 4; one++) await giving(`student${one}`, given, 'a', { ownerId: 'student', rate: 50 + one });
+    for (let one = 0; one < 8; one++) await giving(`other${one}`, given, 'a', { rate: 10 + one });
+    await giving('of another club', given, 'b', { rate: 0 });
+    time = minute;
+    expect(await taking('a', { ownerId: 'student' })).to.equal('taken');
+    expect(await taking('a', { ownerId: 'another' })).to.equal('taken');
+    expect(given).to.deep.equal(['student0', 'other0']);
+  });
+
+  it('who does not give its place back in time keeps it, and the newcomer is refused', async () => {
+    const stuck = await take('a', { ownerId: 'student' });
+    await times(3, 'a', 'student');
+    time = minute;
+    expect(await taking('a', { ownerId: 'student' })).to.equal('busy 5');
+    expect(stuck.signal.aborted).to.equal(true);
+    stuck.release();
+    expect(await taking('a', { ownerId: 'student' })).to.equal('taken');
+  });
+
+  it('two newcomers at once have the places of two, and no bound is exceeded meanwhile', async () => {
+    const held = await Promise.all([1, 2, 3, 4].map((rate) => take('a', { ownerId: 'student', rate })));
+    time = minute;
+    const newcomers = [taking('a', { ownerId: 'student' }), taking('a', { ownerId: 'student' })];
+    expect(held.map(({ signal }) => signal.aborted)).to.deep.equal([true, true, false, false]);
+    for (const { release } of held.slice(0, 2)) release();
+    expect(await Promise.all(newcomers)).to.deep.equal(['taken', 'taken']);
+    expect(await taking('b')).to.equal('taken');
   });
 });
 

@@ -5624,7 +5624,7 @@ export interface paths {
         put?: never;
         /**
          * Reserve the upload of an image for an agent
-         * @description Returns the record, `uploading`, and a signed descriptor, as for a file of the library; once it is completed and `ready`, a question of the same student may name it. PNG, JPEG, GIF or WEBP of at most 5 MB and 8000 × 8000 pixels, and not animated. A student has at most 20 images, `uploading` or `ready`, that no question shows: `409 too_many_images`. One that no question has named within seven days of its completion is erased. The club's storage counts these images: `402 limit_reached` where it has no room.
+         * @description Returns the record, `uploading`, and a signed descriptor, as for a file of the library; once it is completed and `ready`, a question of the same student may name it. PNG, JPEG, GIF or WEBP of at most 5 MB, 8000 × 8000 and 50 million pixels, and not animated. It is kept as a JPEG, or a PNG where it is transparent, of at most 1,600 pixels a side, without metadata; the record then says type and size of that. A student has at most 20 images, `uploading` or `ready`, that no question shows: `409 too_many_images`. One that no question has named within seven days of its completion is erased. The club's storage counts these images: `402 limit_reached` where it has no room.
          *
          *     Codes of its own:
          *
@@ -7165,7 +7165,7 @@ export interface components {
             size_bytes?: number;
             /** @description Id at an external provider or pasted URL; not returned for self-hosted media. */
             external_id?: string;
-            /** @description Reason when the status is `failed`. Of uploads: `upload_expired` (nobody completed it in time), `content_not_allowed` (by its content it is nothing that may be uploaded there), `not_utf8` (a text in another encoding), `too_large`, `storage_full` (it is larger than announced, and the club's storage has no room for it), `image_broken` (it ends too early or is damaged), `image_animated`, `image_dimensions`, `inspection_failed` (a fault of the service, as often as it was tried: upload it again). */
+            /** @description Reason when the status is `failed`. Of uploads: `upload_expired` (nobody completed it in time), `content_not_allowed` (by its content it is nothing that may be uploaded there), `not_utf8` (a text in another encoding), `too_large`, `storage_full` (it is larger than announced, and the club's storage has no room for it), `image_broken` (it ends too early or is damaged; of an image for agents also: it cannot be decoded, or has more than 50 million pixels), `image_animated`, `image_dimensions`, `inspection_failed` (a fault of the service, as often as it was tried: upload it again). */
             error?: string;
             /** @description Length in whole seconds; only of video and audio, once it is known. */
             duration_seconds?: number;

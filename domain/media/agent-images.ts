@@ -67,8 +67,9 @@ export async function readImages(
     sql`SELECT ${mediaColumns} FROM ${imagesOf} WHERE shown.question_id = ${questionId} ORDER BY shown.position`,
   );
   const images: { mediaType: ImageType; bytes: Buffer }[] = [];
-  for (const { objectKey, mime, sizeBytes } of rows) {
-    const bytes = objectKey === null ? undefined : await storage.read(objectKey, 0, Number(sizeBytes));
+  for (const { objectKey, renditions, mime, sizeBytes } of rows) {
+    const key = renditions?.preview?.key ?? objectKey; // those from before are kept as they were uploaded
+    const bytes = key === null ? undefined : await storage.read(key, 0, Number(sizeBytes));
     if (!bytes || mime === null || !isImageType(mime)) throw new Error('An image that is ready is not in the store');
     images.push({ mediaType: mime, bytes });
   }

@@ -15,9 +15,12 @@ export function tidyFileName(given: string): string | undefined {
   return name;
 }
 
-/** @returns the name of a file that has become another type: `talk.mov` as `talk.mp4` */
-export function withExtension(fileName: string, extension: string): string {
-  return `${fileName.replace(/(?<=.)\.[^.]{1,5}$/u, '')}.${extension}`;
+const extensions: Readonly<Record<string, string>> = { 'video/mp4': 'mp4', 'image/jpeg': 'jpg', 'image/png': 'png' };
+
+/** @param mime of a rendition @returns the name of the file as that type: `talk.mov` as `talk.mp4` */
+export function nameAs(fileName: string, mime: string): string {
+  const extension = extensions[mime];
+  return extension === undefined ? fileName : `${fileName.replace(/(?<=.)\.[^.]{1,5}$/u, '')}.${extension}`;
 }
 
 /**

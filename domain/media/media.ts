@@ -5,7 +5,7 @@ import type { Database, Queries } from '../../platform/infra/postgres/database.t
 import { columns, raw, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore, StoredHeaders } from '../../platform/infra/object-store.ts';
-import { dispositionOf, withExtension } from './file-name.policy.ts';
+import { dispositionOf, nameAs } from './file-name.policy.ts';
 import type {
   MediaKind,
   MediaProvider,
@@ -126,15 +126,17 @@ export async function presentMedia(stored: StoredMedia, storage: ObjectStore): P
 }
 
 async function addressesOf(
-  { id, visibility, objectKey, fileName, mime, renditions }: StoredMedia,
+  { id, purpose, visibility, objectKey, fileName, mime, renditions }: StoredMedia,
   storage: ObjectStore,
 ): Promise<{ preview_url: string; thumbnail_url?: string; download_url: string } | undefined> {
   if (objectKey === null || mime === null) return undefined;
   const address = (key: string, kind: 'inline' | 'attachment', contentType: string, name = fileName ?? '') =>
     storage.signGet(key, { disposition: dispositionOf(kind, name), contentType }, mediaRules.addressMs / 1_000);
   const { preview, thumbnail, video } = renditions ?? {};
-  const download_url = video
-    ? await address(video.key, 'attachment', video.mime, withExtension(fileName ?? '', 'mp4'))
+  // What the file is loaded as, in place of the original: of an image for agents nothing else is kept.
+  const loaded = purpose === 'agent_image' ? preview : video;
+  const download_url = loaded
+    ? await address(loaded.key, 'attachment', loaded.mime, nameAs(fileName ?? '', loaded.mime))
     : await address(objectKey, 'attachment', isTextType(mime) ? `${mime}; charset=utf-8` : mime);
   if (visibility === 'public') {
     const lasting = `${storage.linksUrl}/${id}`;

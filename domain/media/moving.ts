@@ -7,7 +7,7 @@ import { defineLease, holdLease, ignoreLostLease, LeaseLost, type Claim } from '
 import { keyPrefix, type ObjectStore, type StoredHeaders } from '../../platform/infra/object-store.ts';
 import type { Database, Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
-import { withExtension } from './file-name.policy.ts';
+import { nameAs } from './file-name.policy.ts';
 import { leaveBehind } from './leftovers.ts';
 import { movingRules } from './media.policy.ts';
 import { publicHeaders } from './media.ts';
@@ -130,7 +130,7 @@ async function copyAll(
   const headersOf = (mime: string, shownName: string): StoredHeaders =>
     visibility === 'public' ? publicHeaders(mime, shownName) : { contentType: mime };
   for (const { key, mime, role } of file.renditions) {
-    const headers = headersOf(mime, role === 'video' ? withExtension(name, 'mp4') : name);
+    const headers = headersOf(mime, role === 'video' ? nameAs(name, mime) : name);
     await storage.copy(key, renditionAt(targetKey, file, key), headers, signal);
   }
   return storage.copy(file.objectKey, targetKey, headersOf(file.mime, name), signal);

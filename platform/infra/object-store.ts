@@ -99,6 +99,8 @@ export interface ObjectStore {
    * @returns whether there is such a file
    */
   copy(from: string, to: string, headers: StoredHeaders, signal: AbortSignal): Promise<boolean>;
+  /** Leaves nothing of the file but its key, under which nobody can put another one (see `signPut`). */
+  empty(key: string): Promise<void>;
   /**
    * Removes the file with every version that the bucket keeps of it, and what uploads that broke off have left. What is not there is
    * removed already.
@@ -225,6 +227,12 @@ export function createObjectStore(
       if (copied !== size) throw new Error(`The store copied ${copied} bytes of ${size}`);
       return true;
     },
+    async empty(Key) {
+      const Bucket = bucketOf(Key);
+      await client.send(new PutObjectCommand({ Bucket, Key, Body: Buffer.alloc(0), ContentLength: 0 }));
+      for await (const { VersionId, IsLatest } of versionsOf(client, Bucket, Key))
+        if (IsLatest === false) await client.send(new DeleteObjectCommand({ Bucket, Key, VersionId }));
+    },
     async remove(Key) {
       for (let round = 1; ; round++) {
         try {
@@ -322,12 +330,16 @@ function noVersions(error: unknown): ListObjectVersionsCommandOutput {
 }
 
 /** Versions and delete markers of one file, where versioning is on or was; their names begin with those of other files. */
-async function* versionsOf(client: S3Client, Bucket: string, key: string): AsyncGenerator<{ VersionId?: string }> {
+async function* versionsOf(
+  client: S3Client,
+  Bucket: string,
+  key: string,
+): AsyncGenerator<{ VersionId: string; IsLatest: boolean | undefined }> {
   let next: { KeyMarker?: string; VersionIdMarker?: string } = {};
   for (;;) {
     const page = await client.send(new ListObjectVersionsCommand({ Bucket, Prefix: key, ...next })).catch(noVersions);
-    for (const { Key, VersionId } of [...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])])
-      if (Key === key && VersionId !== undefined) yield { VersionId };
+    for (const { Key, VersionId, IsLatest } of [...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])])
+      if (Key === key && VersionId !== undefined) yield { VersionId, IsLatest };
     // Keys are sorted: after ours come other files.
     if (!page.IsTruncated || page.NextKeyMarker !== key) return;
     next = {

@@ -37,10 +37,14 @@ export function holdFile(db: Queries, claim: FileClaim, onRenewal: () => void, s
   return holdLease(db, Media, claim, { seconds: leaseSeconds, everyMs: processingRules.renewalMs, onRenewal, stop });
 }
 
-/** Gives a claim back that was broken off: it can be had at once, and counts as no fault. */
-export async function releaseFile(db: Queries, { id, fence }: FileClaim): Promise<void> {
-  await db.run(sql`
+/**
+ * Gives a claim back that was broken off: it can be had at once, and counts as no fault.
+ * @returns false where it has ended already, or another worker has overtaken it
+ */
+export async function releaseFile(db: Queries, { id, fence }: FileClaim): Promise<boolean> {
+  const released = await db.run(sql`
     UPDATE media SET lease_until = NULL WHERE id = ${id} AND fence = ${fence} AND lease_until IS NOT NULL`);
+  return released > 0;
 }
 
 /**

@@ -22,13 +22,13 @@ export async function recordReady(
   }: { found: FoundFile; digest: Digest; renditions: readonly Rendition[]; isContinued: boolean },
   now: Date,
 ): Promise<void> {
-  const { mime, kind, width = null, height = null, durationMs = null } = found;
+  const { sizeBytes, mime, kind, width = null, height = null, durationMs = null } = found;
   const erasesAt = unusedUntil(claim.purpose, now);
   await db.transaction(async (tx) => {
     await end(
       tx,
       claim,
-      sql`status = 'ready', mime = ${mime}, kind = ${kind}, width = ${width}, height = ${height}, duration_ms = ${durationMs}, erases_at = ${erasesAt},
+      sql`status = 'ready', size_bytes = ${sizeBytes}, mime = ${mime}, kind = ${kind}, width = ${width}, height = ${height}, duration_ms = ${durationMs}, erases_at = ${erasesAt},
           ${checksums(digest)}`,
       now,
       isContinued ? now : null,

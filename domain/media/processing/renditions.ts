@@ -18,9 +18,6 @@ export interface Rendition {
   height: number;
 }
 
-/** What is made of an image. */
-const imageRoles = ['preview', 'thumbnail'] as const;
-
 /** Where the renditions of a file are. */
 export const renditionsPrefix = (objectKey: string) => `${objectKey}.`;
 
@@ -33,16 +30,17 @@ export async function makeRenditions(
   storage: Pick<ObjectStore, 'put'>,
   contents: Pick<Contents, 'read'>,
   claim: FileClaim,
+  roles: readonly (keyof typeof renditionBoxes)[],
 ): Promise<Rendition[]> {
   const original = await contents.read(0, Number(claim.sizeBytes));
   if (!original) throw new Error('A file that has arrived is not in the store');
   const pictures = await shrinkImage(
     original,
-    imageRoles.map((role) => renditionBoxes[role]),
+    roles.map((role) => renditionBoxes[role]),
   );
   return Promise.all(
     (pictures ?? []).map(async ({ bytes, type, width, height }, at) => {
-      const made = { role: imageRoles[at] as RenditionRole, mime: type, sizeBytes: bytes.length, width, height };
+      const made = { role: roles[at] as RenditionRole, mime: type, sizeBytes: bytes.length, width, height };
       return storeRendition(storage, claim, made, Readable.from([bytes]));
     }),
   );

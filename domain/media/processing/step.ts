@@ -7,7 +7,7 @@ import { LeaseLost } from '../../../platform/engine/lease.ts';
 import type { MediaKind, MediaStatus } from '../../../entities/media/values.ts';
 import { MediaRendition } from '../../../entities/media/media-rendition.ts';
 import { eraseFile } from '../erasure.ts';
-import { processingRules, videoRules, type MediaError } from '../media.policy.ts';
+import { processingRules, videoRules, type ImageType, type MediaError } from '../media.policy.ts';
 import { claimFile, holdFile, putOff, releaseFile, type FileClaim } from './claims.ts';
 import { asAway, contentsOf, StoreAway, type Contents } from './contents.ts';
 import { digestOf, type Digest } from './digest.ts';
@@ -91,11 +91,12 @@ async function breakOff(
   { error, isAborted }: { error: unknown; isAborted: boolean },
   now: Date,
 ): Promise<void> {
-  if (error instanceof LeaseLost) await forgetOwn(deps, claim);
-  if (error instanceof LeaseLost || isAborted) return releaseFile(deps.db, claim);
-  if (error instanceof StoreAway) {
-    await releaseFile(deps.db, claim);
-    throw error;
+  if (error instanceof LeaseLost || error instanceof StoreAway || isAborted) {
+    const wasOurs = await releaseFile(deps.db, claim);
+    if (error instanceof StoreAway && wasOurs && !isAborted) throw error;
+    // What another worker has overtaken may be emptied or gone by now, which is no fault of the store.
+    if (error instanceof LeaseLost || (error instanceof StoreAway && !wasOurs)) await forgetOwn(deps, claim);
+    return;
   }
   deps.onFault(error);
   try {
@@ -121,6 +122,11 @@ async function workOn(
   }
   if (claim.objectKey === null) throw new LeaseLost();
   const contents = contentsOf(storage, claim.objectKey);
+  if (claim.status === 'ready' && hasPicture(claim)) {
+    tell('emptying the original');
+    await emptyOriginal(deps, claim, now);
+    return undefined;
+  }
   await requireSameSize(contents, claim);
   if (claim.status === 'ready') return complement(deps, claim, contents, { signal, tell, now });
   tell('identification');
@@ -131,6 +137,7 @@ async function workOn(
     await recordFailure(db, claim, found.error, now);
     return undefined;
   }
+  if (claim.purpose === 'agent_image') return keepPicture(deps, claim, contents, { signal, tell, now });
   tell('checksums');
   const digest = await digestWhole(contents, claim, signal);
   tell('renditions');
@@ -140,6 +147,53 @@ async function workOn(
   await forgetOthers(deps, claim, renditions);
   await recordReady(db, claim, { found, digest, renditions, isContinued }, now);
   return isContinued ? 'turn' : undefined;
+}
+
+/** Whether an image for agents is kept as a picture of ours, in the place of the original. */
+const hasPicture = ({ purpose, renditions }: FileClaim) =>
+  purpose === 'agent_image' && renditions?.preview !== undefined;
+
+/**
+ * Safe to repeat. If the file is removed meanwhile, the empty object goes at once, or with what is erased once more when nothing can
+ * arrive any more. @throws LeaseLost, StoreAway
+ */
+async function emptyOriginal({ db, storage }: ProcessingDeps, claim: FileClaim, now: Date): Promise<void> {
+  const key = claim.objectKey ?? '';
+  await storage.empty(key).catch(asAway);
+  try {
+    await recordEnd(db, claim, now);
+  } catch (error) {
+    const stands = await db.one(sql`SELECT FROM media WHERE id = ${claim.id} AND removed_at IS NULL`);
+    if (!stands) await storage.remove(key).catch(asAway);
+    throw error;
+  }
+}
+
+/**
+ * An image for agents is kept as a picture that was made of it, upright and without metadata. The file is that from then on; another
+ * step empties the original, and leaves its key, so that the address of the upload takes nothing in its place (ADR 15).
+ */
+async function keepPicture(
+  deps: ProcessingDeps,
+  claim: FileClaim,
+  contents: Contents,
+  { signal, tell, now }: { signal: AbortSignal; tell: (words: string) => void; now: Date },
+): Promise<Waits> {
+  const { db, storage } = deps;
+  tell('renditions');
+  const [picture] = await makeRenditions(storage, contents, claim, ['preview']);
+  await deps.failpoint('file_rendered');
+  if (!picture) {
+    await recordFailure(db, claim, 'image_broken', now);
+    return undefined;
+  }
+  tell('checksums');
+  const { key, sizeBytes, width, height } = picture;
+  const digest = await digestWhole(contentsOf(storage, key), { sizeBytes }, signal);
+  await forgetOthers(deps, claim, [picture]);
+  const found = { sizeBytes, mime: picture.mime as ImageType, kind: 'image', width, height } as const;
+  await recordReady(db, claim, { found, digest, renditions: [picture], isContinued: true }, now);
+  return 'turn';
 }
 
 /** What is missing of a file that is ready: its checksums, and its renditions. */
@@ -171,7 +225,6 @@ async function complement(
   return undefined;
 }
 
-/** Images for agents are shown as they are. */
 async function picturesOf(
   { storage, failpoint }: ProcessingDeps,
   claim: FileClaim,
@@ -179,7 +232,7 @@ async function picturesOf(
   contents: Contents,
 ): Promise<Rendition[]> {
   if (kind !== 'image' || claim.purpose !== 'library') return [];
-  const made = await makeRenditions(storage, contents, claim);
+  const made = await makeRenditions(storage, contents, claim, ['preview', 'thumbnail']);
   await failpoint('file_rendered');
   return made;
 }
@@ -204,11 +257,15 @@ async function forgetOwn({ storage }: ProcessingDeps, { objectKey, fence }: File
   if (objectKey !== null) await storage.removeUnder(`${renditionsPrefix(objectKey)}${fence}-`).catch(() => undefined);
 }
 
-async function digestWhole(contents: Contents, claim: FileClaim, signal: AbortSignal): Promise<Digest> {
+async function digestWhole(
+  contents: Pick<Contents, 'stream'>,
+  { sizeBytes }: { sizeBytes: string | number | null },
+  signal: AbortSignal,
+): Promise<Digest> {
   const bytes = await contents.stream(signal);
   if (!bytes) throw new Error('A file that has arrived is not in the store');
   const digest = await digestOf(bytes);
-  if (digest.sizeBytes !== Number(claim.sizeBytes)) throw anotherSize();
+  if (digest.sizeBytes !== Number(sizeBytes)) throw anotherSize();
   return digest;
 }
 

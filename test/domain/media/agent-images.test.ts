@@ -8,7 +8,9 @@ import { purgeStudentFromMedia } from '../../../domain/media/erasure.ts';
 import { buildClub, buildStudent, type TestClub, type TestStudent } from '../../toolkit/builders/clubs.ts';
 import { testDatabase, testDeps } from '../../toolkit/stack/database.ts';
 import { reserve, uploadFile } from '../../toolkit/drive/media.ts';
-import { jpeg, png } from '../../toolkit/builders/pictures.ts';
+import sharp from 'sharp';
+import { shrinkImage } from '../../../platform/infra/images/shrink.ts';
+import { png } from '../../toolkit/builders/pictures.ts';
 import { testObjectStore } from '../../toolkit/stack/storage.ts';
 import { buildAgent } from '../../toolkit/builders/agents.ts';
 import { buildConversation, buildQuestion } from '../../toolkit/builders/questions.ts';
@@ -83,12 +85,16 @@ describe('agent images', () => {
 
   describe('images of a question', () => {
     it('are read whole and in order, with the type of their content', async () => {
-      const [second, first] = [await imageOf(student, png(9, 9)), await imageOf(student, jpeg(8, 8))];
+      const clear = await sharp({ create: { width: 8, height: 8, channels: 4, background: '#0000' } })
+        .webp()
+        .toBuffer();
+      const keptOf = async (bytes: Buffer) => (await shrinkImage(bytes, [{ width: 1_600, height: 1_600 }]))?.[0]?.bytes;
+      const [second, first] = [await imageOf(student, png(9, 9)), await imageOf(student, clear)];
       const questionId = await questionWith([first.id, second.id]);
       const source = await testDatabase();
       expect(await readImages(await testObjectStore(), new Queries(source.manager), questionId)).to.deep.equal([
-        { mediaType: 'image/jpeg', bytes: jpeg(8, 8) },
-        { mediaType: 'image/png', bytes: png(9, 9) },
+        { mediaType: 'image/png', bytes: await keptOf(clear) },
+        { mediaType: 'image/jpeg', bytes: await keptOf(png(9, 9)) },
       ]);
       expect(await readImages(await testObjectStore(), new Queries(source.manager), newId())).to.deep.equal([]);
     });
@@ -118,7 +124,7 @@ describe('agent images', () => {
       const image = await imageOf(student);
       const questionId = await questionWith([image.id]);
       const store = await testObjectStore();
-      await store.remove(`media/${club.id}/${image.id}`);
+      await store.removeUnder(`media/${club.id}/${image.id}.`);
       const source = await testDatabase();
       const outcome = await readImages(store, new Queries(source.manager), questionId).catch(
         (error: Error) => error.message,

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import { expect } from 'chai';
 import sharp from 'sharp';
-import { removeMedia } from '../../../domain/media/erasure.ts';
+import { purgeStudentFromMedia, removeMedia } from '../../../domain/media/erasure.ts';
 import { completeMedia } from '../../../domain/media/completion.ts';
 import { maxBytes, processingRules, waitAfterFault } from '../../../domain/media/media.policy.ts';
 import { processOldFiles } from '../../../domain/media/processing/catching-up.ts';
@@ -21,6 +21,7 @@ import {
   filesOf,
   keysOf,
   mediaDeps,
+  put,
   reserve,
   sayingArrived,
   type TestFile,
@@ -215,7 +216,7 @@ describe('an upload that has arrived (MED-16)', () => {
       );
       await endLease(id);
       expect(await processedFile(id)).to.deep.equal({ done: true, outcome: 'ready' });
-      expect(await claimOf(id)).to.deep.equal({ fence: 3, faults: 0, leased: false });
+      expect(await claimOf(id)).to.deep.equal({ fence: 4, faults: 0, leased: false });
     });
 
     it('fails a file that seven workers have died of, without an eighth look', async () => {
@@ -308,7 +309,7 @@ describe('an upload that has arrived (MED-16)', () => {
         },
       });
       expect(await processOnce(slow, id)).to.deep.equal({ done: true, outcome: 'ready' });
-      expect(await rowOf(id, 'fence, sha256')).to.deep.equal({ fence: 2, sha256: null });
+      expect(await rowOf(id, 'fence, sha256')).to.deep.equal({ fence: 3, sha256: null });
     });
 
     it('records nothing while another worker holds the file', async () => {
@@ -388,7 +389,7 @@ describe('an upload that has arrived (MED-16)', () => {
       const bomb = await sharp({ create: { width: 9_000, height: 9_000, channels: 3, background: 'white' } })
         .png()
         .toBuffer();
-      for (const bytes of [png(900, 900), bomb]) {
+      for (const bytes of [png(3_000, 2_000), bomb]) {
         const ready = await uploadFile({ club }, { ...image, bytes });
         expect(ready.status).to.equal('ready');
         expect(ready).to.not.have.property('thumbnail_url');
@@ -435,6 +436,80 @@ describe('an upload that has arrived (MED-16)', () => {
       const { id } = await uploadFile({ club }, await photo());
       expect(await keysOf(club)).to.have.length(3);
       await removeMedia(await mediaDeps(), club.id, id, new Date());
+      expect(await keysOf(club)).to.deep.equal([]);
+    });
+  });
+
+  describe('an image for agents', () => {
+    const photo = () =>
+      sharp({ create: { width: 2_000, height: 1_000, channels: 3, background: 'teal' } })
+        .withExif({ IFD0: { Artist: 'Ada Example' }, IFD3: { GPSLatitude: '51/1 30/1 0/1' } })
+        .withMetadata({ orientation: 6 })
+        .jpeg()
+        .toBuffer();
+    const stored = async (key: string) =>
+      (await testObjectStore()).read(`media/${club.id}/${key}`, 0, 10_000_000).catch(() => undefined);
+
+    it('is kept as an upright picture without metadata alone; the original is emptied (MED-22)', async () => {
+      const bytes = await photo();
+      const { media, upload } = await uploadBytes(uploader(), { fileName: 'my knot.jpeg', mime: 'image/jpeg', bytes });
+      expect((await sayingArrived(uploader(), media.id)).body.data.status).to.equal('processing');
+      expect(await processOnce(await processingDeps(), media.id)).to.include({ done: false, for: 'turn' });
+      expect(await processedFile(media.id)).to.deep.equal({ done: true, outcome: 'ready' });
+      const ready = (await sayingArrived(uploader(), media.id)).body.data;
+      expect(ready).to.include({ status: 'ready', mime: 'image/jpeg', width: 800, height: 1_600 });
+      const kept = await stored(`${media.id}.1-preview-1`);
+      expect(kept?.length).to.equal(ready.size_bytes);
+      expect(await sharp(kept).metadata()).to.include({ width: 800, height: 1_600 });
+      expect((await sharp(kept).metadata()).exif).to.equal(undefined);
+      for (const url of [ready.preview_url, ready.download_url])
+        expect(Buffer.from(await (await fetch(url)).arrayBuffer()).equals(kept ?? Buffer.alloc(0))).to.equal(true);
+      expect(await keysOf(club)).to.have.members([media.id, `${media.id}.1-preview-1`]);
+      expect(await (await testObjectStore()).size(`media/${club.id}/${media.id}`), 'the original').to.equal(0);
+      expect(await put(upload, bytes), 'the address takes nothing in its place').to.equal(412);
+      expect(await rowOf(media.id, 'sha256')).to.deep.equal({
+        sha256: createHash('sha256')
+          .update(kept ?? '')
+          .digest(),
+      });
+    });
+
+    it('that cannot be decoded, or has too many pixels, has failed', async () => {
+      const bomb = await sharp({ create: { width: 7_500, height: 7_500, channels: 3, background: 'white' } })
+        .png()
+        .toBuffer();
+      for (const bytes of [png(3_000, 2_000), bomb])
+        expect(await completed(owner, await upload({ ...image, bytes }))).to.equal('failed image_broken');
+      expect(await keysOf(club)).to.deep.equal([]);
+    });
+
+    it('that is removed while its original is emptied leaves no object behind', async () => {
+      const id = await arrived();
+      const store = await testObjectStore();
+      const storage = {
+        ...store,
+        async empty(key: string) {
+          const { db } = await processingDeps();
+          await db.transaction((tx) => purgeStudentFromMedia(tx, student.id, new Date()));
+          await eraseAll(new Date(Date.now() + 1_000));
+          await store.empty(key);
+        },
+      };
+      expect(await processedFile(id, { deps: { storage } })).to.deep.equal({ done: true, outcome: 'removed' });
+      expect(await keysOf(club)).to.deep.equal([]);
+    });
+
+    it('goes whole, and its original is emptied again where the store was away', async () => {
+      const id = await arrived();
+      const away = { empty: () => Promise.reject(new Error('The store is away.')) };
+      await processOnce(await processingDeps(), id);
+      const storage = { ...(await testObjectStore()), ...away };
+      expect(await processedFile(id, { deps: { storage } }).catch((error: unknown) => error)).to.be.instanceOf(
+        StoreAway,
+      );
+      expect(await processedFile(id)).to.deep.equal({ done: true, outcome: 'ready' });
+      expect(await (await testObjectStore()).size(`media/${club.id}/${id}`)).to.equal(0);
+      await eraseAll(new Date(Date.now() + 8 * 24 * hour));
       expect(await keysOf(club)).to.deep.equal([]);
     });
   });

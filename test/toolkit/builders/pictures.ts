@@ -11,11 +11,16 @@ export function pngChunk(name: string, data: Buffer): Buffer {
 
 const pngMark = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
+/** Of larger pictures the data end after some rows: they are measured, and cannot be decoded. */
+const wholePixels = 1_000_000;
+
 /** Grey all over. @param extra bytes of a comment, to make it larger */
 export function png(width = 2, height = 3, { extra = 0, animated = false } = {}): Buffer {
   const header = Buffer.concat([be32(width), be32(height), Buffer.from([8, 0, 0, 0, 0])]);
   const row = Buffer.alloc(width + 1, 0x80).fill(0, 0, 1);
-  const pixels = deflateSync(Buffer.concat(Array.from({ length: Math.min(height, 100) }, () => row)));
+  const pixels = deflateSync(
+    Buffer.concat(Array.from({ length: width * height <= wholePixels ? height : Math.min(height, 100) }, () => row)),
+  );
   return Buffer.concat([
     pngMark,
     pngChunk('IHDR', header),

@@ -7175,7 +7175,7 @@ export interface components {
             height?: number;
             /** @description Signed, short-lived, never stored; of a public file a lasting address, which may be kept for five minutes. Of an image a picture of at most 1,600 pixels a side, of a hosted video a 720p MP4, where one can be made; until then, and of all others, the file. */
             preview_url?: string;
-            /** @description As `preview_url`, with the same lifetime. Of an image a picture of at most 320 pixels a side, of a hosted video one of at most 640; absent until it is made, and where none can be made. */
+            /** @description As `preview_url`, with the same lifetime. Of an image a picture of at most 320 pixels a side, of a hosted video and of the first page of a PDF one of at most 640; absent until it is made, and where none can be made. */
             thumbnail_url?: string;
             /**
              * Format: uuid

@@ -156,7 +156,13 @@ export const renditionBoxes = {
   thumbnail: { width: 320, height: 320 },
 } as const satisfies Partial<Record<RenditionRole, { width: number; height: number }>>;
 
-/** What the picture of a video fits into, in pixels. */
+/** Of a PDF, what its first page may take (MED-22). */
+export const pageRules = {
+  /** Larger ones get no picture: drawing one needs the whole file in memory, twice. */
+  mostBytes: 100 * megabyte,
+} as const;
+
+/** What the picture of a video, or of a page, fits into, in pixels. */
 export const pictureBox = { width: 640, height: 640 } as const;
 
 /** Of a video, what ffmpeg may take, and what it makes (MED-24). */

@@ -146,11 +146,14 @@ async function addressesOf(
       download_url,
     };
   }
-  const shown = preview ?? video ?? { key: objectKey, mime };
-  const { disposition, contentType } = shownAs(shown.mime);
+  const made = preview ?? video;
+  const { disposition, contentType } = shownAs(made?.mime ?? mime);
+  const name = made ? nameAs(fileName ?? '', made.mime) : undefined;
   return {
-    preview_url: await address(shown.key, disposition, contentType),
-    ...(thumbnail && { thumbnail_url: await address(thumbnail.key, 'inline', thumbnail.mime) }),
+    preview_url: await address(made?.key ?? objectKey, disposition, contentType, name),
+    ...(thumbnail && {
+      thumbnail_url: await address(thumbnail.key, 'inline', thumbnail.mime, nameAs(fileName ?? '', thumbnail.mime)),
+    }),
     download_url,
   };
 }

@@ -1,6 +1,6 @@
 /** The step of a file that changes its bucket: claim, copy, record (MED-25, ENG-2). */
 import { MediaMove } from '../../entities/media/media-move.ts';
-import type { MediaVisibility, RenditionRole } from '../../entities/media/values.ts';
+import type { MediaVisibility } from '../../entities/media/values.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { defineLease, holdLease, ignoreLostLease, LeaseLost, type Claim } from '../../platform/engine/lease.ts';
@@ -30,7 +30,6 @@ export type MoveStep = { done: true; outcome: MoveOutcome } | { done: false; at:
 interface MovedRendition {
   key: string;
   mime: string;
-  role: RenditionRole;
 }
 
 /** The file as the claim finds it: only what is still so may be switched. */
@@ -116,7 +115,7 @@ async function findMovable(db: Queries, { id, visibility }: Pick<MoveClaim, 'id'
 
 const renditionsOf = (db: Queries, id: Id) =>
   db.rows<MovedRendition>(
-    sql`SELECT object_key AS key, mime, role FROM media_renditions WHERE media_id = ${id} ORDER BY object_key`,
+    sql`SELECT object_key AS key, mime FROM media_renditions WHERE media_id = ${id} ORDER BY object_key`,
   );
 
 /** @returns whether the store has the file; a rendition that it has lost is passed over */
@@ -129,10 +128,8 @@ async function copyAll(
   const name = file.fileName ?? '';
   const headersOf = (mime: string, shownName: string): StoredHeaders =>
     visibility === 'public' ? publicHeaders(mime, shownName) : { contentType: mime };
-  for (const { key, mime, role } of file.renditions) {
-    const headers = headersOf(mime, role === 'video' ? nameAs(name, mime) : name);
-    await storage.copy(key, renditionAt(targetKey, file, key), headers, signal);
-  }
+  for (const { key, mime } of file.renditions)
+    await storage.copy(key, renditionAt(targetKey, file, key), headersOf(mime, nameAs(name, mime)), signal);
   return storage.copy(file.objectKey, targetKey, headersOf(file.mime, name), signal);
 }
 

@@ -1,11 +1,13 @@
-/** What is made of a file for screens, stored beside it; of an image smaller pictures, made in a process of their own (MED-22). */
+/** What is made of a file for screens, stored beside it; pictures of an image and of a PDF are made in a process of their own (MED-22). */
 import { Readable } from 'node:stream';
 import { MediaRendition } from '../../../entities/media/media-rendition.ts';
 import type { RenditionRole } from '../../../entities/media/values.ts';
+import { drawFirstPage } from '../../../platform/infra/images/page.ts';
+import type { SmallPicture } from '../../../platform/infra/images/pictures.ts';
 import { shrinkImage } from '../../../platform/infra/images/shrink.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
-import { renditionBoxes, renditionVersion } from '../media.policy.ts';
+import { pageRules, pictureBox, renditionBoxes, renditionVersion } from '../media.policy.ts';
 import type { FileClaim } from './claims.ts';
 import { asAway, type Contents } from './contents.ts';
 
@@ -21,6 +23,8 @@ export interface Rendition {
 /** Where the renditions of a file are. */
 export const renditionsPrefix = (objectKey: string) => `${objectKey}.`;
 
+type PictureRole = keyof typeof renditionBoxes;
+
 /**
  * Makes the renditions of an image, and stores them under keys with the claim's fence: no other claim writes there.
  * @returns none where the image cannot be read, or has more pixels than may be decoded: it is delivered without
@@ -30,7 +34,7 @@ export async function makeRenditions(
   storage: Pick<ObjectStore, 'put'>,
   contents: Pick<Contents, 'read'>,
   claim: FileClaim,
-  roles: readonly (keyof typeof renditionBoxes)[],
+  roles: readonly PictureRole[],
 ): Promise<Rendition[]> {
   const original = await contents.read(0, Number(claim.sizeBytes));
   if (!original) throw new Error('A file that has arrived is not in the store');
@@ -39,11 +43,37 @@ export async function makeRenditions(
     roles.map((role) => renditionBoxes[role]),
   );
   return Promise.all(
-    (pictures ?? []).map(async ({ bytes, type, width, height }, at) => {
-      const made = { role: roles[at] as RenditionRole, mime: type, sizeBytes: bytes.length, width, height };
-      return storeRendition(storage, claim, made, Readable.from([bytes]));
-    }),
+    (pictures ?? []).map((picture, at) => storePicture(storage, claim, roles[at] as PictureRole, picture)),
   );
+}
+
+/**
+ * Makes a picture of the first page of a PDF, and stores it as its thumbnail.
+ * @returns none where no page can be drawn without a password and within the bounds: the file is delivered without
+ * @throws StoreAway, the signal's reason, and faults of ours
+ */
+export async function makePage(
+  storage: Pick<ObjectStore, 'put'>,
+  contents: Pick<Contents, 'stream'>,
+  claim: FileClaim,
+  signal: AbortSignal,
+): Promise<Rendition[]> {
+  if (Number(claim.sizeBytes) > pageRules.mostBytes) return [];
+  const original = await contents.stream(signal);
+  if (!original) throw new Error('A file that has arrived is not in the store');
+  const page = await drawFirstPage(original, pictureBox, { signal });
+  return page ? [await storePicture(storage, claim, 'thumbnail', page)] : [];
+}
+
+/** @throws StoreAway */
+export function storePicture(
+  storage: Pick<ObjectStore, 'put'>,
+  claim: FileClaim,
+  role: PictureRole,
+  { bytes, type, width, height }: SmallPicture,
+): Promise<Rendition> {
+  const made = { role, mime: type, sizeBytes: bytes.length, width, height };
+  return storeRendition(storage, claim, made, Readable.from([bytes]));
 }
 
 /** Stores it under a key with the claim's fence: no other claim writes there. @throws StoreAway */

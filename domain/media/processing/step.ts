@@ -13,7 +13,7 @@ import { asAway, contentsOf, StoreAway, type Contents } from './contents.ts';
 import { digestOf, type Digest } from './digest.ts';
 import { identify } from './identification.ts';
 import { recordEnd, recordFailure, recordMissing, recordReady, recordWait } from './record.ts';
-import { makeRenditions, renditionsPrefix, type Rendition } from './renditions.ts';
+import { makePage, makeRenditions, renditionsPrefix, type Rendition } from './renditions.ts';
 import { makeVideo, type VideoDeps } from './video.ts';
 
 export interface ProcessingDeps {
@@ -141,7 +141,7 @@ async function workOn(
   tell('checksums');
   const digest = await digestWhole(contents, claim, signal);
   tell('renditions');
-  const renditions = await picturesOf(deps, claim, found.kind, contents);
+  const renditions = await picturesOf(deps, claim, found, contents, signal);
   // A video is ready as it was uploaded: what is made of it follows in a step of its own.
   const isContinued = found.kind === 'video' && claim.purpose === 'library';
   await forgetOthers(deps, claim, renditions);
@@ -210,7 +210,7 @@ async function complement(
   const isVideo = claim.kind === 'video' && claim.purpose === 'library';
   const made = isVideo
     ? await makeVideo(storage, deps.video, contents, claim, { signal, tell })
-    : await picturesOf(deps, claim, claim.kind, contents);
+    : await picturesOf(deps, claim, claim, contents, signal);
   if (made === 'disk' || made === 'place') {
     const wait = made === 'disk' ? videoRules.diskWaitMs : videoRules.placeWaitMs;
     await recordWait(db, claim, { digest, at: new Date(now.getTime() + wait) });
@@ -228,11 +228,15 @@ async function complement(
 async function picturesOf(
   { storage, failpoint }: ProcessingDeps,
   claim: FileClaim,
-  kind: MediaKind,
+  { kind, mime }: { kind: MediaKind; mime: string | null },
   contents: Contents,
+  signal: AbortSignal,
 ): Promise<Rendition[]> {
-  if (kind !== 'image' || claim.purpose !== 'library') return [];
-  const made = await makeRenditions(storage, contents, claim, ['preview', 'thumbnail']);
+  const isPdf = mime === 'application/pdf';
+  if (!(kind === 'image' || isPdf) || claim.purpose !== 'library') return [];
+  const made = isPdf
+    ? await makePage(storage, contents, claim, signal)
+    : await makeRenditions(storage, contents, claim, ['preview', 'thumbnail']);
   await failpoint('file_rendered');
   return made;
 }

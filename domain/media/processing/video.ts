@@ -11,7 +11,7 @@ import { inWorkDirectory } from '../../../platform/infra/work-directory.ts';
 import { pictureBox, videoBounds, videoRules, videoSize } from '../media.policy.ts';
 import type { FileClaim } from './claims.ts';
 import type { Contents } from './contents.ts';
-import { storeRendition, type Rendition } from './renditions.ts';
+import { storePicture, storeRendition, type Rendition } from './renditions.ts';
 
 export interface VideoDeps {
   ffmpeg: Ffmpeg;
@@ -113,10 +113,7 @@ async function picture(storage: Pick<ObjectStore, 'put'>, claim: FileClaim, work
   });
   const frame = outcome === 'done' ? await readFile(file).catch(() => undefined) : undefined;
   const [small] = (frame && (await shrinkImage(frame, [pictureBox]))) ?? [];
-  if (!small) return [];
-  const { bytes, type: mime, width, height } = small;
-  const made = { role: 'thumbnail', mime, sizeBytes: bytes.length, width, height } as const;
-  return [await storeRendition(storage, claim, made, Readable.from([bytes]))];
+  return small ? [await storePicture(storage, claim, 'thumbnail', small)] : [];
 }
 
 async function playable(storage: Pick<ObjectStore, 'put'>, claim: FileClaim, work: Work): Promise<Rendition[]> {

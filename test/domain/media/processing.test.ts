@@ -6,16 +6,23 @@ import { expect } from 'chai';
 import sharp from 'sharp';
 import { purgeStudentFromMedia, removeMedia } from '../../../domain/media/erasure.ts';
 import { completeMedia } from '../../../domain/media/completion.ts';
-import { maxBytes, processingRules, waitAfterFault } from '../../../domain/media/media.policy.ts';
+import { maxBytes, pageRules, processingRules, waitAfterFault } from '../../../domain/media/media.policy.ts';
+import { findMedia } from '../../../domain/media/library.ts';
+import { findPublicFile, moveMedia } from '../../../domain/media/publishing.ts';
 import { processOldFiles } from '../../../domain/media/processing/catching-up.ts';
+import type { FileClaim } from '../../../domain/media/processing/claims.ts';
 import { StoreAway } from '../../../domain/media/processing/contents.ts';
+import { makePage } from '../../../domain/media/processing/renditions.ts';
 import { processFile, type ProcessingStep } from '../../../domain/media/processing/step.ts';
 import type { MediaDeps } from '../../../domain/media/media.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId } from '../../../platform/core/ids.ts';
 import { buildClub, buildStudent, type TestClub, type TestStudent } from '../../toolkit/builders/clubs.ts';
+import { PdfPages1795399700000 } from '../../../entities/migrations/1795399700000-pdf-pages.ts';
+import { pdf } from '../../toolkit/builders/documents.ts';
 import { buildMedia } from '../../toolkit/builders/media.ts';
 import { archiveOfManyEntries, jpegOfManySegments, png } from '../../toolkit/builders/pictures.ts';
+import { alter } from '../../toolkit/drive/alter.ts';
 import { completed, eraseAll, leftOf, mediaState, uploadBytes } from '../../toolkit/drive/erasure.ts';
 import {
   filesOf,
@@ -27,6 +34,7 @@ import {
   type TestFile,
   uploadFile,
 } from '../../toolkit/drive/media.ts';
+import { movedFile, movingDeps } from '../../toolkit/drive/moving.ts';
 import { processedFile, processingDeps, processOnce } from '../../toolkit/drive/processing.ts';
 import { until } from '../../toolkit/drive/until.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';
@@ -437,6 +445,89 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await keysOf(club)).to.have.length(3);
       await removeMedia(await mediaDeps(), club.id, id, new Date());
       expect(await keysOf(club)).to.deep.equal([]);
+    });
+  });
+
+  describe('a PDF of the library', () => {
+    const book = async (): Promise<TestFile> => ({
+      fileName: 'Knots.pdf',
+      mime: 'application/pdf',
+      bytes: await pdf('Knots', 'Bends'),
+    });
+    const shown = async (url: string | undefined) => {
+      const response = await fetch(url ?? '');
+      const { format, width, height } = await sharp(Buffer.from(await response.arrayBuffer())).metadata();
+      return [response.headers.get('content-disposition')?.split(';')[1], format, width, height];
+    };
+
+    it('gets a picture of its first page as thumbnail, in either visibility; its preview is the file (MED-22)', async () => {
+      const file = await book();
+      const ready = await uploadFile({ club }, file);
+      expect(ready).to.include({ status: 'ready', type: 'pdf' }).and.not.have.any.keys('width', 'height');
+      const picture = [' filename="Knots.jpg"', 'jpeg', 495, 640];
+      expect(await shown(ready.thumbnail_url)).to.deep.equal(picture);
+      const bytesAt = async (url = '') => Buffer.from(await (await fetch(url)).arrayBuffer());
+      for (const url of [ready.preview_url, ready.download_url])
+        expect((await bytesAt(url)).equals(file.bytes)).to.equal(true);
+      const moves = await movingDeps();
+      await moveMedia(moves, { clubId: club.id, administratorId: club.owner.id }, ready.id, 'public', new Date());
+      expect(await movedFile(ready.id)).to.deep.equal({ done: true, outcome: 'public' });
+      const find = async (role: 'preview' | 'thumbnail') =>
+        (await findPublicFile(moves.db, moves.storage, ready.id, role)).location;
+      expect(await shown(await find('thumbnail'))).to.deep.equal(picture);
+      expect((await bytesAt(await find('preview'))).equals(file.bytes)).to.equal(true);
+    });
+
+    it('whose page cannot be drawn, or that is larger than 100 MB, is ready without', async () => {
+      const ready = await uploadFile({ club }, { ...(await book()), bytes: Buffer.from('%PDF-1.7\n%%EOF') });
+      expect(ready.status).to.equal('ready');
+      expect(ready).to.not.have.property('thumbnail_url');
+      expect((await fetch(ready.preview_url ?? '')).headers.get('content-type')).to.equal('application/pdf');
+      const read = () => Promise.reject(new Error('It was read.'));
+      const large = { sizeBytes: String(pageRules.mostBytes + 1) } as FileClaim;
+      const { signal } = new AbortController();
+      expect(await makePage(await testObjectStore(), { stream: read }, large, signal)).to.deep.equal([]);
+    });
+
+    it('keeps one picture where its worker is stopped meanwhile', async () => {
+      const { media } = await uploadBytes({ club }, await book());
+      await sayingArrived({ club }, media.id);
+      const stop = new AbortController();
+      const failpoint = async (name: string) => {
+        if (name === 'file_rendered') stop.abort(new Error('WORKER_SHUTDOWN'));
+      };
+      const stopped = await processingDeps({ failpoint });
+      await processFile(stopped, media.id, Date.now(), { beat() {}, stop: stop.signal });
+      expect(await processedFile(media.id)).to.deep.equal({ done: true, outcome: 'ready' });
+      expect(await keysOf(club)).to.have.length(2);
+    });
+
+    it('that was ready before pages were drawn gets its picture later, once', async () => {
+      const [{ id }, other] = [await uploadFile({ club }, await book()), await uploadFile({ club }, image)];
+      const source = await testDatabase();
+      await source.query(`DELETE FROM media_renditions WHERE media_id = $1`, [id]);
+      const runner = source.createQueryRunner();
+      await runner.startTransaction();
+      await new PdfPages1795399700000().up(runner);
+      const due: object[] = await runner.query(
+        `SELECT id FROM media WHERE club_id = $1 AND renditions_due_at IS NOT NULL`,
+        [club.id],
+      );
+      await runner.rollbackTransaction();
+      await runner.release();
+      expect(due, `but not ${other.id}`).to.deep.equal([{ id }]);
+      await alter('media', id, { renditions_due_at: new Date() });
+      const { db } = await processingDeps();
+      expect(await processOldFiles(db, new Date())).to.equal(1);
+      await processedFile(id);
+      expect(await processOldFiles(db, new Date())).to.equal(0);
+      const record = await findMedia(
+        db,
+        await testObjectStore(),
+        { clubId: club.id, administratorId: club.owner.id },
+        id,
+      );
+      expect((await shown(record.thumbnail_url)).slice(1)).to.deep.equal(['jpeg', 495, 640]);
     });
   });
 

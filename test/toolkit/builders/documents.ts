@@ -14,12 +14,57 @@ export async function pptx(text: string): Promise<Buffer> {
   return (await show.write({ outputType: 'nodebuffer' })) as Buffer;
 }
 
-export async function pdf(...pages: string[]): Promise<Buffer> {
-  const document = new PdfDocument({ autoFirstPage: false });
+export const pdf = (...pages: string[]): Promise<Buffer> => pdfWith({}, ...pages);
+
+/** @param options of its library, such as a password */
+export async function pdfWith(options: PDFKit.PDFDocumentOptions, ...pages: string[]): Promise<Buffer> {
+  const document = new PdfDocument({ ...options, autoFirstPage: false });
   const chunks: Buffer[] = [];
   document.on('data', (chunk: Buffer) => chunks.push(chunk));
   for (const text of pages) document.addPage().text(text);
   document.end();
   await once(document, 'end');
   return Buffer.concat(chunks);
+}
+
+/** A PDF of these objects, as they are; the first is the catalog. */
+export function rawPdf(...objects: string[]): Buffer {
+  const parts = ['%PDF-1.7\n'];
+  const offsets: number[] = [];
+  let at = parts.join('').length;
+  for (const [index, body] of objects.entries()) {
+    const object = `${index + 1} 0 obj\n${body}\nendobj\n`;
+    offsets.push(at);
+    parts.push(object);
+    at += object.length;
+  }
+  const entries = offsets.map((offset) => `${String(offset).padStart(10, '0')} 00000 n \n`).join('');
+  const [count, root] = [objects.length + 1, '/Root 1 0 R'];
+  parts.push(
+    `xref\n0 ${count}\n0000000000 65535 f \n${entries}trailer\n<< /Size ${count} ${root} >>\nstartxref\n${at}\n%%EOF\n`,
+  );
+  return Buffer.from(parts.join(''), 'latin1');
+}
+
+const stream = (body: string, entries = '') => `<< ${entries} /Length ${body.length} >>\nstream\n${body}\nendstream`;
+
+/** One page. @param page what it says of itself @param resources further objects, from number 5 on */
+export const rawPage = (page: string, content: string, ...resources: string[]): Buffer =>
+  rawPdf(
+    '<< /Type /Catalog /Pages 2 0 R >>',
+    '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',
+    `<< /Type /Page /Parent 2 0 R /Contents 4 0 R ${page} >>`,
+    stream(content),
+    ...resources,
+  );
+
+/** Its page draws a form that draws another one twice, and so on: two to the power of thirty times. */
+export function endlessPdf(): Buffer {
+  const forms = Array.from({ length: 30 }, (_, at) =>
+    stream(
+      at === 29 ? '0 0 9 9 re f' : '/F Do /F Do',
+      `/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /F ${at + 6} 0 R >> >>`,
+    ),
+  );
+  return rawPage('/MediaBox [0 0 99 99] /Resources << /XObject << /F 5 0 R >> >>', '/F Do', ...forms);
 }

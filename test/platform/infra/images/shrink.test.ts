@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import sharp from 'sharp';
-import { shrinkImage, type Box } from '../../../../platform/infra/images/shrink.ts';
+import type { Box } from '../../../../platform/infra/images/pictures.ts';
+import { shrinkImage } from '../../../../platform/infra/images/shrink.ts';
 
 const picture = (width: number, height: number, channels: 3 | 4 = 3) =>
   sharp({ create: { width, height, channels, background: { r: 200, g: 30, b: 30, alpha: 0.5 } } });

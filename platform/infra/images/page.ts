@@ -1,0 +1,28 @@
+/** The first page of a PDF, drawn by PDFium. */
+import { makePictures, type Box, type PictureProcess, type SmallPicture } from './pictures.ts';
+
+/** A page of text takes half a second; PDFium holds the whole file in its memory. */
+const drawing: PictureProcess = {
+  module: new URL('page-child.mjs', import.meta.url),
+  workMs: 20_000,
+  cpuSeconds: 30,
+  maxHeapMb: 128,
+  maxWasmMb: 512,
+};
+
+/**
+ * @param pdf a file of at most 100 MB, as somebody uploaded it
+ * @param box the page fills it
+ * @param options.signal ends the process
+ * @param options.bounds others, for tests
+ * @returns undefined where there is no page that can be drawn without a password, in time and in memory
+ * @throws whatever the file throws, the signal's reason, and Error where the process failed for another reason
+ */
+export async function drawFirstPage(
+  pdf: Iterable<Buffer> | AsyncIterable<Buffer>,
+  box: Required<Box>,
+  { signal, bounds }: { signal: AbortSignal; bounds?: Partial<PictureProcess> },
+): Promise<SmallPicture | undefined> {
+  const [page] = (await makePictures({ ...drawing, ...bounds }, pdf, [box], signal)) ?? [];
+  return page;
+}

@@ -1,0 +1,117 @@
+/** Pictures made in a process of their own: a hostile file ends that process and nothing else. */
+import { spawn } from 'node:child_process';
+import { pipeline } from 'node:stream/promises';
+import { fileURLToPath } from 'node:url';
+
+/** What a picture must fit into, in pixels: in width, or in both. No picture is enlarged. */
+export interface Box {
+  width: number;
+  height?: number;
+}
+
+export interface SmallPicture {
+  bytes: Buffer;
+  type: 'image/jpeg' | 'image/png';
+  width: number;
+  height: number;
+}
+
+/** What a process runs, and its bounds. */
+export interface PictureProcess {
+  module: URL;
+  /** From the end of its input. */
+  workMs: number;
+  /** Counted by the kernel, so the process ends also where this one was killed. */
+  cpuSeconds: number;
+  maxHeapMb: number;
+  /** Of WebAssembly; absent where there is none. */
+  maxWasmMb?: number;
+}
+
+/** Exit code of a process for what it cannot read. */
+const unreadable = 2;
+const wasmPagesPerMb = 16;
+
+/** Bounds that the process inherits. */
+const script = 'ulimit -t "$1" && ulimit -c 0 && shift && exec "$@"';
+
+/**
+ * @param input the file, as somebody uploaded it
+ * @param boxes at least one
+ * @param signal ends the process
+ * @returns one picture for each box; undefined where the file cannot be read, or reached a bound
+ * @throws whatever the input throws, the signal's reason, and Error where the process failed for another reason
+ */
+export async function makePictures(
+  { module, workMs, cpuSeconds, maxHeapMb, maxWasmMb }: PictureProcess,
+  input: Iterable<Buffer> | AsyncIterable<Buffer>,
+  boxes: readonly Box[],
+  signal: AbortSignal,
+): Promise<SmallPicture[] | undefined> {
+  signal.throwIfAborted();
+  const wasm = maxWasmMb === undefined ? [] : [`--wasm-max-mem-pages=${maxWasmMb * wasmPagesPerMb}`];
+  const program = [
+    process.execPath,
+    `--max-old-space-size=${maxHeapMb}`,
+    ...wasm,
+    fileURLToPath(module),
+    JSON.stringify(boxes),
+  ];
+  const running = spawn('/bin/sh', ['-c', script, 'sh', String(cpuSeconds), ...program], {
+    env: {}, // it needs no setting, and gets no secret
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  const kill = () => void running.kill('SIGKILL');
+  signal.addEventListener('abort', kill, { once: true });
+  const chunks: Buffer[] = [];
+  running.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
+  const ending = new Promise<{ code: number | null } | { error: Error }>((resolve) => {
+    running.once('error', (error) => resolve({ error }));
+    running.once('close', (code) => resolve({ code }));
+  });
+  let limit: NodeJS.Timeout | undefined;
+  try {
+    const failure = await send(input, running.stdin);
+    if (failure) throw failure.error;
+    limit = setTimeout(kill, workMs);
+    const ended = await ending;
+    signal.throwIfAborted();
+    if ('error' in ended) throw ended.error;
+    if (ended.code === unreadable || ended.code === null) return undefined; // null: ended at a bound
+    if (ended.code !== 0) throw new Error(`the process that makes pictures ended with code ${ended.code}`);
+    return picturesIn(Buffer.concat(chunks));
+  } finally {
+    clearTimeout(limit);
+    signal.removeEventListener('abort', kill);
+    kill();
+  }
+}
+
+/** @returns why the input broke off; undefined also where the process has ended before it had read everything: its exit code says why */
+async function send(
+  input: Iterable<Buffer> | AsyncIterable<Buffer>,
+  to: NodeJS.WritableStream,
+): Promise<{ error: unknown } | undefined> {
+  let failure: { error: unknown } | undefined;
+  const watched = async function* () {
+    try {
+      yield* input;
+    } catch (error) {
+      failure = { error };
+    }
+  };
+  await pipeline(watched(), to).catch(() => undefined);
+  return failure;
+}
+
+/** As child.mjs writes them. */
+function picturesIn(made: Buffer): SmallPicture[] {
+  const pictures: SmallPicture[] = [];
+  for (let at = 0; at < made.length;) {
+    const [length, width, height] = [made.readUInt32BE(at), made.readUInt32BE(at + 4), made.readUInt32BE(at + 8)];
+    const bytes = made.subarray(at + 12, at + 12 + length);
+    pictures.push({ bytes, type: bytes[0] === 0x89 ? 'image/png' : 'image/jpeg', width, height });
+    at += 12 + length;
+  }
+  return pictures;
+}

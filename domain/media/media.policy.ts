@@ -223,8 +223,8 @@ export const movingRules = {
   /** Of a worker that died. A living one renews it. */
   leaseMs: 10 * secondMs,
   renewalMs: 2_500,
-  /** Until the next look at a file that is being processed. */
-  busyMs: 10 * secondMs,
+  /** Until the next look at a file that is being processed: the end of that wakes the move, and only a removal does not. */
+  busyMs: 10 * minuteMs,
   /** So long anybody may keep where the lasting address of a public file leads. */
   linkSeconds: 300,
   /**

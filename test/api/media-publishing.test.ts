@@ -1,4 +1,5 @@
 /** Files that become public and private again: what callers see, what their runs do, and what is left where (MED-25, MED-27). */
+import { mock } from 'node:test';
 import { expect } from 'chai';
 import { removeMedia } from '../../domain/media/erasure.ts';
 import { eraseLeftovers } from '../../domain/media/leftovers.ts';
@@ -19,7 +20,9 @@ import { call as request, expectError, visible, type Answer } from '../toolkit/d
 import { callsOf } from '../toolkit/drive/club-calls.ts';
 import { mediaDeps, uploadFile } from '../toolkit/drive/media.ts';
 import { movedFile, moveOnce, movingDeps, objectsOf, orphansOf } from '../toolkit/drive/moving.ts';
+import { processedFile } from '../toolkit/drive/processing.ts';
 import { inThisOrder } from '../toolkit/drive/races.ts';
+import { until } from '../toolkit/drive/until.ts';
 import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 
 const minute = 60_000;
@@ -341,6 +344,56 @@ describe('publishing (MED-25)', () => {
         false,
       );
       expect((await read(other)).visibility).to.equal('private');
+    });
+
+    it('goes on as soon as the processing of its file has ended, which wakes it', async () => {
+      const id = await file();
+      await publish(id);
+      const now = new Date();
+      await alter('media', id, { looks_at: now });
+      expect(await moveOnce(await movingDeps(), id, now)).to.have.property('done', false);
+      const source = await testDatabase();
+      const wakes = () => source.query<object[]>(`SELECT workflow_id AS run FROM wakes WHERE subject_id = $1`, [id]);
+      await source.query(`DELETE FROM wakes WHERE subject_id = $1`, [id]);
+      expect(await processedFile(id, { at: now })).to.deep.equal({ done: true, outcome: 'ready' });
+      expect(await wakes()).to.deep.equal([{ run: `media-move/${id}` }]);
+      expect(await moveOnce(await movingDeps(), id, now)).to.deep.equal({ done: true, outcome: 'public' });
+      await source.query(`DELETE FROM wakes WHERE subject_id = $1`, [id]);
+      await alter('media', id, { looks_at: now });
+      await processedFile(id, { at: now });
+      expect(await wakes(), 'of a file that does not move').to.deep.equal([]);
+    });
+
+    it('keeps its claim while it copies, however long that takes', async () => {
+      const id = await file();
+      await publish(id);
+      const source = await testDatabase();
+      const isHeld = async () => {
+        const [row] = await source.query<{ held: boolean }[]>(
+          `SELECT lease_until > clock_timestamp() AS held FROM media_moves WHERE id = $1`,
+          [id],
+        );
+        return row?.held === true;
+      };
+      const renewals = mock.timers;
+      const deps = await movingDeps(
+        await mediaDeps((storage) => ({
+          async copy(...given) {
+            for (const _ of [1, 2]) {
+              await endLease(id);
+              renewals.tick(movingRules.renewalMs);
+              await until('a renewal', { timeoutMs: 5_000 }, isHeld);
+            }
+            return storage.copy(...given);
+          },
+        })),
+      );
+      renewals.enable({ apis: ['setInterval'] });
+      try {
+        expect(await moveOnce(deps, id)).to.deep.equal({ done: true, outcome: 'public' });
+      } finally {
+        renewals.reset();
+      }
     });
 
     it('the last wish counts: taken back before the claim, after the copy, and taken back twice', async () => {

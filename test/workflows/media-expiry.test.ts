@@ -325,7 +325,7 @@ describe('files whose runs wait: videos that the plan does not keep (MED-10), mo
       expect(await handle.result()).to.equal('public');
       expect(await fileOf(id)).to.include({ visibility: 'public' });
       const { run, timers } = await summariesOf(handle);
-      expect([run, timers[0]]).to.deep.equal([undefined, 'another look in about 10 s']);
+      expect([run, timers[0]]).to.deep.equal([undefined, 'another look in about 10 min']);
       expect(await keptOf(handle)).to.not.include('Quixotic');
     });
 

@@ -3,6 +3,8 @@ import { syncSources } from '../../knowledge/sources.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import { LeaseLost } from '../../../platform/engine/lease.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import type { FoundFile } from '../file-content.ts';
 import { unusedUntil } from '../erasure.ts';
 import type { MediaError } from '../media.policy.ts';
@@ -79,7 +81,7 @@ const checksums = (digest: Digest | undefined): Sql =>
 /** @param continuesAt when another step is due; null where none is */
 async function end(
   tx: Transaction,
-  { id, fence, status }: FileClaim,
+  { id, clubId, fence, status }: FileClaim,
   changes: Sql,
   now: Date,
   continuesAt: Date | null = null,
@@ -89,4 +91,12 @@ async function end(
     UPDATE media SET ${changes}, looks_at = ${continuesAt}, lease_until = NULL, processed_at = ${processedAt}, updated_at = ${now}
      WHERE id = ${id} AND fence = ${fence} AND lease_until IS NOT NULL AND status = ${status} AND removed_at IS NULL`);
   if (recorded === 0) throw new LeaseLost();
+  if (continuesAt === null) await wakeMove(tx, { id, clubId }, now);
+}
+
+/** A move waits while the file is processed (MED-25). It holds the file as this transaction does, so one of them sees the other. */
+async function wakeMove(tx: Transaction, file: { id: Id; clubId: Id }, now: Date): Promise<void> {
+  const waiting = await tx.run(sql`
+    UPDATE media_moves SET looks_at = least(looks_at, ${now}) WHERE id = ${file.id}`);
+  if (waiting > 0) await wake(tx, 'mediaMove', [file], now);
 }

@@ -44,6 +44,7 @@ import {
   mediaMoves,
   notices,
   registerBacklogGauges,
+  registerFfmpegGauge,
   rescued,
   sources,
 } from './metrics.ts';
@@ -210,6 +211,7 @@ export async function startWorker(
   });
   const sweeps = watchSweeps(db);
   const unregisterGauges = registerBacklogGauges(db, sweeps);
+  const unregisterFfmpegGauge = served.includes('media') ? registerFfmpegGauge(ffmpeg) : () => {};
 
   let accepting = true;
   const isSweptInTime = () => !served.includes('upkeep') || sweeps.isInTime();
@@ -227,6 +229,7 @@ export async function startWorker(
       stopKeepingSchedules();
       sweeps.stop();
       unregisterGauges();
+      unregisterFfmpegGauge();
       await relay.stop();
       for (const worker of workers) worker.shutdown();
       await running;

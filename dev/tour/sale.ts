@@ -3,6 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { Problem } from '../problem.ts';
 import { isSignedWith } from '../receiver.ts';
 import { workIsReturnedAndApproved } from './assignment.ts';
+import { lectureIsUploaded } from './lecture.ts';
 import { requireOk, runPage, tokenIn, until, type Club, type Scene } from './scene.ts';
 
 const events = [
@@ -23,7 +24,7 @@ export async function fromSaleToCertificate(
   const administrator = scene.client(token);
   const params = { path: { clubId } };
 
-  say('\n8. A course of two lessons, what opens it, and what the shop calls it');
+  say('\n8. A course of two lessons, the video of one of them, what opens it, and what the shop calls it');
   const course = requireOk(
     await administrator.POST('/v1/clubs/{clubId}/courses', {
       params,
@@ -37,14 +38,17 @@ export async function fromSaleToCertificate(
       body: { title: 'On deck' },
     }),
   ).data;
+  const written: string[] = [];
   for (const title of ['Bends', 'Hitches']) {
-    requireOk(
+    const lesson = requireOk(
       await administrator.POST('/v1/clubs/{clubId}/modules/{moduleId}/lessons', {
         params: { path: { clubId, moduleId: part.id } },
         body: { title, content: `# ${title}`, published: true },
       }),
-    );
+    ).data;
+    written.push(lesson.id);
   }
+  await lectureIsUploaded(scene, { clubId, token }, written[0] ?? '');
   requireOk(
     await administrator.PATCH('/v1/clubs/{clubId}/courses/{courseId}', {
       params: ofCourse,

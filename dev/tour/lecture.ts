@@ -1,0 +1,89 @@
+/** The recording of a lecture goes into the library in pieces: its line is cut, it goes on where it stood, and a lesson shows it. */
+import { BufferTarget, EncodedPacket, EncodedVideoPacketSource, Mp4OutputFormat, Output } from 'mediabunny';
+import { Problem } from '../problem.ts';
+import { requireOk, until, type Club, type Scene } from './scene.ts';
+
+/** A picture of VP9, of 160 × 90 pixels. */
+const picture = Buffer.from(
+  [
+    'gkmDQgAJ8AWWADgkHBhCAALAf5HjOP+/23bOHfCD330WkXUPg/0eq3f6/2P6H9/8Aeoq+kdB19I7R17QAAB46/+3wsAdF5PqvGvRFTWP',
+    'WMkujnl7aakhF/hCriy5urXZyjFEuly7DjMbpbawU+mkEtugD9ybmKLQVcQwUL5dvsZcA+/chcqsSuOefjItBm3VxstUtIVRRj8qQyBP',
+    'r+NA1NnSWW8NsIdQa9+MVEyoWE11YGKtImy1sJZ+oQiOinwvPTk4+fktW7Lg3/xX//qlpMu8E4+3ntspzpLEM39XKl9RloVEzJMxBnF8',
+    '7qfXr1TBdgQ2hKyCnXDeSxOPz/ypEvr/vVVAyjlKmPx1uBIpxRihP1J/PJSzWIK7/h1qzOuix9Rkf6Zgts6VXfGgEsuQHGmm0eygp+6m',
+    'fEHhSA4+eQhGga3Mjz1Dk5j0JO93VAJyf31JjVT+YGMjHmIylYQAfH32EOsUPDFVngtFw0xcAA==',
+  ].join(''),
+  'base64',
+);
+const seconds = 5;
+
+async function recording(): Promise<Buffer> {
+  const target = new BufferTarget();
+  const output = new Output({ format: new Mp4OutputFormat(), target });
+  const source = new EncodedVideoPacketSource('vp9');
+  output.addVideoTrack(source);
+  await output.start();
+  const decoderConfig = { codec: 'vp09.00.10.08', codedWidth: 160, codedHeight: 90 };
+  for (let at = 0; at < seconds; at++) await source.add(new EncodedPacket(picture, 'key', at, 1), { decoderConfig });
+  await output.finalize();
+  return Buffer.from(target.buffer ?? new ArrayBuffer(0));
+}
+
+/** @param lessonId a lesson of the club, whose content is replaced */
+export async function lectureIsUploaded(scene: Scene, { clubId, token }: Club, lessonId: string): Promise<void> {
+  const { say } = scene;
+  const administrator = scene.client(token);
+  const video = await recording();
+  const { data: file, upload } = requireOk(
+    await administrator.POST('/v1/clubs/{clubId}/media', {
+      params: { path: { clubId } },
+      body: { file_name: 'Bends, live.mp4', mime: 'video/mp4', size_bytes: video.length, recording: true },
+    }),
+  );
+  const params = { path: { clubId, mediaId: file.id } };
+  const protocol = { 'tus-resumable': '1.0.0' };
+  const created = await fetch(upload.url, {
+    method: 'POST',
+    headers: { ...upload.headers, ...protocol, 'upload-length': String(video.length) },
+  });
+  const location = created.headers.get('location');
+  if (location === null) throw new Problem(`The upload in pieces was not begun: ${created.status}.`);
+  const send = async (headers: Record<string, string>, from: number, to: number) => {
+    const sent = await fetch(location, {
+      method: 'PATCH',
+      headers: {
+        ...headers,
+        ...protocol,
+        'upload-offset': String(from),
+        'content-type': 'application/offset+octet-stream',
+      },
+      body: new Uint8Array(video.subarray(from, to)),
+    });
+    if (sent.status !== 204) throw new Problem(`A piece of the video was answered ${sent.status}.`);
+  };
+  await send(upload.headers, 0, Math.floor(video.length / 2));
+
+  // As after a cut, in another browser: the file's id is all that is left.
+  const { upload: renewed } = requireOk(
+    await administrator.POST('/v1/clubs/{clubId}/media/{mediaId}/upload', { params }),
+  );
+  const asked = await fetch(location, { method: 'HEAD', headers: { ...renewed.headers, ...protocol } });
+  const offset = Number(asked.headers.get('upload-offset'));
+  say(`   the line is cut: ${offset} of ${video.length} bytes have arrived, and it goes on there with a new token`);
+  await send(renewed.headers, offset, video.length);
+  const ready = await until('The video', async () => {
+    const { data } = requireOk(await administrator.POST('/v1/clubs/{clubId}/media/{mediaId}/complete', { params }));
+    if (data.status === 'failed') throw new Problem(`The video has failed: ${data.error}.`);
+    return data.status === 'ready' ? data : undefined;
+  });
+  requireOk(
+    await administrator.PATCH('/v1/clubs/{clubId}/lessons/{lessonId}', {
+      params: { path: { clubId, lessonId } },
+      body: { content: `# Bends\n\n![The lecture](media:${file.id})` },
+    }),
+  );
+  const { data: places } = requireOk(await administrator.GET('/v1/clubs/{clubId}/media/{mediaId}/usage', { params }));
+  if (places.length !== 1) throw new Problem('The library does not know where the video is used.');
+  say(
+    `   ${ready.duration_seconds} s of video are in the lesson “${places[0]?.title}”; the plan keeps them until ${ready.expires_at}`,
+  );
+}

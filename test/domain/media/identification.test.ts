@@ -1,4 +1,5 @@
 /** What a file is found to be: by its content, from as little of it as will do. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32, deflateRawSync } from 'node:zlib';
 import { expect } from 'chai';
 import { contractDocument } from '../../../contract/document.ts';
@@ -379,6 +380,18 @@ describe('the identification of a file', () => {
     expect(await ended('image/png', png(40, 30))).to.deep.equal({ error: 'image_broken' });
     expect(await ended(docxType, await docx('Knots'))).to.deep.equal({ error: 'content_not_allowed' });
     expect(identificationRules).to.deep.equal({ workMs: 5_000, maxHeapMb: 64, maxBuffersMb: 64 });
+  });
+
+  it('ends at the bounds of its memory, of the heap and of the buffers beside it', async () => {
+    const bytes = png(40, 30);
+    const store = storeOf(bytes);
+    // Long enough for a look at the memory.
+    const read: typeof store.read = (...given) => sleep(500).then(() => store.read(...given));
+    for (const changed of [{ maxHeapMb: 10 }, { maxBuffersMb: 0 }]) {
+      const bounds = { ...identificationRules, ...changed };
+      const finding = await identify(contentsOf({ read }), fileOf(bytes, 'image/png'), { signal, bounds });
+      expect(finding && outcome(finding), JSON.stringify(changed)).to.deep.equal({ error: 'image_broken' });
+    }
   });
 
   it('fails, and not the file, when the store fails at any of its reads', async () => {

@@ -2,12 +2,14 @@
 import { Campaign } from '../../entities/campaigns/campaign.ts';
 import type { CampaignStatus, PauseReason } from '../../entities/campaigns/values.ts';
 import { Club } from '../../entities/clubs/club.ts';
+import { Mail } from '../../entities/mail/mail.ts';
 import { MailSender } from '../../entities/mail/mail-sender.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { nextOpening } from '../../platform/core/local-time.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { countListed } from '../../platform/infra/postgres/lists/counts.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
+import { analyzeAfter } from '../../platform/infra/postgres/statistics.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { requireFeature } from '../billing/allowances.ts';
 import { returnAllowance, takeAllowance } from '../mail/allowance.ts';
@@ -94,15 +96,17 @@ export async function stepCampaign(deps: SendingDeps, campaignId: Id, now: numbe
 async function begin(deps: SendingDeps, { id, clubId, content, updatedAt }: Campaign, now: Date): Promise<void> {
   const { db } = deps;
   const compiled = await compileFor(deps, { id, clubId, content: content as EmailContent });
-  await db.transaction(async (tx) => {
+  const recipients = await db.transaction(async (tx) => {
     const campaign = await findCampaign(tx, clubId, id, 'FOR NO KEY UPDATE');
-    if (campaign.status !== 'scheduled' || campaign.updatedAt.getTime() !== updatedAt.getTime()) return;
+    if (campaign.status !== 'scheduled' || campaign.updatedAt.getTime() !== updatedAt.getTime()) return 0;
     const reason = await reasonNotToBegin(tx, campaign, now);
-    if (reason !== undefined || compiled === undefined)
-      return void (await pause(tx, campaign, reason ?? 'problems', now));
+    if (reason !== undefined || compiled === undefined) {
+      await pause(tx, campaign, reason ?? 'problems', now);
+      return 0;
+    }
     await setImagesOf(tx, clubId, { kind: 'campaign', id }, []); // the copies serve from now on
     const linked: LinkedEmail = { ...compiled, linkIds: await insertLinks(tx, clubId, id, compiled.links) };
-    await tx.run(sql`
+    const frozen = await tx.one<{ recipients: number }>(sql`
       WITH frozen AS (
         INSERT INTO mails (id, club_id, campaign_id, student_id, student_name, student_email, next_attempt_at, created_at)
         SELECT gen_random_uuid(), ${clubId}, ${id}, student.id, student.name, student.email, ${now}, ${now}
@@ -111,8 +115,10 @@ async function begin(deps: SendingDeps, { id, clubId, content, updatedAt }: Camp
         RETURNING 1)
       UPDATE campaigns SET status = 'sending', compiled = ${JSON.stringify(linked)}, frozen_at = ${now}, looks_at = ${now},
              recipients = (SELECT count(*) FROM frozen), updated_at = ${now}
-       WHERE id = ${id}`);
+       WHERE id = ${id} RETURNING recipients`);
+    return frozen?.recipients ?? 0;
   });
+  await analyzeAfter(db, Mail, recipients);
 }
 
 /** @returns undefined where the campaign has got a problem since it was scheduled */

@@ -32,8 +32,8 @@ const flowingWithinMs = 60_000;
 const deadForMs = { least: 0, most: 3_000 };
 /** So many enter a second that somebody does until the last third of the kills. */
 const entersEveryMs = 120;
-/** One tag in so many is put on through the API, so that killing the API matters. */
-const apiEvery = 4;
+/** One tag in so many is put on through the API, so that killing the API matters; more than one a second the club may not. */
+const apiEvery = 10;
 /** Every second student gets the tag that ends a wait, some time into that wait. */
 const looksForWaitingEveryMs = 1_000;
 const mailsPerMinute = 6_000;

@@ -543,7 +543,11 @@ describe('an upload that has arrived (MED-16)', () => {
 
     it('is kept as an upright picture without metadata alone; the original is emptied (MED-22)', async () => {
       const bytes = await photo();
-      const { media, upload } = await uploadBytes(uploader(), { fileName: 'my knot.jpeg', mime: 'image/jpeg', bytes });
+      const { media, upload: address } = await uploadBytes(uploader(), {
+        fileName: 'my knot.jpeg',
+        mime: 'image/jpeg',
+        bytes,
+      });
       expect((await sayingArrived(uploader(), media.id)).body.data.status).to.equal('processing');
       expect(await processOnce(await processingDeps(), media.id)).to.include({ done: false, for: 'turn' });
       expect(await processedFile(media.id)).to.deep.equal({ done: true, outcome: 'ready' });
@@ -557,7 +561,7 @@ describe('an upload that has arrived (MED-16)', () => {
         expect(Buffer.from(await (await fetch(url)).arrayBuffer()).equals(kept ?? Buffer.alloc(0))).to.equal(true);
       expect(await keysOf(club)).to.have.members([media.id, `${media.id}.1-preview-1`]);
       expect(await (await testObjectStore()).size(`media/${club.id}/${media.id}`), 'the original').to.equal(0);
-      expect(await put(upload, bytes), 'the address takes nothing in its place').to.equal(412);
+      expect(await put(address, bytes), 'the address takes nothing in its place').to.equal(412);
       expect(await rowOf(media.id, 'sha256')).to.deep.equal({
         sha256: createHash('sha256')
           .update(kept ?? '')

@@ -70,6 +70,7 @@ import { Student } from './identity/student.ts';
 import { Certificate } from './learning/certificate.ts';
 import { CertificateFile } from './learning/certificate-file.ts';
 import { CourseCompletion } from './learning/course-completion.ts';
+import { CommunitySpace } from './community/community-space.ts';
 import { Course } from './learning/course.ts';
 import { LessonComment } from './learning/lesson-comment.ts';
 import { LessonProgress } from './learning/lesson-progress.ts';
@@ -142,6 +143,7 @@ import { MediaInspection1795354367000 } from './migrations/1795354367000-media-i
 import { VideoRenditions1795387197000 } from './migrations/1795387197000-video-renditions.ts';
 import { MediaRenditions1795385030000 } from './migrations/1795385030000-media-renditions.ts';
 import { MediaUploads1795388500000 } from './migrations/1795388500000-media-uploads.ts';
+import { DeliveryKinds1795398000000 } from './migrations/1795398000000-delivery-kinds.ts';
 import { MediaMoves1795389477000 } from './migrations/1795389477000-media-moves.ts';
 import { MediaProcessing1795378000000 } from './migrations/1795378000000-media-processing.ts';
 import { CertificateFiles1795360200000 } from './migrations/1795360200000-certificate-files.ts';
@@ -167,6 +169,8 @@ import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
 import { Purchase } from './sales/purchase.ts';
 import { SalesConnection } from './sales/sales-connection.ts';
+import { Repository } from './repositories/repository.ts';
+import { RepositoryItem } from './repositories/repository-item.ts';
 import { SalesNotice } from './sales/sales-notice.ts';
 import { SubscriptionMark } from './sales/subscription-mark.ts';
 import { Subscription } from './sales/subscription.ts';
@@ -244,6 +248,7 @@ const entities = [
   ClubStudentChange,
   ClubStudentCount,
   Cohort,
+  CommunitySpace,
   Course,
   CourseCompletion,
   AccessDelivery,
@@ -279,6 +284,8 @@ const entities = [
   RegistrationLink,
   RegistrationLinkClaim,
   RegistrationLinkDelivery,
+  Repository,
+  RepositoryItem,
   Purchase,
   RateLimitCounter,
   SalesConnection,
@@ -375,6 +382,7 @@ const migrations = [
   VideoRenditions1795387197000,
   MediaUploads1795388500000,
   MediaMoves1795389477000,
+  DeliveryKinds1795398000000,
 ];
 
 export interface DatabaseSettings {

@@ -1491,7 +1491,7 @@ export interface paths {
         put?: never;
         /**
          * Create a delivery
-         * @description Creates what can be granted, sold or given by a link: it opens one course, in a cohort of it or in none, or one AI agent. A free one is given to everybody who signs up from now on. A course, a cohort or an agent that is none of the club answers `404`.
+         * @description Creates what can be granted, sold or given by a link: it opens one course, in a cohort of it or in none, one AI agent, one repository or one community space. A free one is given to everybody who signs up from now on. What is none of the club's answers `404`.
          *
          *     Roles: `owner`, `admin`, `editor`.
          *
@@ -8059,7 +8059,7 @@ export interface components {
             next_level?: components["schemas"]["NextLevel"];
         };
         /**
-         * @description What a delivery opens: a course, in a cohort of it or in none, or an AI agent. A later version may add values: accept those that you do not know.
+         * @description What a delivery opens: a course, in a cohort of it or in none, an AI agent, a repository or a community space. A later version may add values: accept those that you do not know.
          * @example {
          *       "kind": "course",
          *       "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
@@ -8068,10 +8068,18 @@ export interface components {
          *       "kind": "agent",
          *       "agent_id": "2f1e4fd9-40b5-4a6e-a1f3-0d1f5f6a7b8c"
          *     }
+         * @example {
+         *       "kind": "repository",
+         *       "repository_id": "5c60f693-bef5-4e01-a485-b4f2c1d0e9f8"
+         *     }
+         * @example {
+         *       "kind": "space",
+         *       "space_id": "7f1b0a52-6d0c-4b5e-9a4e-3a1b2c3d4e5f"
+         *     }
          */
         DeliveryOpening: {
             /** @description Which of them it opens. A later version may add values: accept those that you do not know. */
-            kind: "course" | "agent";
+            kind: "course" | "agent" | "repository" | "space";
             /**
              * Format: uuid
              * @description The course that it opens.
@@ -8087,9 +8095,19 @@ export interface components {
              * @description The agent that it opens.
              */
             agent_id?: string;
+            /**
+             * Format: uuid
+             * @description The repository that it opens.
+             */
+            repository_id?: string;
+            /**
+             * Format: uuid
+             * @description The space that it opens.
+             */
+            space_id?: string;
         };
         /**
-         * @description What a delivery opens: a course, in a cohort of it or in none, or an AI agent.
+         * @description What a delivery opens: a course, in a cohort of it or in none, an AI agent, a repository or a community space.
          * @example {
          *       "kind": "course",
          *       "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
@@ -8098,13 +8116,21 @@ export interface components {
          *       "kind": "agent",
          *       "agent_id": "2f1e4fd9-40b5-4a6e-a1f3-0d1f5f6a7b8c"
          *     }
+         * @example {
+         *       "kind": "repository",
+         *       "repository_id": "5c60f693-bef5-4e01-a485-b4f2c1d0e9f8"
+         *     }
+         * @example {
+         *       "kind": "space",
+         *       "space_id": "7f1b0a52-6d0c-4b5e-9a4e-3a1b2c3d4e5f"
+         *     }
          */
         DeliveryOpeningInput: {
             /**
              * @description Which of them it opens.
              * @enum {string}
              */
-            kind: "course" | "agent";
+            kind: "course" | "agent" | "repository" | "space";
         } & ({
             /**
              * @description A course.
@@ -8132,6 +8158,28 @@ export interface components {
              * @description The agent that it opens.
              */
             agent_id: string;
+        } | {
+            /**
+             * @description A repository.
+             * @constant
+             */
+            kind: "repository";
+            /**
+             * Format: uuid
+             * @description The repository that it opens.
+             */
+            repository_id: string;
+        } | {
+            /**
+             * @description A community space.
+             * @constant
+             */
+            kind: "space";
+            /**
+             * Format: uuid
+             * @description The space that it opens.
+             */
+            space_id: string;
         });
         /**
          * @description What a club sells or grants. Every field but `access_days` is always present.
@@ -13695,11 +13743,11 @@ export interface components {
          *     }
          */
         MediaUse: {
-            /** @description What uses it. `lesson`: its content names the file. `course`: its cover. `agent`: an AI agent that answers from it. `campaign`, `automation`: an e-mail of a draft. `automation_version`: an e-mail of a version that is published, or that runs are in. `assignment`: shown with its prompt. `assignment_review`: given to the student with a review. A later version may add values: accept those that you do not know. */
-            kind: "lesson" | "course" | "agent" | "campaign" | "automation" | "automation_version" | "assignment" | "assignment_review";
+            /** @description What uses it. `lesson`: its content names the file. `course`: its cover. `agent`: an AI agent that answers from it. `campaign`, `automation`: an e-mail of a draft. `automation_version`: an e-mail of a version that is published, or that runs are in. `assignment`: shown with its prompt. `assignment_review`: given to the student with a review. `repository`: one of its files, or its cover. A later version may add values: accept those that you do not know. */
+            kind: "lesson" | "course" | "agent" | "campaign" | "automation" | "automation_version" | "assignment" | "assignment_review" | "repository";
             /**
              * Format: uuid
-             * @description Id of the lesson, course, agent, campaign, automation, version, assignment or review.
+             * @description Id of the lesson, course, agent, campaign, automation, version, assignment, review or repository.
              */
             id: string;
             /** @description What the place is called now; of a version: the automation and its number; of an assignment and its reviews: its label, else its lesson. */

@@ -110,6 +110,7 @@ const titles: Readonly<Record<MediaUseKind, Sql>> = {
     JOIN assignment_submissions submission ON submission.id = attempt.submission_id
     JOIN assignments assignment ON assignment.id = submission.assignment_id
     JOIN lessons lesson ON lesson.id = assignment.lesson_id WHERE review.id = use.place_id`,
+  repository: sql`SELECT title FROM repositories WHERE id = use.place_id`,
 };
 const kindWhen = Object.entries(titles).map(([kind, title]) => sql`WHEN ${raw(`'${kind}'`)} THEN (${title})`);
 const title = sql`CASE use.kind ${kindWhen.reduce((left, right) => sql`${left} ${right}`)} END`;

@@ -1,16 +1,18 @@
-/** What a club sells or grants. It opens one thing: a course, in a cohort or in none, or an AI agent. (A *webhook* delivery is another thing.) */
+/** What a club sells or grants. It opens one thing: a course, in a cohort or in none, an AI agent, a repository or a space. (A *webhook* delivery is another thing.) */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import type { DeliveryKind } from './values.ts';
 import { Agent } from '../agents/agent.ts';
 import { Club } from '../clubs/club.ts';
+import { CommunitySpace } from '../community/community-space.ts';
 import { Course } from '../learning/course.ts';
+import { Repository } from '../repositories/repository.ts';
 import { Cohort } from './cohort.ts';
 
 @Entity('access_deliveries')
 @Check(
   'access_deliveries_kind',
-  `(kind = 'course' AND course_id IS NOT NULL AND agent_id IS NULL) OR (kind = 'agent' AND agent_id IS NOT NULL AND course_id IS NULL AND cohort_id IS NULL)`,
+  `num_nonnulls(course_id, agent_id, repository_id, space_id) = 1 AND (kind = 'course' OR cohort_id IS NULL) AND CASE kind WHEN 'course' THEN course_id WHEN 'agent' THEN agent_id WHEN 'repository' THEN repository_id WHEN 'space' THEN space_id END IS NOT NULL`,
 )
 @Check('access_deliveries_days', 'access_days > 0')
 @Index('access_deliveries_club', ['clubId', 'createdAt', 'id'])
@@ -36,6 +38,14 @@ export class AccessDelivery {
   @Column({ type: 'uuid', nullable: true })
   @Index('access_deliveries_agent')
   agentId: string | null;
+
+  @Column({ type: 'uuid', nullable: true })
+  @Index('access_deliveries_repository')
+  repositoryId: string | null;
+
+  @Column({ type: 'uuid', nullable: true })
+  @Index('access_deliveries_space')
+  spaceId: string | null;
 
   @Column({ type: 'uuid', nullable: true })
   @Index('access_deliveries_cohort')
@@ -67,6 +77,12 @@ export class AccessDelivery {
 
   @ManyToOne(() => Agent)
   agent: Relation<Agent>;
+
+  @ManyToOne(() => Repository)
+  repository: Relation<Repository>;
+
+  @ManyToOne(() => CommunitySpace)
+  space: Relation<CommunitySpace>;
 
   @ManyToOne(() => Cohort)
   cohort: Relation<Cohort>;

@@ -1,7 +1,7 @@
 /** The values that columns of access may hold. */
 
-/** A course, in a cohort or in none, or an AI agent. */
-export const deliveryKinds = ['course', 'agent'] as const;
+/** A course, in a cohort or in none, an AI agent, a repository or a community space. */
+export const deliveryKinds = ['course', 'agent', 'repository', 'space'] as const;
 export type DeliveryKind = (typeof deliveryKinds)[number];
 
 export const enrollmentSources = [

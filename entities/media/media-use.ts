@@ -15,7 +15,7 @@ export class MediaUse {
   @PrimaryColumn({ type: 'text' })
   kind: MediaUseKind;
 
-  /** The lesson, course, agent, campaign, automation, version, assignment or review. */
+  /** The lesson, course, agent, campaign, automation, version, assignment, review or repository. */
   @PrimaryColumn({ type: 'uuid' })
   placeId: string;
 

@@ -37,6 +37,7 @@ export const mediaUseKinds = [
   'automation_version',
   'assignment',
   'assignment_review',
+  'repository',
 ] as const;
 export type MediaUseKind = (typeof mediaUseKinds)[number];
 

@@ -1,4 +1,4 @@
-/** Deliveries that open an AI agent: every way of access to a delivery is a way to the agent. */
+/** Deliveries that open an AI agent, a repository or a space: every way of access to a delivery is a way to what it opens. */
 import { Queries } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { isEntitled } from '../../domain/access/enrollments/entitlement.ts';
@@ -11,6 +11,7 @@ import { buildAccessDelivery, buildEnrollment } from '../toolkit/builders/access
 import { buildAgent, type TestAgent } from '../toolkit/builders/agents.ts';
 import { buildClub, buildStudent, password, type TestClub } from '../toolkit/builders/clubs.ts';
 import { buildCohort, buildCourse } from '../toolkit/builders/courses.ts';
+import { buildRepository, buildSpaceRow } from '../toolkit/builders/repositories.ts';
 import { buildProduct, buildShop, purchaseNotice } from '../toolkit/builders/sales.ts';
 import { call, clock, expectError } from '../toolkit/drive/api.ts';
 import { callsOf } from '../toolkit/drive/club-calls.ts';
@@ -79,7 +80,7 @@ describe('agent deliveries', () => {
         ],
         async (opens) => expectError(await create(opens), 'malformed_request'),
       );
-      expectError(await create({ kind: 'space', agent_id: agent.id }), 'invalid_request');
+      expectError(await create({ kind: 'shop', agent_id: agent.id }), 'invalid_request');
       expectError(await create({ kind: 'agent', agent_id: 'x' }), 'invalid_request');
     });
 
@@ -144,6 +145,39 @@ describe('agent deliveries', () => {
       }),
     );
   }
+
+  for (const [kind, build] of Object.entries({ repository: buildRepository, space: buildSpaceRow }))
+    describe(`a delivery that opens a ${kind}`, () => {
+      let opens: Record<string, string>;
+      beforeEach(async () => {
+        opens = { kind, [`${kind}_id`]: (await build(club.id)).id };
+      });
+
+      it('201: is told to the student who is given it and by its webhook; then 409 in_use for anything else', async () => {
+        const created = await create(opens);
+        expect(created.status).to.equal(201);
+        expect(created.body.data.opens).to.deep.equal(opens);
+        const { id } = created.body.data;
+        const student = await buildStudent(club.id);
+        await write('POST', '/enrollments', { student_id: student.id, delivery_id: id });
+        expect(await told()).to.deep.equal([['access.granted grant', { id, name: 'Ask the bosun', opens }]]);
+        const own = await call('GET', `/v1/clubs/${club.id}/classroom/enrollments`, student);
+        expect(own.body.data.map((enrollment: { opens: unknown }) => enrollment.opens)).to.deep.equal([opens]);
+        const change = (to: object) => write('PATCH', `/deliveries/${id}`, { opens: to });
+        expectError(await change(opening()), 'in_use');
+        expectError(await change({ kind, [`${kind}_id`]: (await build(club.id)).id }), 'in_use');
+        expect((await change(opens)).body.data.opens).to.deep.equal(opens);
+      });
+
+      it("404 for another club's; 400 with a cohort or another kind's id", async () => {
+        const foreign = { kind, [`${kind}_id`]: (await build((await buildClub()).id)).id };
+        const before = await rowCounts();
+        expectError(await create(foreign), 'not_found');
+        expectError(await create({ ...opens, cohort_id: newId() }), 'malformed_request');
+        expectError(await create({ kind, agent_id: agent.id }), 'malformed_request');
+        expect(await rowCounts()).to.deep.equal(before);
+      });
+    });
 
   describe('each way of access opens the agent, and its webhook names the agent', () => {
     let delivery: { id: Id; name: string };

@@ -78,7 +78,7 @@ describe('deliveries', () => {
           { ...good, name: 'a'.repeat(121) },
           { ...good, access_days: 0 },
           { ...good, access_days: 36_501 },
-          { ...good, opens: { kind: 'space', course_id: id } },
+          { ...good, opens: { kind: 'shop', course_id: id } },
         ],
         async (bad) => expectError(await send('POST', '/deliveries', bad), 'invalid_request'),
       );

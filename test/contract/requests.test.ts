@@ -433,7 +433,12 @@ describe('checks as a whole', () => {
     expect(faultOf({ kind: 'agent', agent_id: 'x' })).to.equal('invalid: opens/agent_id must be a UUID');
     expect(faultOf({ agent_id: id })).to.equal('malformed: opens/kind is missing');
     expect(faultOf({ kind: 5, agent_id: id })).to.equal('malformed: opens/kind must be a string');
-    expect(faultOf({ kind: 'space', space_id: id })).to.equal('invalid: opens/kind must be one of course, agent');
+    expect(faultOf({ kind: 'repository', repository_id: id })).to.equal('good');
+    expect(faultOf({ kind: 'space', space_id: id })).to.equal('good');
+    expect(faultOf({ kind: 'space', repository_id: id })).to.equal('malformed: opens/space_id is missing');
+    expect(faultOf({ kind: 'shop', shop_id: id })).to.equal(
+      'invalid: opens/kind must be one of course, agent, repository, space',
+    );
   });
 });
 

@@ -1,10 +1,13 @@
 /** Deliveries of a club as administrators keep them: what each opens, and whether it is granted. */
+import { isDeepStrictEqual } from 'node:util';
 import { AccessDelivery } from '../../../entities/access/access-delivery.ts';
 import type { EntityTarget } from 'typeorm';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { DeliveryKind } from '../../../entities/access/values.ts';
 import { Agent } from '../../../entities/agents/agent.ts';
+import { CommunitySpace } from '../../../entities/community/community-space.ts';
 import { Course } from '../../../entities/learning/course.ts';
+import { Repository } from '../../../entities/repositories/repository.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { all, columns, sql, type RowOf, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
@@ -19,12 +22,22 @@ type Opening = RecordOf<'DeliveryOpening'>;
 type GivenOpening = RecordOf<'DeliveryOpeningInput'>;
 
 /** The records that a delivery may open, by its kind. */
-const openable: Readonly<Record<DeliveryKind, EntityTarget<{ id: Id; clubId: Id }>>> = { course: Course, agent: Agent };
+const openable: Readonly<Record<DeliveryKind, EntityTarget<{ id: Id; clubId: Id }>>> = {
+  course: Course,
+  agent: Agent,
+  repository: Repository,
+  space: CommunitySpace,
+};
+
+const nothing = { courseId: null, cohortId: null, agentId: null, repositoryId: null, spaceId: null } as const;
+type Nothing = typeof nothing;
 
 /** What a row of `access_deliveries` opens. */
 export type OpeningRow =
-  | { kind: 'course'; courseId: Id; cohortId: Id | null; agentId: null }
-  | { kind: 'agent'; courseId: null; cohortId: null; agentId: Id };
+  | (Omit<Nothing, 'courseId' | 'cohortId'> & { kind: 'course'; courseId: Id; cohortId: Id | null })
+  | (Omit<Nothing, 'agentId'> & { kind: 'agent'; agentId: Id })
+  | (Omit<Nothing, 'repositoryId'> & { kind: 'repository'; repositoryId: Id })
+  | (Omit<Nothing, 'spaceId'> & { kind: 'space'; spaceId: Id });
 
 const deliveryColumns = columns(AccessDelivery, [
   'id',
@@ -34,20 +47,46 @@ const deliveryColumns = columns(AccessDelivery, [
   'createdAt',
   'updatedAt',
   'archivedAt',
-]).and<OpeningRow>(columns(AccessDelivery, ['kind', 'courseId', 'cohortId', 'agentId']));
+]).and<OpeningRow>(columns(AccessDelivery, ['kind', 'courseId', 'cohortId', 'agentId', 'repositoryId', 'spaceId']));
 type DeliveryRow = RowOf<typeof deliveryColumns>;
 
 export function presentOpening(row: OpeningRow): Opening {
-  if (row.kind === 'agent') return { kind: row.kind, agent_id: row.agentId };
-  return { kind: row.kind, course_id: row.courseId, ...(row.cohortId !== null && { cohort_id: row.cohortId }) };
+  switch (row.kind) {
+    case 'course':
+      return { kind: row.kind, course_id: row.courseId, ...(row.cohortId !== null && { cohort_id: row.cohortId }) };
+    case 'agent':
+      return { kind: row.kind, agent_id: row.agentId };
+    case 'repository':
+      return { kind: row.kind, repository_id: row.repositoryId };
+    case 'space':
+      return { kind: row.kind, space_id: row.spaceId };
+  }
 }
 
 function rowOf(opens: GivenOpening): OpeningRow {
-  if (opens.kind === 'agent')
-    return { kind: opens.kind, courseId: null, cohortId: null, agentId: opens.agent_id.toLowerCase() };
-  const [courseId, cohortId] = [opens.course_id.toLowerCase(), opens.cohort_id?.toLowerCase() ?? null];
-  return { kind: opens.kind, courseId, cohortId, agentId: null };
+  switch (opens.kind) {
+    case 'course': {
+      const [courseId, cohortId] = [opens.course_id.toLowerCase(), opens.cohort_id?.toLowerCase() ?? null];
+      return { ...nothing, kind: opens.kind, courseId, cohortId };
+    }
+    case 'agent':
+      return { ...nothing, kind: opens.kind, agentId: opens.agent_id.toLowerCase() };
+    case 'repository':
+      return { ...nothing, kind: opens.kind, repositoryId: opens.repository_id.toLowerCase() };
+    case 'space':
+      return { ...nothing, kind: opens.kind, spaceId: opens.space_id.toLowerCase() };
+  }
 }
+
+/** The columns of an opening, of a row that has others too. */
+const openingOf = ({ kind, courseId, cohortId, agentId, repositoryId, spaceId }: OpeningRow) => ({
+  kind,
+  courseId,
+  cohortId,
+  agentId,
+  repositoryId,
+  spaceId,
+});
 
 function presentDelivery(delivery: DeliveryRow): DeliveryRecord {
   return {
@@ -85,7 +124,7 @@ export async function findDelivery(db: Queries, clubId: Id, deliveryId: Id): Pro
   return presentDelivery(await readDelivery(db, clubId, deliveryId));
 }
 
-/** @throws DomainError not_found (course, cohort or agent) */
+/** @throws DomainError not_found (course, cohort, agent, repository or space) */
 export async function createDelivery(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -100,10 +139,7 @@ export async function createDelivery(
       id,
       clubId,
       name: tidyName(input.name),
-      kind: opens.kind,
-      courseId: opens.courseId,
-      cohortId: opens.cohortId,
-      agentId: opens.agentId,
+      ...openingOf(opens),
       free: input.free ?? false,
       accessDays: input.access_days ?? null,
       createdAt: now,
@@ -116,7 +152,7 @@ export async function createDelivery(
 /**
  * Changes what is given; what is absent stays. Enrollments stay as they are.
  * @param input.access_days 0 takes the limit away
- * @throws DomainError not_found (delivery, course, cohort or agent), in_use (somebody is enrolled in what it opens now)
+ * @throws DomainError not_found (delivery, course, cohort, agent, repository or space), in_use (somebody is enrolled in what it opens now)
  */
 export async function updateDelivery(
   { db }: DatabaseDeps,
@@ -134,10 +170,7 @@ export async function updateDelivery(
       { id: deliveryId },
       {
         name: input.name === undefined ? before.name : tidyName(input.name),
-        kind: opens.kind,
-        courseId: opens.courseId,
-        cohortId: opens.cohortId,
-        agentId: opens.agentId,
+        ...openingOf(opens),
         free: input.free ?? before.free,
         accessDays: input.access_days === undefined ? before.accessDays : input.access_days || null,
         updatedAt: now,
@@ -215,11 +248,24 @@ export async function requireDeliveries(tx: Transaction, clubId: Id, deliveryIds
   if (strangers) throw notFound('delivery');
 }
 
-/** @throws DomainError not_found for a course or agent that is none of the club's, or a cohort that is none of the course's */
+function openedId(opens: OpeningRow): Id {
+  switch (opens.kind) {
+    case 'course':
+      return opens.courseId;
+    case 'agent':
+      return opens.agentId;
+    case 'repository':
+      return opens.repositoryId;
+    case 'space':
+      return opens.spaceId;
+  }
+}
+
+/** @throws DomainError not_found for a course, agent, repository or space that is none of the club's, or a cohort that is none of the course's */
 async function requireOpening(tx: Transaction, clubId: Id, opens: OpeningRow): Promise<void> {
-  const id = opens.kind === 'agent' ? opens.agentId : opens.courseId;
+  const id = openedId(opens);
   if (!(await tx.manager.exists(openable[opens.kind], { where: { id, clubId } }))) throw notFound(opens.kind);
-  if (opens.cohortId !== null) await lockCohortForShare(tx, opens.courseId, opens.cohortId);
+  if (opens.kind === 'course' && opens.cohortId !== null) await lockCohortForShare(tx, opens.courseId, opens.cohortId);
 }
 
 async function requireChangeableOpening(
@@ -229,9 +275,7 @@ async function requireChangeableOpening(
   opens: OpeningRow,
 ): Promise<void> {
   await requireOpening(tx, clubId, opens);
-  const same =
-    opens.courseId === before.courseId && opens.cohortId === before.cohortId && opens.agentId === before.agentId;
-  if (same) return;
+  if (isDeepStrictEqual(openingOf(opens), openingOf(before))) return;
   const enrolled = await tx.rows(
     sql`SELECT 1 FROM enrollments WHERE delivery_id = ${before.id} AND revoked_reason IS DISTINCT FROM 'removal' LIMIT 1`,
   );

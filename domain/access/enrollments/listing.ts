@@ -91,7 +91,8 @@ export async function listEnrollments(
 /** In a record of its own, because a delivery and an enrollment both have a cohort. */
 const columnsWithOpening = enrollmentColumns.and<{ opens: OpeningRow }>(
   sql`jsonb_build_object('kind', delivery.kind, 'courseId', delivery.course_id, 'cohortId', delivery.cohort_id,
-                         'agentId', delivery.agent_id) AS opens`,
+                         'agentId', delivery.agent_id, 'repositoryId', delivery.repository_id,
+                         'spaceId', delivery.space_id) AS opens`,
 );
 
 /** @returns a page of what the student has or had access to, newest first */

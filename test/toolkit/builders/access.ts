@@ -14,6 +14,8 @@ export interface TestAccessDelivery {
 interface AccessDeliveryOptions {
   courseId?: Id;
   agentId?: Id;
+  repositoryId?: Id;
+  spaceId?: Id;
   cohortId?: Id | null;
   name?: string;
   free?: boolean;
@@ -21,10 +23,10 @@ interface AccessDeliveryOptions {
   archived?: boolean;
 }
 
-/** A delivery that opens the agent or the course, or a new course where neither is given. */
+/** A delivery that opens the agent, repository, space or course, or a new course where none is given. */
 export async function buildAccessDelivery(
   clubId: Id,
-  options: AccessDeliveryOptions & { agentId: Id },
+  options: AccessDeliveryOptions & ({ agentId: Id } | { repositoryId: Id } | { spaceId: Id }),
 ): Promise<Omit<TestAccessDelivery, 'courseId'>>;
 export async function buildAccessDelivery(clubId: Id, options?: AccessDeliveryOptions): Promise<TestAccessDelivery>;
 export async function buildAccessDelivery(
@@ -32,6 +34,8 @@ export async function buildAccessDelivery(
   {
     courseId: given,
     agentId,
+    repositoryId,
+    spaceId,
     cohortId = null,
     name = `Delivery ${newId().slice(-12)}`,
     free = false,
@@ -40,14 +44,29 @@ export async function buildAccessDelivery(
   }: AccessDeliveryOptions = {},
 ): Promise<Partial<TestAccessDelivery>> {
   const source = await testDatabase();
-  const courseId = agentId === undefined ? (given ?? (await buildCourse(clubId)).id) : null;
+  const other = agentId ?? repositoryId ?? spaceId;
+  const courseId = other === undefined ? (given ?? (await buildCourse(clubId)).id) : null;
   const id = newId();
   const now = new Date();
-  const kind = courseId === null ? 'agent' : 'course';
+  const kind = agentId ? 'agent' : repositoryId ? 'repository' : spaceId ? 'space' : 'course';
   await source.query(
-    `INSERT INTO access_deliveries (id, club_id, name, kind, course_id, agent_id, cohort_id, free, access_days, created_at, updated_at, archived_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11)`,
-    [id, clubId, name, kind, courseId, agentId ?? null, cohortId, free, accessDays, now, archived ? now : null],
+    `INSERT INTO access_deliveries (id, club_id, name, kind, course_id, agent_id, repository_id, space_id, cohort_id, free, access_days, created_at, updated_at, archived_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13)`,
+    [
+      id,
+      clubId,
+      name,
+      kind,
+      courseId,
+      agentId,
+      repositoryId,
+      spaceId,
+      cohortId,
+      free,
+      accessDays,
+      now,
+      archived ? now : null,
+    ],
   );
   return { id, name, ...(courseId !== null && { courseId }) };
 }

@@ -9,6 +9,7 @@ import { buildAssignment, buildAssignmentFile, buildSubmission } from './assignm
 import { buildClub, buildMember, buildStudent, type TestClub, type TestStudent } from './clubs.ts';
 import { buildCohort, buildCourse } from './courses.ts';
 import { buildMedia } from './media.ts';
+import { buildRepository, buildSpaceRow } from './repositories.ts';
 import { buildProduct, buildSalesConnection } from './sales.ts';
 import { buildEndpoint } from './webhooks.ts';
 
@@ -66,6 +67,10 @@ export interface Records {
   /** Active; its trigger is `manual`. */
   automation: Id;
   automationVersion: Id;
+  /** With the file; the student has access to it. */
+  repository: Id;
+  repositoryPublicId: string;
+  space: Id;
   /** The student's in the automation; failed at its step. */
   run: Id;
   suppression: string;
@@ -441,7 +446,13 @@ async function furnishAgents({ clubId, studentId, now }: Scene) {
     completed_at: now,
     log_folded_at: now,
   });
+  const [repository, space] = await Promise.all([buildRepository(clubId, { mediaIds: [file] }), buildSpaceRow(clubId)]);
+  const toRepository = await buildAccessDelivery(clubId, { repositoryId: repository.id });
+  await buildEnrollment(clubId, { studentId, deliveryId: toRepository.id, startsAt });
   return {
+    repository: repository.id,
+    repositoryPublicId: repository.publicId,
+    space: space.id,
     agent: agent.id,
     agentPublicId: agent.publicId,
     file,

@@ -70,6 +70,8 @@ const byName: Readonly<Record<string, RecordName>> = {
   delivery_ids: 'delivery',
   connection_id: 'connection',
   agent_id: 'agent',
+  repository_id: 'repository',
+  space_id: 'space',
   conversation_id: 'conversation',
   media_ids: 'file',
   with: 'file',
@@ -144,11 +146,13 @@ export function bodyAbout(operation: ContractOperation, records: Records, named?
     .reduce((about, place) => withId(about, place, records[recordAt(operation, place)]), body);
 }
 
-/** What a delivery opens is one of two things. */
-const openings = ({ course, agent }: Records): JsonObject => ({
+/** What a delivery opens is one of four things. */
+const openings = ({ course, agent, repository, space }: Records): JsonObject => ({
   'opens.course_id': { kind: 'course', course_id: course },
   'opens.cohort_id': { kind: 'course', course_id: course },
   'opens.agent_id': { kind: 'agent', agent_id: agent },
+  'opens.repository_id': { kind: 'repository', repository_id: repository },
+  'opens.space_id': { kind: 'space', space_id: space },
 });
 
 /** The body with this id at the place; a list holds nothing else then. */

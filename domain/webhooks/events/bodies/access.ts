@@ -21,7 +21,8 @@ const accessData: DataReader<AccessData> = async (tx, fact, student, now) => {
   const row = oneRow(
     await tx.rows<EnrollmentRow>(
       sql`SELECT ${enrollmentColumns}, jsonb_strip_nulls(jsonb_build_object(
-                'kind', delivery.kind, 'course_id', delivery.course_id, 'agent_id', delivery.agent_id)) AS opens,
+                'kind', delivery.kind, 'course_id', delivery.course_id, 'agent_id', delivery.agent_id,
+                'repository_id', delivery.repository_id, 'space_id', delivery.space_id)) AS opens,
               ${hasAccessToDelivery(sql`delivery.id`, sql`enrollment.student_id`, now)} AS "hasAccess"
          FROM enrollments enrollment JOIN access_deliveries delivery ON delivery.id = enrollment.delivery_id
         WHERE enrollment.id = ${fact.subjectId} AND enrollment.club_id = ${fact.clubId}`,

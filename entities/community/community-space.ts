@@ -1,0 +1,72 @@
+/** A space of a club, in which students and administrators talk. */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Club } from '../clubs/club.ts';
+import { Media } from '../media/media.ts';
+import { oneOf } from '../one-of.ts';
+import { spacePostings, type SpacePosting } from './values.ts';
+
+@Entity('community_spaces')
+@Check('community_spaces_posting', oneOf('posting', spacePostings))
+@Index('community_spaces_club_public_id', ['clubId', 'publicId'], { unique: true })
+export class CommunitySpace {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  /** Unique in the club. */
+  @Column({ type: 'text' })
+  publicId: string;
+
+  @Column({ type: 'text' })
+  name: string;
+
+  @Column({ type: 'text', nullable: true })
+  description: string | null;
+
+  @Column({ type: 'uuid', nullable: true })
+  coverMediaId: string | null;
+
+  @Column({ type: 'text', default: 'members' })
+  posting: SpacePosting;
+
+  /** Only who has access to it by an enrollment reads it. */
+  @Column({ type: 'boolean', default: false })
+  private: boolean;
+
+  /** Who has no access does not see that it exists. */
+  @Column({ type: 'boolean', default: false })
+  hidden: boolean;
+
+  /** Who has access is made a member. */
+  @Column({ type: 'boolean', default: false })
+  autoJoin: boolean;
+
+  /** Whether new members get the daily mail. */
+  @Column({ type: 'boolean', default: false })
+  digestByDefault: boolean;
+
+  /** The order in which students see the spaces. */
+  @Column({ type: 'integer' })
+  position: number;
+
+  @Column({ type: 'integer', default: 0 })
+  memberCount: number;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  archivedAt: Date | null;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz' })
+  updatedAt: Date;
+
+  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  club: Relation<Club>;
+
+  @ManyToOne(() => Media, { onDelete: 'SET NULL' })
+  coverMedia: Relation<Media>;
+}

@@ -1,0 +1,57 @@
+/** A folder of files that a club delivers. Students see it while it is published and they have access. */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Club } from '../clubs/club.ts';
+import { Media } from '../media/media.ts';
+import { oneOf } from '../one-of.ts';
+import { repositoryStatuses, type RepositoryStatus } from './values.ts';
+
+@Entity('repositories')
+@Check('repositories_status', oneOf('status', repositoryStatuses))
+@Index('repositories_club_public_id', ['clubId', 'publicId'], { unique: true })
+@Index('repositories_club_created', ['clubId', 'createdAt', 'id'])
+export class Repository {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  /** Names it in the addresses of the classroom; unique in the club. */
+  @Column({ type: 'text' })
+  publicId: string;
+
+  @Column({ type: 'text' })
+  title: string;
+
+  /** Markdown; empty where the club wrote none. */
+  @Column({ type: 'text', default: '' })
+  description: string;
+
+  /** Empty where nobody is named. */
+  @Column({ type: 'text', default: '' })
+  instructorName: string;
+
+  /** An image of the library; its use is among those of the repository (MED-14). */
+  @Column({ type: 'uuid', nullable: true })
+  coverMediaId: string | null;
+
+  @Column({ type: 'text', default: 'draft' })
+  status: RepositoryStatus;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz' })
+  updatedAt: Date;
+
+  /** The last publication. */
+  @Column({ type: 'timestamptz', nullable: true })
+  publishedAt: Date | null;
+
+  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  club: Relation<Club>;
+
+  @ManyToOne(() => Media, { onDelete: 'SET NULL' })
+  coverMedia: Relation<Media>;
+}

@@ -1,0 +1,60 @@
+/** Repositories and their files, as rows; and the rows of spaces that deliveries open. */
+import type { RepositoryStatus } from '../../../entities/repositories/values.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import { testDatabase } from '../stack/database.ts';
+
+interface TestRepository {
+  id: Id;
+  publicId: string;
+  title: string;
+}
+
+interface RepositoryOptions {
+  title?: string;
+  status?: RepositoryStatus;
+  /** Files of the library, in their order. */
+  mediaIds?: readonly Id[];
+  createdAt?: Date;
+}
+
+/** A published repository with these files, and none where none are given. */
+export async function buildRepository(
+  clubId: Id,
+  {
+    title = `Repository ${newId().slice(-12)}`,
+    status = 'published',
+    mediaIds = [],
+    createdAt = new Date(),
+  }: RepositoryOptions = {},
+): Promise<TestRepository> {
+  const source = await testDatabase();
+  const [id, publicId] = [newId(), newId().slice(-12)];
+  await source.query(
+    `INSERT INTO repositories (id, club_id, public_id, title, status, created_at, updated_at, published_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $6, CASE WHEN $5 = 'draft' THEN NULL ELSE $6::timestamptz END)`,
+    [id, clubId, publicId, title, status, createdAt],
+  );
+  await source.query(
+    `INSERT INTO repository_items (repository_id, media_id, position, added_at)
+     SELECT $1, item, place - 1, $3 FROM unnest($2::uuid[]) WITH ORDINALITY AS named (item, place)`,
+    [id, mediaIds, createdAt],
+  );
+  await source.query(
+    `INSERT INTO media_uses (media_id, kind, place_id) SELECT item, 'repository', $1 FROM unnest($2::uuid[]) AS named (item)`,
+    [id, mediaIds],
+  );
+  return { id, publicId, title };
+}
+
+/** The row of a space that a delivery opens. */
+export async function buildSpaceRow(clubId: Id): Promise<{ id: Id }> {
+  const id = newId();
+  await (
+    await testDatabase()
+  ).query(
+    `INSERT INTO community_spaces (id, club_id, public_id, name, position, created_at, updated_at)
+     VALUES ($1, $2, $3, 'The Quay', 0, now(), now())`,
+    [id, clubId, id.slice(-12)],
+  );
+  return { id };
+}

@@ -1,6 +1,5 @@
 /** The API: every operation of the contract runs the same checks in the same order (DEC-6). */
 import cors from '@koa/cors';
-import Router from '@koa/router';
 import Koa from 'koa';
 import { compileValidators, contractOperations, type ContractOperation } from '../contract/contract.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
@@ -25,6 +24,7 @@ import {
 } from './middleware/session.ts';
 import { answerUnmatched, methodsOfOthers } from './middleware/unmatched.ts';
 import { operations } from './operations/index.ts';
+import { createOperationRouter } from './operation-router.ts';
 import { operatorRoutes } from './operator-routes.ts';
 import { pages } from './pages/index.ts';
 import { referenceRoutes } from './reference-routes.ts';
@@ -32,7 +32,7 @@ import { referenceRoutes } from './reference-routes.ts';
 /** @throws Error if the contract and the handlers disagree: the process must not start */
 export function createApp(deps: ApiDeps): Koa<RequestState> {
   const contract = contractOperations();
-  const router = new Router<RequestState>({ strict: true, sensitive: true });
+  const router = createOperationRouter();
   const unmatched = answerUnmatched(contract) as never;
   for (const { koaPath, methods } of methodsOfOthers(contract))
     router.register(koaPath, methods, [chargeRateLimit(deps) as never, unmatched]);
@@ -61,7 +61,7 @@ export function createApp(deps: ApiDeps): Koa<RequestState> {
   app.use(secureHeaders as never);
   app.use(corsByList(deps.settings.corsOrigins));
   app.use(errorEnvelope(deps) as never);
-  app.use(router.routes() as never);
+  app.use(router.routes);
   app.use(operatorRoutes(deps) as never);
   app.use(referenceRoutes() as never);
   app.use(chargeRateLimit(deps) as never);

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import sharp from 'sharp';
 import { drawFirstPage } from '../../../../platform/infra/images/page.ts';
 import type { PictureProcess } from '../../../../platform/infra/images/pictures.ts';
-import { endlessPdf, pdf, pdfWith, rawPage, rawPdf } from '../../../toolkit/builders/documents.ts';
+import { endlessPdf, growingPdf, pdf, pdfWith, rawPage, rawPdf } from '../../../toolkit/builders/documents.ts';
 
 const box = { width: 640, height: 640 };
 
@@ -70,10 +70,11 @@ describe('the first page of a PDF', function () {
     expect(await draw(endlessPdf(), { workMs: 60_000, cpuSeconds: 1 }), 'CPU').to.equal(undefined);
   });
 
-  it('is none of a file that does not fit into the memory', async () => {
+  it('is none of a file that does not fit into the memory, or grows in it', async () => {
     const large = Buffer.concat([await pdf('Knots'), Buffer.alloc(40_000_000, ' ')]);
     expect(await draw(large, { maxWasmMb: 32 })).to.equal(undefined);
     expect(await draw(large)).to.include({ width: 495 });
+    expect(await draw(growingPdf())).to.equal(undefined);
   });
 
   it('ends with its signal, and throws what its input throws', async () => {

@@ -66,7 +66,9 @@ describe('the first page of a PDF', function () {
     });
 
   it('is none of a page that takes too long, by the clock, and by its CPU where nobody looks at the clock', async () => {
+    const begun = performance.now();
     expect(await draw(endlessPdf(), { workMs: 300 }), 'clock').to.equal(undefined);
+    expect(performance.now() - begun, 'not at 20 s, or at 30 s of CPU').to.be.below(15_000);
     expect(await draw(endlessPdf(), { workMs: 60_000, cpuSeconds: 1 }), 'CPU').to.equal(undefined);
   });
 
@@ -79,9 +81,11 @@ describe('the first page of a PDF', function () {
 
   it('ends with its signal, and throws what its input throws', async () => {
     const stop = new AbortController();
+    const begun = performance.now();
     const drawing = draw(endlessPdf(), {}, stop).catch((error: unknown) => error);
     setImmediate(() => stop.abort(new Error('stopped')));
     expect(await drawing).to.have.property('message', 'stopped');
+    expect(performance.now() - begun, 'not at 20 s').to.be.below(15_000);
     const broken = async function* () {
       yield Buffer.from('%PDF-1.7');
       throw new Error('The store is away.');

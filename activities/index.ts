@@ -11,6 +11,7 @@ import { settleAddOn, type AddOnDeps } from '../domain/billing/settling.ts';
 import { sendTestMail, type TestMailDeps } from '../domain/campaigns/test-mails.ts';
 import { stepCampaign } from '../domain/campaigns/step.ts';
 import type { VaultDeps } from '../domain/deps.ts';
+import { fillSpace } from '../domain/joining/joining.ts';
 import { processFile, type ProcessingDeps } from '../domain/media/processing/step.ts';
 import { indexSource, type IndexingDeps } from '../domain/knowledge/indexing/source-step.ts';
 import { lookAtMailDomain } from '../domain/mail/domains/checking.ts';
@@ -101,6 +102,7 @@ export const activities = {
       return moveFile(moves, id, timeOfStep(now), { beat: heartbeat, stop });
     },
   }),
+  spaceFill: ({ db }: Given<'db'>) => ({ fillSpace: activityOf(fillSpace, { db }) }),
   sweep: ({ db, onRescued }: Given<'db' | 'onRescued'>) => sweepActivities(db, onRescued),
   retention: (deps: Given<'db' | 'vault' | 'storage'>) => retentionActivities(deps),
 } satisfies Record<WorkflowType | 'sweep' | 'retention', (deps: ActivityDeps) => object>;

@@ -35,6 +35,9 @@ import { rollUpStorage } from './media/storage.ts';
 import { retainNotices } from './sales/retention.ts';
 import { claimNotices, purgeStudentFromSales } from './sales/student-removal.ts';
 import { fanOutEach } from './webhooks/events/fan-out.ts';
+import { followAccessByTime } from './joining/joining.ts';
+import { retainModeration } from './community/moderation.ts';
+import { purgeStudentFromCommunity } from './community/student-removal.ts';
 import { wakeWatchersOfCourses } from './watches/watches.ts';
 import { retainWebhooks } from './webhooks/retention.ts';
 import { purgeStudentFromWebhooks } from './webhooks/student-removal.ts';
@@ -114,6 +117,19 @@ export const contexts = {
     retention: [{ run: ({ db }, now) => retainMailEvents(db, now) }],
     factConsumers: [],
   },
+  joining: {
+    eraseStudent: null, // memberships go with the community
+    changeEmail: null,
+    retention: [
+      {
+        async run({ db }, now) {
+          const { followed, more } = await followAccessByTime(db, now);
+          return { rows: { membershipsFollowed: followed }, more };
+        },
+      },
+    ],
+    factConsumers: [],
+  },
   watches: { eraseStudent: null, changeEmail: null, retention: [], factConsumers: [] },
   billing: {
     eraseStudent: null,
@@ -181,6 +197,12 @@ export const contexts = {
         waitsForOthers: true,
       },
     ],
+    factConsumers: [],
+  },
+  community: {
+    eraseStudent: (tx, { studentId }, now) => purgeStudentFromCommunity(tx, studentId, now),
+    changeEmail: null,
+    retention: [{ run: ({ db }, now) => retainModeration(db, now) }],
     factConsumers: [],
   },
   media: {

@@ -31,6 +31,14 @@ import { AssignmentAttemptFile } from './assignments/assignment-attempt-file.ts'
 import { AssignmentExtension } from './assignments/assignment-extension.ts';
 import { AssignmentReview } from './assignments/assignment-review.ts';
 import { AssignmentSubmission } from './assignments/assignment-submission.ts';
+import { CommunityComment } from './community/community-comment.ts';
+import { CommunityMembership } from './community/community-membership.ts';
+import { CommunityModeration } from './community/community-moderation.ts';
+import { CommunityPost } from './community/community-post.ts';
+import { CommunityPostFile } from './community/community-post-file.ts';
+import { CommunityReaction } from './community/community-reaction.ts';
+import { CommunityReport } from './community/community-report.ts';
+import { CommunitySpace } from './community/community-space.ts';
 import { AddOn } from './billing/add-on.ts';
 import { BillingEvent } from './billing/billing-event.ts';
 import { ClubFeatureChange } from './billing/club-feature-change.ts';
@@ -70,7 +78,6 @@ import { Student } from './identity/student.ts';
 import { Certificate } from './learning/certificate.ts';
 import { CertificateFile } from './learning/certificate-file.ts';
 import { CourseCompletion } from './learning/course-completion.ts';
-import { CommunitySpace } from './community/community-space.ts';
 import { Course } from './learning/course.ts';
 import { LessonComment } from './learning/lesson-comment.ts';
 import { LessonProgress } from './learning/lesson-progress.ts';
@@ -145,6 +152,8 @@ import { MediaRenditions1795385030000 } from './migrations/1795385030000-media-r
 import { MediaUploads1795388500000 } from './migrations/1795388500000-media-uploads.ts';
 import { DeliveryKinds1795398000000 } from './migrations/1795398000000-delivery-kinds.ts';
 import { MediaMoves1795389477000 } from './migrations/1795389477000-media-moves.ts';
+import { CommunityMemberships1795399000000 } from './migrations/1795399000000-community-memberships.ts';
+import { CommunityPosts1795399100000 } from './migrations/1795399100000-community-posts.ts';
 import { MediaProcessing1795378000000 } from './migrations/1795378000000-media-processing.ts';
 import { CertificateFiles1795360200000 } from './migrations/1795360200000-certificate-files.ts';
 import { MailDomains1795368800000 } from './migrations/1795368800000-mail-domains.ts';
@@ -282,6 +291,13 @@ const entities = [
   PointAward,
   RateLimitCounter,
   RegistrationLink,
+  CommunityComment,
+  CommunityMembership,
+  CommunityModeration,
+  CommunityPost,
+  CommunityPostFile,
+  CommunityReaction,
+  CommunityReport,
   RegistrationLinkClaim,
   RegistrationLinkDelivery,
   Repository,
@@ -383,6 +399,8 @@ const migrations = [
   MediaUploads1795388500000,
   MediaMoves1795389477000,
   DeliveryKinds1795398000000,
+  CommunityMemberships1795399000000,
+  CommunityPosts1795399100000,
 ];
 
 export interface DatabaseSettings {

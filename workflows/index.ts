@@ -103,6 +103,13 @@ export const mediaExpiry = stepWorkflow<Activities['mediaExpiry'], 'lookAtMediaE
   { waitingFor: ({ at, waitingFor }) => `its ${waitingFor} ${inAbout(at - Date.now())}` },
 );
 
+/** The memberships of a space that takes everybody with access, or that is private from now on: a page of students after another. */
+export const spaceFill = stepWorkflow<Activities['spaceFill'], 'fillSpace'>(
+  'fillSpace',
+  { startToCloseTimeout: '1m' }, // one transaction of a few statements; Postgres itself ends a statement after 30 s
+  { waitingFor: ({ waits }) => (waits ? 'transactions that began before it' : 'the next page of students') },
+);
+
 /** One notice of a sales platform, from its arrival until it is processed, ignored or failed. */
 export const salesNotice = stepWorkflow<Activities['salesNotice'], 'processNotice'>(
   'processNotice',

@@ -9,6 +9,8 @@ import * as agentSettings from './agent-settings.ts';
 import * as administratorSessions from './administrator-sessions.ts';
 import * as classroom from './classroom.ts';
 import * as clubs from './clubs.ts';
+import * as community from './community.ts';
+import * as communityPosts from './community-posts.ts';
 import * as courses from './courses.ts';
 import * as lessonComments from './lesson-comments.ts';
 import * as deliveries from './deliveries.ts';
@@ -39,6 +41,8 @@ export const operations: Operations = {
   ...classroom,
   ...agentSettings,
   ...clubs,
+  ...community,
+  ...communityPosts,
   ...courses,
   ...lessonComments,
   ...deliveries,

@@ -4939,7 +4939,188 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/clubs/{clubId}/classroom/community/spaces/{spaceId}/membership": {
+    "/v1/clubs/{clubId}/community/spaces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the spaces as an administrator
+         * @description In their order; archived ones at the end.
+         */
+        get: operations["listCommunitySpaces"];
+        put?: never;
+        /**
+         * Create a space
+         * @description It becomes the last in the order. At most 200 spaces a club: `409 space_limit_reached`. With `auto_join`, who has access becomes a member in a run that takes some seconds to minutes.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `public_id_taken` | 409 | Another of these resources has this `public_id` in the club. |
+         *     | `media_archived` | 409 | The file is archived: it stays where it is used, and cannot be used in another place. |
+         *     | `space_limit_reached` | 409 | The club has as many community spaces as a club may have. |
+         */
+        post: operations["createCommunitySpace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/community/spaces/order": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Order the spaces
+         * @description Every space that is not archived must be named once, and no other: `422 invalid_request`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         */
+        put: operations["orderCommunitySpaces"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/community/spaces/{spaceId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a space as an administrator
+         * @description Archived ones, too.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getCommunitySpace"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change a space
+         * @description What is absent stays. `auto_join` that is switched on makes members of all with access, in a run that takes some seconds to minutes; who has left, was removed or is banned does not come back by it.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `public_id_taken` | 409 | Another of these resources has this `public_id` in the club. |
+         *     | `media_archived` | 409 | The file is archived: it stays where it is used, and cannot be used in another place. |
+         */
+        patch: operations["updateCommunitySpace"];
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/community/spaces/{spaceId}/archive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Archive a space
+         * @description Students do not see it any more; members and posts stay. An archived one stays as it is.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        post: operations["archiveCommunitySpace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/community/spaces/{spaceId}/unarchive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take a space out of the archive
+         * @description It becomes the last in the order. One that is not archived stays as it is.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        post: operations["unarchiveCommunitySpace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/community/spaces/{spaceId}/members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the members of a space
+         * @description The newest first; with `status=banned`, who is banned, the last one first.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["listSpaceMembers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/community/spaces/{spaceId}/members/{studentId}": {
         parameters: {
             query?: never;
             header?: never;
@@ -4950,8 +5131,133 @@ export interface paths {
         put?: never;
         post?: never;
         /**
+         * Remove a member
+         * @description Ends the membership as leaving does: the student may join again. It can be repeated. Who never was a member answers `404 not_found`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        delete: operations["removeSpaceMember"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/community/spaces/{spaceId}/bans/{studentId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Ban a student from a space
+         * @description Ends the membership, and the student cannot join until the ban is lifted. What the student wrote stays. It can be repeated, and does not ask for a membership.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        put: operations["banSpaceMember"];
+        post?: never;
+        /**
+         * Lift a ban
+         * @description The student may join again, and is no member by this. It can be repeated.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        delete: operations["unbanSpaceMember"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/community/spaces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the spaces
+         * @description In the order that the administrators gave them. Private spaces are listed for everybody, locked without access. Hidden ones without access and archived ones are not listed.
+         */
+        get: operations["listClassroomSpaces"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/community/spaces/{spaceId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a space
+         * @description Unknown, archived, and hidden without access answer `404 not_found`, byte for byte alike.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getClassroomSpace"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/community/spaces/{spaceId}/membership": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Join a space
+         * @description A member stays as they are. What was published before joining is not unread. Without access, and for who is banned: `403 not_entitled`. Unknown, archived, and hidden without access answer `404 not_found`, byte for byte alike.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_entitled` | 403 | The student has no access to the agent. |
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        put: operations["joinCommunitySpace"];
+        post?: never;
+        /**
          * Leave a space
-         * @description Answers the space in the joined state after leaving.
+         * @description Answers the space in the joined state after leaving: `joined`, `can_post`, `unread`, `muted` and `digest` are false. What the student wrote stays. It can be repeated, and is possible after access has ended. `404 not_found` only where the student neither sees the space nor is or was a member.
          *
          *     Codes of its own:
          *
@@ -4960,6 +5266,516 @@ export interface paths {
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
          */
         delete: operations["leaveCommunitySpace"];
+        options?: never;
+        head?: never;
+        /**
+         * Mute a space, or choose its daily mail
+         * @description What is absent stays. Without a membership: `404 not_found`. Unknown, archived, and hidden without access answer `404 not_found`, byte for byte alike.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        patch: operations["updateSpaceMembership"];
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/community/spaces/{spaceId}/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say up to when a space is read
+         * @description The mark moves forward only: an earlier time changes nothing, a time in the future counts as now. Name the time of the newest post that was shown. Without a membership: `404 not_found`. Unknown, archived, and hidden without access answer `404 not_found`, byte for byte alike.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        post: operations["markCommunitySpaceRead"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/community/spaces/{spaceId}/posts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the posts of a space
+         * @description Pinned ones first, then the newest. In a space that the student does not see: `404 not_found`; in one that is locked for them: `403 not_entitled`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_entitled` | 403 | The student has no access to the agent. |
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["listSpacePosts"];
+        put?: never;
+        /**
+         * Publish a post
+         * @description At most 20 posts an hour per student. Only members post, and only where `posting` is `members`: `403 not_entitled`. Administrators do this in every space, and spend the club's write limit. A post may bring its `id`: used again, `409 post_exists`, so a repeated send publishes once. Students name files that they reserved for a post, administrators files of the library.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_entitled` | 403 | The student has no access to the agent. |
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `media_archived` | 409 | The file is archived: it stays where it is used, and cannot be used in another place. |
+         *     | `post_exists` | 409 | A post or a comment with this `id` was published already. |
+         *     | `invalid_file` | 422 | A file does not belong to this person, is not ready, or was sent already. |
+         */
+        post: operations["publishSpacePost"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/post-files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reserve the upload of a file for a post
+         * @description Returns the record, `uploading`, and a signed descriptor, as for a file of the library; once it is completed and `ready`, a post of the same student may name it. An image or a PDF of at most 20 MB. A student has at most 20 files, `uploading` or `ready`, that no post shows: `409 too_many_files`. One that no post names within seven days of its completion is erased. The club's storage counts these files: `402 limit_reached` where it has no room.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `too_many_files` | 409 | The student has as many files for assignments that are not sent as a student may have. |
+         */
+        post: operations["reservePostFile"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/posts/{publicId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a post
+         * @description In a space that the student does not see: `404 not_found`; in one that is locked for them: `403 not_entitled`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_entitled` | 403 | The student has no access to the agent. |
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getPost"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete an own post
+         * @description Its author deletes it always, also after access has ended. Where somebody else has commented on it, it stays without words. Its files go. Administrators delete posts of others by moderation.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_entitled` | 403 | The student has no access to the agent. |
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        delete: operations["deletePost"];
+        options?: never;
+        head?: never;
+        /**
+         * Edit a post
+         * @description Its author alone edits it, and only while a member: `403 not_entitled`. What is absent stays.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_entitled` | 403 | The student has no access to the agent. |
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `media_archived` | 409 | The file is archived: it stays where it is used, and cannot be used in another place. |
+         *     | `invalid_file` | 422 | A file does not belong to this person, is not ready, or was sent already. |
+         */
+        patch: operations["updatePost"];
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/posts/{publicId}/reactions/{reaction}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * React to a post
+         * @description Only members react: `403 not_entitled`. It can be repeated.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_entitled` | 403 | The student has no access to the agent. |
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        put: operations["reactToPost"];
+        post?: never;
+        /**
+         * Take a reaction to a post back
+         * @description It can be repeated.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_entitled` | 403 | The student has no access to the agent. |
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        delete: operations["takeBackReactionToPost"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/posts/{publicId}/reports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report a post
+         * @description Once per student and post: `409 already_reported`. Administrators see who reports.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_entitled` | 403 | The student has no access to the agent. |
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `already_reported` | 409 | The student has reported this post or comment already. |
+         */
+        post: operations["reportPost"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/posts/{publicId}/comments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the comments of a post
+         * @description With their replies, the oldest first. In a space that the student does not see: `404 not_found`; in one that is locked for them: `403 not_entitled`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_entitled` | 403 | The student has no access to the agent. |
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["listPostComments"];
+        put?: never;
+        /**
+         * Publish a comment on a post
+         * @description At most 10 comments a minute per student, on lessons and posts together. Only members comment: `403 not_entitled`. Administrators do this in every space, and spend the club's write limit. A locked or deleted post takes none from students: `409 post_locked`. A comment may bring its `id`: used again, `409 post_exists`. `reply_to` answers a comment of the post that is no reply itself.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_entitled` | 403 | The student has no access to the agent. |
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `post_exists` | 409 | A post or a comment with this `id` was published already. |
+         *     | `post_locked` | 409 | The post takes no comments: it is locked, or deleted. |
+         */
+        post: operations["publishPostComment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/posts/{publicId}/comments/{commentId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete an own comment
+         * @description Its author deletes it always, also after access has ended. Where somebody has replied, it stays without words. Administrators delete comments of others by moderation.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_entitled` | 403 | The student has no access to the agent. |
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        delete: operations["deletePostComment"];
+        options?: never;
+        head?: never;
+        /**
+         * Edit a comment
+         * @description Its author alone edits it, and only while a member: `403 not_entitled`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_entitled` | 403 | The student has no access to the agent. |
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        patch: operations["updatePostComment"];
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/posts/{publicId}/comments/{commentId}/reactions/{reaction}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * React to a comment
+         * @description Only members react: `403 not_entitled`. It can be repeated.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_entitled` | 403 | The student has no access to the agent. |
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        put: operations["reactToComment"];
+        post?: never;
+        /**
+         * Take a reaction to a comment back
+         * @description It can be repeated.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_entitled` | 403 | The student has no access to the agent. |
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        delete: operations["takeBackReactionToComment"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/posts/{publicId}/comments/{commentId}/reports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report a comment
+         * @description Once per student and comment: `409 already_reported`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_entitled` | 403 | The student has no access to the agent. |
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `already_reported` | 409 | The student has reported this post or comment already. |
+         */
+        post: operations["reportComment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/community/posts/{publicId}/moderations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Moderate a post
+         * @description `hide`: only its author and administrators see it; `restore` shows it again. `pin` puts it first. `lock`: students cannot comment any more. `delete` takes its words and files; it stays without words where somebody else has commented on it. Hiding and deleting settle the open reports of it. Doing it again does no harm. Each act is kept for a year.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        post: operations["moderatePost"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/community/posts/{publicId}/comments/{commentId}/moderations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Moderate a comment
+         * @description As for a post. `delete` leaves it without words where somebody has replied.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        post: operations["moderateComment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/community/reports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the open reports
+         * @description The oldest first.
+         */
+        get: operations["listCommunityReports"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/community/reports/{reportId}/dismissal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Dismiss a report
+         * @description Takes it out of the queue. It can be repeated.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        put: operations["dismissCommunityReport"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/community/moderations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what moderators did
+         * @description In the last year, the last first.
+         */
+        get: operations["listCommunityModerations"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -5566,7 +6382,7 @@ export interface paths {
         put?: never;
         /**
          * Say that a file has arrived
-         * @description Starts the processing of the file, which decides by its content what it is, and watches it for up to two seconds. Small files are mostly answered `ready`, with the type, size and measures that they have, or `failed` with the reason as `error`, and then the file is erased: reserve another upload. Otherwise the answer is `processing`, or `uploading` while another call says the same: read the file again after some seconds. Completing once more changes nothing. Before all of the file has arrived: `409 upload_missing`. An upload that nobody completes fails as `upload_expired` an hour after the end of its address; a `tus` upload is completed by its last piece, at the latest then. Administrators complete files of the library, students their own images and files for assignments.
+         * @description Starts the processing of the file, which decides by its content what it is, and watches it for up to two seconds. Small files are mostly answered `ready`, with the type, size and measures that they have, or `failed` with the reason as `error`, and then the file is erased: reserve another upload. Otherwise the answer is `processing`, or `uploading` while another call says the same: read the file again after some seconds. Completing once more changes nothing. Before all of the file has arrived: `409 upload_missing`. An upload that nobody completes fails as `upload_expired` an hour after the end of its address; a `tus` upload is completed by its last piece, at the latest then. Administrators complete files of the library, students their own images and files for assignments and posts.
          *
          *     Roles: `owner`, `admin`, `editor`.
          *
@@ -6533,11 +7349,15 @@ export interface components {
          *     | `too_many_uploads` | 409 | The library has as many open uploads of videos as a library may have. |
          *     | `too_many_images` | 409 | The student has as many images that no question shows as a student may have. |
          *     | `too_many_files` | 409 | The student has as many files for assignments that are not sent as a student may have. |
+         *     | `space_limit_reached` | 409 | The club has as many community spaces as a club may have. |
          *     | `assignment_limit_reached` | 409 | The lesson has as many assignments as a lesson may have. |
          *     | `assignment_closed` | 409 | The assignment takes nothing any more: its closing date has passed. |
          *     | `assignment_open` | 409 | The lesson has a required assignment whose work by the student is not approved. |
          *     | `submission_state` | 409 | The status of the submission does not allow this. |
          *     | `submission_changed` | 409 | The attempt is not the last one any more, or was reviewed or withdrawn meanwhile; read the submission again. |
+         *     | `post_exists` | 409 | A post or a comment with this `id` was published already. |
+         *     | `post_locked` | 409 | The post takes no comments: it is locked, or deleted. |
+         *     | `already_reported` | 409 | The student has reported this post or comment already. |
          *     | `message_exists` | 409 | The `id` of the question was used already. |
          *     | `generation_in_progress` | 409 | The conversation is answering another question. |
          *     | `token_gone` | 410 | The token or code was used, has expired, or never existed; these cannot be told apart. |
@@ -6560,7 +7380,7 @@ export interface components {
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          *     | `busy` | 503 | Other requests, most likely of the same club, hold what this one needs; nothing was changed. The header `Retry-After` says how many seconds to wait. | A later version may add values: accept those that you do not know.
          */
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_images" | "too_many_files" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "message_exists" | "generation_in_progress" | "token_gone" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable" | "busy";
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_images" | "too_many_files" | "space_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "token_gone" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable" | "busy";
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -13290,6 +14110,195 @@ export interface components {
              */
             published_at?: string;
         };
+        /** @description Who posts in a space: its members and the administrators, or the administrators alone. Members comment in both. A later version may add values: accept those that you do not know. */
+        SpacePosting: "members" | "admins";
+        /**
+         * @description Who posts in a space: its members and the administrators, or the administrators alone. Members comment in both.
+         * @enum {string}
+         */
+        SpacePostingInput: "members" | "admins";
+        /**
+         * @description A space as administrators see it. Every field but `description` and `cover` is always present.
+         * @example {
+         *       "id": "9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e",
+         *       "public_id": "the-quay",
+         *       "name": "The Quay",
+         *       "description": "Where we talk between lessons.",
+         *       "posting": "members",
+         *       "private": false,
+         *       "hidden": false,
+         *       "auto_join": true,
+         *       "digest_by_default": false,
+         *       "member_count": 41,
+         *       "archived": false,
+         *       "created_at": "2026-03-01T12:00:00.000Z",
+         *       "updated_at": "2026-03-01T12:00:00.000Z"
+         *     }
+         */
+        Space: {
+            /**
+             * Format: uuid
+             * @description Stays the same for as long as the space exists; `space_id` in other records, `{spaceId}` in paths.
+             */
+            id: string;
+            /** @description A name for addresses of the classroom; unique in the club. */
+            public_id: string;
+            /** @description 1 to 120 characters. */
+            name: string;
+            /** @description At most 2000 characters; absent where there is none. */
+            description?: string;
+            cover?: components["schemas"]["Media"];
+            posting: components["schemas"]["SpacePosting"];
+            /** @description Whether only students with access to it read it. */
+            private: boolean;
+            /** @description Whether students without access do not see that it exists. */
+            hidden: boolean;
+            /** @description Whether everybody with access becomes a member. */
+            auto_join: boolean;
+            /** @description Whether new members get the daily mail, until they say otherwise. */
+            digest_by_default: boolean;
+            /** @description Members with access. */
+            member_count: number;
+            /** @description Whether students do not see it any more. */
+            archived: boolean;
+            /**
+             * Format: date-time
+             * @description When the space was created (UTC).
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the space was last changed (UTC).
+             */
+            updated_at: string;
+        };
+        /** @description 1 to 120 characters, not only blanks. */
+        SpaceName: string;
+        /** @description At most 2000 characters. */
+        SpaceDescription: string;
+        /**
+         * @description A new space.
+         * @example {
+         *       "name": "The Quay",
+         *       "description": "Where we talk between lessons.",
+         *       "auto_join": true
+         *     }
+         */
+        SpaceCreation: {
+            name: components["schemas"]["SpaceName"];
+            public_id?: components["schemas"]["PublicId"];
+            description?: components["schemas"]["SpaceDescription"];
+            cover_media_id?: components["schemas"]["CoverMediaId"];
+            posting?: components["schemas"]["SpacePostingInput"];
+            /**
+             * @description Whether only students with access to it read it.
+             * @default false
+             */
+            private: boolean;
+            /**
+             * @description Whether students without access do not see that it exists.
+             * @default false
+             */
+            hidden: boolean;
+            /**
+             * @description Whether everybody with access becomes a member.
+             * @default false
+             */
+            auto_join: boolean;
+            /**
+             * @description Whether new members get the daily mail.
+             * @default false
+             */
+            digest_by_default: boolean;
+        };
+        /**
+         * @description The spaces of the club in their new order.
+         * @example {
+         *       "space_ids": [
+         *         "9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e"
+         *       ]
+         *     }
+         */
+        SpaceOrder: {
+            /** @description Every space that is not archived, once. */
+            space_ids: string[];
+        };
+        /**
+         * @description What changes of a space; what is absent stays.
+         * @example {
+         *       "posting": "admins",
+         *       "private": true
+         *     }
+         */
+        SpaceChange: {
+            name?: components["schemas"]["SpaceName"];
+            public_id?: components["schemas"]["PublicId"];
+            /** @description At most 2000 characters; the empty text takes it away. */
+            description?: string;
+            cover_media_id?: components["schemas"]["CoverMediaId"];
+            posting?: components["schemas"]["SpacePostingInput"];
+            /** @description Whether only students with access to it read it. */
+            private?: boolean;
+            /** @description Whether students without access do not see that it exists. */
+            hidden?: boolean;
+            /** @description Whether everybody with access becomes a member. */
+            auto_join?: boolean;
+            /** @description Whether new members get the daily mail. */
+            digest_by_default?: boolean;
+        };
+        /** @description Members, or students who are banned. A later version may add values: accept those that you do not know. */
+        SpaceMemberStatus: "joined" | "banned";
+        /**
+         * @description Members, or students who are banned.
+         * @enum {string}
+         */
+        SpaceMemberStatusInput: "joined" | "banned";
+        /**
+         * @description A student who is a member of a space, or banned from it. Every field but `banned_at` is always present.
+         * @example {
+         *       "student": {
+         *         "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+         *         "name": "Ada Example",
+         *         "email": "ada@example.com"
+         *       },
+         *       "status": "joined",
+         *       "has_access": true,
+         *       "joined_at": "2026-03-02T09:20:00.000Z",
+         *       "muted": false,
+         *       "digest": true
+         *     }
+         */
+        SpaceMember: {
+            /** @description Who it is. */
+            student: {
+                /**
+                 * Format: uuid
+                 * @description The student.
+                 */
+                id: string;
+                /** @description 1 to 120 characters. */
+                name: string;
+                /** @description The student's address as it is now. */
+                email: string;
+            };
+            status: components["schemas"]["SpaceMemberStatus"];
+            /** @description Whether the student has access now. */
+            has_access: boolean;
+            /**
+             * Format: date-time
+             * @description When the student last became a member (UTC).
+             */
+            joined_at: string;
+            /**
+             * Format: date-time
+             * @description When the student was banned (UTC); absent for members.
+             */
+            banned_at?: string;
+            /** @description Whether the student muted the space. */
+            muted: boolean;
+            /** @description Whether the student wants the daily mail. */
+            digest: boolean;
+        };
         /**
          * @description A space as the student sees it. Every field but `description` and `cover_url` is always present.
          * @example {
@@ -13316,26 +14325,499 @@ export interface components {
             name: string;
             /** @description Who may post. A later version may add values: accept those that you do not know. */
             posting: "members" | "admins";
-            /** @description Whether only students with access see that it exists. */
+            /** @description Whether only students with access read it. */
             private: boolean;
-            /** @description Whether the student may read it. */
+            /** @description Whether the student may read it: it is not private, or a valid access opens it. */
             has_access: boolean;
-            /** @description Whether the student may publish in it. */
+            /** @description Whether the student may publish posts in it: `joined`, and `posting` is `members`. */
             can_post: boolean;
-            /** @description Whether the student is a member. */
+            /** @description Whether the student is a member, and has access. */
             joined: boolean;
-            /** @description Students who have joined it. */
+            /** @description Members who have access. Who is revoked is not counted at once, whose access expires within the hour. */
             member_count: number;
-            /** @description Whether something was published since the student last read it. */
+            /** @description Whether somebody else published a post since the student read it last; never in a muted space. */
             unread: boolean;
-            /** @description Whether the student gets no notifications of it. */
+            /** @description Whether the student muted it: it is never `unread`, and not in the daily mail. */
             muted: boolean;
-            /** @description Whether the student gets a summary by e-mail. */
+            /** @description Whether the student wants the daily mail. */
             digest: boolean;
             /** @description In the club's words; absent where there are none. */
             description?: string;
-            /** @description Address of its picture; absent where there is none. */
+            /** @description Address of its picture, signed for some minutes; absent where there is none. */
             cover_url?: string;
+        };
+        /**
+         * @description What changes of the membership; what is absent stays.
+         * @example {
+         *       "muted": true
+         *     }
+         */
+        SpaceMembershipChange: {
+            /** @description Whether the space is never `unread`, and not in the daily mail. */
+            muted?: boolean;
+            /** @description Whether the student wants the daily mail. */
+            digest?: boolean;
+        };
+        /**
+         * @description Up to when the student has read a space.
+         * @example {
+         *       "read_until": "2026-03-02T09:20:00.000Z"
+         *     }
+         */
+        SpaceReading: {
+            read_until: components["schemas"]["DateTimeInput"];
+        };
+        /**
+         * @description Who wrote it, as others see them.
+         * @example {
+         *       "kind": "student",
+         *       "name": "Ada Example"
+         *     }
+         */
+        CommunityAuthor: {
+            /** @description Who writes. A later version may add values: accept those that you do not know. */
+            kind: "student" | "administrator";
+            /** @description 1 to 120 characters. */
+            name: string;
+            /** @description Absent where the author has none. */
+            avatar_url?: string;
+        };
+        /** @description The six kinds of reactions. A later version may add values: accept those that you do not know. */
+        ReactionKind: "like" | "love" | "celebrate" | "insightful" | "support" | "laugh";
+        /**
+         * @description The six kinds of reactions.
+         * @enum {string}
+         */
+        ReactionKindInput: "like" | "love" | "celebrate" | "insightful" | "support" | "laugh";
+        /**
+         * @description How many chose a reaction; every field is always present.
+         * @example {
+         *       "kind": "like",
+         *       "count": 3,
+         *       "own": true
+         *     }
+         */
+        ReactionCount: {
+            kind: components["schemas"]["ReactionKind"];
+            /** @description How many chose it. */
+            count: number;
+            /** @description Whether the reader is one of them. */
+            own: boolean;
+        };
+        /**
+         * @description A post of a space. Every field but `title`, `body`, `author` and `edited_at` is always present.
+         * @example {
+         *       "id": "6a1f0c2e-5d3b-4c8a-9e7f-0b1c2d3e4f5a",
+         *       "public_id": "6bkyfk6vvurh1lw6nvc4h5i7e",
+         *       "space_id": "9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e",
+         *       "title": "The bowline holds",
+         *       "body": "It *finally* holds.",
+         *       "author": {
+         *         "kind": "student",
+         *         "name": "Ada Example"
+         *       },
+         *       "own": true,
+         *       "files": [],
+         *       "pinned": false,
+         *       "locked": false,
+         *       "hidden": false,
+         *       "deleted": false,
+         *       "comment_count": 2,
+         *       "reactions": [
+         *         {
+         *           "kind": "like",
+         *           "count": 3,
+         *           "own": false
+         *         }
+         *       ],
+         *       "created_at": "2026-03-02T09:20:00.000Z"
+         *     }
+         */
+        CommunityPost: {
+            /**
+             * Format: uuid
+             * @description Id of the post; its author may have chosen it.
+             */
+            id: string;
+            /** @description Its id in addresses; `{publicId}` in paths. */
+            public_id: string;
+            /**
+             * Format: uuid
+             * @description The space that it stands in.
+             */
+            space_id: string;
+            /** @description At most 200 characters; absent where it has none. */
+            title?: string;
+            /** @description Markdown as it was written; absent once it is deleted. */
+            body?: string;
+            author?: components["schemas"]["CommunityAuthor"];
+            /** @description Whether the reader wrote it, and may edit and delete it. */
+            own: boolean;
+            /** @description What it shows, at most 10 files, with signed addresses. */
+            files: components["schemas"]["Media"][];
+            /** @description Whether it stands before the others. */
+            pinned: boolean;
+            /** @description Whether students cannot comment on it any more. */
+            locked: boolean;
+            /** @description Whether an administrator hid it: its author and administrators alone see it. */
+            hidden: boolean;
+            /** @description Whether its words are deleted; it stays because somebody has commented on it. */
+            deleted: boolean;
+            /** @description Comments and replies that everybody sees. */
+            comment_count: number;
+            /** @description The kinds that somebody chose. */
+            reactions: components["schemas"]["ReactionCount"][];
+            /**
+             * Format: date-time
+             * @description When it was published (UTC).
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When its author last edited it (UTC); absent where never.
+             */
+            edited_at?: string;
+        };
+        /** @description At most 200 characters; surrounding and doubled blanks go. */
+        PostTitle: string;
+        /** @description Markdown, 1 to 20,000 characters, not only blanks. Links lead to web and mail addresses alone. */
+        PostBody: string;
+        /** @description At most 10 files, each once: a student's own that were reserved for a post, or an administrator's of the library. */
+        PostFileIds: string[];
+        /**
+         * @description A new post.
+         * @example {
+         *       "title": "The bowline holds",
+         *       "body": "It *finally* holds."
+         *     }
+         */
+        CommunityPostCreation: {
+            /**
+             * Format: uuid
+             * @description Chosen by the caller, so that a repeated send publishes once.
+             */
+            id?: string;
+            title?: components["schemas"]["PostTitle"];
+            body: components["schemas"]["PostBody"];
+            file_ids?: components["schemas"]["PostFileIds"];
+        };
+        /** @description A name without a path, and without characters that are not to be seen. */
+        FileName: string;
+        /**
+         * @description A file for a post that is going to be uploaded.
+         * @example {
+         *       "file_name": "my knot.jpg",
+         *       "mime": "image/jpeg",
+         *       "size_bytes": 183402
+         *     }
+         */
+        PostFileCreation: {
+            file_name: components["schemas"]["FileName"];
+            /**
+             * @description The content decides.
+             * @enum {string}
+             */
+            mime: "image/png" | "image/jpeg" | "image/gif" | "image/webp" | "application/pdf";
+            /**
+             * Format: int64
+             * @description Exact size in bytes, 1 to 20,971,520; the signature covers it.
+             */
+            size_bytes: number;
+        };
+        /**
+         * @description A file that is announced, and where to upload it.
+         * @example {
+         *       "data": {
+         *         "id": "7c9e6679-7425-40de-944b-e07fc1f90ae7",
+         *         "kind": "document",
+         *         "title": "essay.pdf",
+         *         "provider": "objstore",
+         *         "status": "uploading",
+         *         "visibility": "private",
+         *         "archived": false,
+         *         "created_at": "2026-03-02T09:15:00.000Z",
+         *         "file_name": "essay.pdf",
+         *         "mime": "application/pdf",
+         *         "type": "pdf"
+         *       },
+         *       "upload": {
+         *         "method": "put",
+         *         "url": "https://files.example.com/private/7c9e6679?signature=abc",
+         *         "headers": {
+         *           "content-type": "application/pdf"
+         *         },
+         *         "expires_at": "2026-03-02T10:15:00.000Z"
+         *       }
+         *     }
+         */
+        MediaReservation: {
+            data: components["schemas"]["Media"];
+            upload: components["schemas"]["UploadDescriptor"];
+        };
+        /**
+         * @description What changes of a post; what is absent stays. An empty title takes it away.
+         * @example {
+         *       "body": "It *finally* holds."
+         *     }
+         */
+        CommunityPostChange: {
+            title?: components["schemas"]["PostTitle"];
+            body?: components["schemas"]["PostBody"];
+            file_ids?: components["schemas"]["PostFileIds"];
+        };
+        /** @description 1 to 1000 characters, not only blanks. */
+        ReportReason: string;
+        /**
+         * @description What is wrong with it.
+         * @example {
+         *       "reason": "This is advertising."
+         *     }
+         */
+        ReportCreation: {
+            reason?: components["schemas"]["ReportReason"];
+        };
+        /**
+         * @description A report as the student who sent it sees it. Every field but `reason` is always present.
+         * @example {
+         *       "id": "16fd2706-8baf-433b-82eb-8c7fada847da",
+         *       "created_at": "2026-03-02T09:30:00.000Z"
+         *     }
+         */
+        SentReport: {
+            /**
+             * Format: uuid
+             * @description Id of the report.
+             */
+            id: string;
+            /** @description What the student says is wrong; absent where nothing. */
+            reason?: string;
+            /**
+             * Format: date-time
+             * @description When it was reported (UTC).
+             */
+            created_at: string;
+        };
+        /**
+         * @description A comment on a post, or a reply to one. Every field but `reply_to`, `body`, `author` and `edited_at` is always present.
+         * @example {
+         *       "id": "2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60",
+         *       "body": "How do you dress it?",
+         *       "author": {
+         *         "kind": "student",
+         *         "name": "Bo Example"
+         *       },
+         *       "own": false,
+         *       "hidden": false,
+         *       "deleted": false,
+         *       "reactions": [],
+         *       "created_at": "2026-03-02T09:25:00.000Z"
+         *     }
+         */
+        CommunityComment: {
+            /**
+             * Format: uuid
+             * @description Id of the comment, `{commentId}` in paths; its author may have chosen it.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The comment that it answers; absent for a comment on the post.
+             */
+            reply_to?: string;
+            /** @description Markdown as it was written; absent once it is deleted. */
+            body?: string;
+            author?: components["schemas"]["CommunityAuthor"];
+            /** @description Whether the reader wrote it, and may edit and delete it. */
+            own: boolean;
+            /** @description Whether an administrator hid it: its author and administrators alone see it. */
+            hidden: boolean;
+            /** @description Whether its words are deleted; it stays because somebody has replied. */
+            deleted: boolean;
+            /** @description The kinds that somebody chose. */
+            reactions: components["schemas"]["ReactionCount"][];
+            /**
+             * Format: date-time
+             * @description When it was published (UTC).
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When its author last edited it (UTC); absent where never.
+             */
+            edited_at?: string;
+        };
+        /** @description Markdown, 1 to 5000 characters, not only blanks. Links lead to web and mail addresses alone. */
+        CommentBody: string;
+        /**
+         * @description A new comment.
+         * @example {
+         *       "body": "How do you dress it?"
+         *     }
+         */
+        CommunityCommentCreation: {
+            /**
+             * Format: uuid
+             * @description Chosen by the caller, so that a repeated send publishes once.
+             */
+            id?: string;
+            body: components["schemas"]["CommentBody"];
+            /**
+             * Format: uuid
+             * @description A comment of the post, which is no reply itself.
+             */
+            reply_to?: string;
+        };
+        /**
+         * @description The new words of a comment.
+         * @example {
+         *       "body": "How do you dress and set it?"
+         *     }
+         */
+        CommunityCommentChange: {
+            body: components["schemas"]["CommentBody"];
+        };
+        /** @description What moderators do to posts; the first three to comments, too. A later version may add values: accept those that you do not know. */
+        ModerationAction: "hide" | "restore" | "delete" | "pin" | "unpin" | "lock" | "unlock";
+        /**
+         * @description What moderators do to posts; the first three to comments, too.
+         * @enum {string}
+         */
+        ModerationActionInput: "hide" | "restore" | "delete" | "pin" | "unpin" | "lock" | "unlock";
+        /**
+         * @description What to do to a post, and why.
+         * @example {
+         *       "action": "hide",
+         *       "reason": "Advertising."
+         *     }
+         */
+        PostModeration: {
+            action: components["schemas"]["ModerationActionInput"];
+            reason?: components["schemas"]["ReportReason"];
+        };
+        /**
+         * @description What a moderator did. Every field but `comment_id`, `administrator` and `reason` is always present.
+         * @example {
+         *       "id": "8f14e45f-ceea-467f-9575-3c4d5e6f7a8b",
+         *       "action": "hide",
+         *       "post_public_id": "6bkyfk6vvurh1lw6nvc4h5i7e",
+         *       "space_id": "9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e",
+         *       "administrator": {
+         *         "id": "9a7b330a-5b0e-4a0e-8c63-6f6b8f0b1c2d",
+         *         "name": "Ada Administrator"
+         *       },
+         *       "reason": "Advertising.",
+         *       "created_at": "2026-03-02T09:35:00.000Z"
+         *     }
+         */
+        CommunityModeration: {
+            /**
+             * Format: uuid
+             * @description Id of the act.
+             */
+            id: string;
+            action: components["schemas"]["ModerationAction"];
+            /** @description Public id of the post, or of the one whose comment it was. */
+            post_public_id: string;
+            /**
+             * Format: uuid
+             * @description The space that the post stands in.
+             */
+            space_id: string;
+            /**
+             * Format: uuid
+             * @description The comment; absent where it was the post.
+             */
+            comment_id?: string;
+            /** @description Who did it; absent where the account is gone. */
+            administrator?: {
+                /**
+                 * Format: uuid
+                 * @description The administrator.
+                 */
+                id: string;
+                /** @description 1 to 120 characters. */
+                name: string;
+            };
+            /** @description Why; absent where nothing was said. */
+            reason?: string;
+            /**
+             * Format: date-time
+             * @description When it was done (UTC).
+             */
+            created_at: string;
+        };
+        /**
+         * @description What to do to a comment, and why.
+         * @example {
+         *       "action": "hide",
+         *       "reason": "Advertising."
+         *     }
+         */
+        CommentModeration: {
+            /**
+             * @description What to do.
+             * @enum {string}
+             */
+            action: "hide" | "restore" | "delete";
+            reason?: components["schemas"]["ReportReason"];
+        };
+        /**
+         * @description An open report. Every field but `comment_id`, `title`, `body` and `reason` is always present.
+         * @example {
+         *       "id": "16fd2706-8baf-433b-82eb-8c7fada847da",
+         *       "post_public_id": "6bkyfk6vvurh1lw6nvc4h5i7e",
+         *       "space_id": "9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e",
+         *       "body": "Buy ropes here.",
+         *       "hidden": false,
+         *       "student": {
+         *         "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+         *         "name": "Ada Example"
+         *       },
+         *       "reason": "This is advertising.",
+         *       "created_at": "2026-03-02T09:30:00.000Z"
+         *     }
+         */
+        CommunityReport: {
+            /**
+             * Format: uuid
+             * @description Id of the report; `{reportId}` in paths.
+             */
+            id: string;
+            /** @description Public id of the post that is reported, or whose comment is. */
+            post_public_id: string;
+            /**
+             * Format: uuid
+             * @description The space that the post stands in.
+             */
+            space_id: string;
+            /**
+             * Format: uuid
+             * @description The comment that is reported; absent where the post is.
+             */
+            comment_id?: string;
+            /** @description Of the post; absent where it has none. */
+            title?: string;
+            /** @description What is reported, as it stands now; absent once it is deleted. */
+            body?: string;
+            /** @description Whether it is hidden. */
+            hidden: boolean;
+            /** @description Who reports. */
+            student: {
+                /**
+                 * Format: uuid
+                 * @description The student who reports.
+                 */
+                id: string;
+                /** @description 1 to 120 characters. */
+                name: string;
+            };
+            /** @description What the student says is wrong; absent where nothing. */
+            reason?: string;
+            /**
+             * Format: date-time
+             * @description When it was reported (UTC).
+             */
+            created_at: string;
         };
         /**
          * @description What a sales platform sells for the club. Every field is always present.
@@ -13524,8 +15006,6 @@ export interface components {
         };
         /** @description A folder of the library by its id, or `top` for none. */
         FolderOrTop: string;
-        /** @description A name without a path, and without characters that are not to be seen. */
-        FileName: string;
         /**
          * @description The file that is going to be uploaded.
          * @example {
@@ -13551,36 +15031,6 @@ export interface components {
             title?: string;
             /** @description Whether it is a video of a live session or a meeting. A club without the feature `video_hosting` may upload only such videos, and each of them expires 30 days later (`expires_at`). Absent: no. Of other files: `422`. */
             recording?: boolean;
-        };
-        /**
-         * @description A file that is announced, and where to upload it.
-         * @example {
-         *       "data": {
-         *         "id": "7c9e6679-7425-40de-944b-e07fc1f90ae7",
-         *         "kind": "document",
-         *         "title": "essay.pdf",
-         *         "provider": "objstore",
-         *         "status": "uploading",
-         *         "visibility": "private",
-         *         "archived": false,
-         *         "created_at": "2026-03-02T09:15:00.000Z",
-         *         "file_name": "essay.pdf",
-         *         "mime": "application/pdf",
-         *         "type": "pdf"
-         *       },
-         *       "upload": {
-         *         "method": "put",
-         *         "url": "https://files.example.com/private/7c9e6679?signature=abc",
-         *         "headers": {
-         *           "content-type": "application/pdf"
-         *         },
-         *         "expires_at": "2026-03-02T10:15:00.000Z"
-         *       }
-         *     }
-         */
-        MediaReservation: {
-            data: components["schemas"]["Media"];
-            upload: components["schemas"]["UploadDescriptor"];
         };
         /** @description 1 to 255 characters; surrounding and doubled blanks go. */
         MediaTitle: string;
@@ -13743,14 +15193,14 @@ export interface components {
          *     }
          */
         MediaUse: {
-            /** @description What uses it. `lesson`: its content names the file. `course`: its cover. `agent`: an AI agent that answers from it. `campaign`, `automation`: an e-mail of a draft. `automation_version`: an e-mail of a version that is published, or that runs are in. `assignment`: shown with its prompt. `assignment_review`: given to the student with a review. `repository`: one of its files, or its cover. A later version may add values: accept those that you do not know. */
-            kind: "lesson" | "course" | "agent" | "campaign" | "automation" | "automation_version" | "assignment" | "assignment_review" | "repository";
+            /** @description What uses it. `lesson`: its content names the file. `course`: its cover. `agent`: an AI agent that answers from it. `campaign`, `automation`: an e-mail of a draft. `automation_version`: an e-mail of a version that is published, or that runs are in. `assignment`: shown with its prompt. `assignment_review`: given to the student with a review. `repository`: one of its files, or its cover. `space`: the cover of a community space. `post`: shown with a post of an administrator. A later version may add values: accept those that you do not know. */
+            kind: "lesson" | "course" | "agent" | "campaign" | "automation" | "automation_version" | "assignment" | "assignment_review" | "repository" | "space" | "post";
             /**
              * Format: uuid
-             * @description Id of the lesson, course, agent, campaign, automation, version, assignment, review or repository.
+             * @description Id of the lesson, course, agent, campaign, automation, version, assignment, review, repository, space or post.
              */
             id: string;
-            /** @description What the place is called now; of a version: the automation and its number; of an assignment and its reviews: its label, else its lesson. */
+            /** @description What the place is called now; of a version: the automation and its number; of an assignment and its reviews: its label, else its lesson; of a post: its title, else its space. */
             title: string;
         };
         /**
@@ -15868,6 +17318,31 @@ export interface components {
          * @example 3d8a1c5e-0b7f-4f3b-9a61-8c9d0e1f2a3b
          */
         runId: string;
+        /**
+         * @description Id of a community space of this club.
+         * @example 9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e
+         */
+        SpaceId: string;
+        /**
+         * @description Public id of a post.
+         * @example 6bkyfk6vvurh1lw6nvc4h5i7e
+         */
+        PostPublicId: string;
+        /**
+         * @description One of the six kinds.
+         * @example like
+         */
+        Reaction: components["schemas"]["ReactionKindInput"];
+        /**
+         * @description Id of a comment of the post.
+         * @example 2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60
+         */
+        PostCommentId: string;
+        /**
+         * @description Id of a report of this club.
+         * @example 16fd2706-8baf-433b-82eb-8c7fada847da
+         */
+        ReportId: string;
         /**
          * @description Id of a product of this club.
          * @example b0c1d2e3-4f50-4a61-8b72-93a4b5c6d7e8
@@ -33297,6 +34772,969 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    listCommunitySpaces: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+                /** @description Only archived spaces, or only others; absent for both. */
+                archived?: boolean;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of spaces. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e",
+                     *           "public_id": "the-quay",
+                     *           "name": "The Quay",
+                     *           "description": "Where we talk between lessons.",
+                     *           "posting": "members",
+                     *           "private": false,
+                     *           "hidden": false,
+                     *           "auto_join": true,
+                     *           "digest_by_default": false,
+                     *           "member_count": 41,
+                     *           "archived": false,
+                     *           "created_at": "2026-03-01T12:00:00.000Z",
+                     *           "updated_at": "2026-03-01T12:00:00.000Z"
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description The records of this page. */
+                        data: components["schemas"]["Space"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    createCommunitySpace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SpaceCreation"];
+            };
+        };
+        responses: {
+            /** @description The space. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e",
+                     *         "public_id": "the-quay",
+                     *         "name": "The Quay",
+                     *         "description": "Where we talk between lessons.",
+                     *         "posting": "members",
+                     *         "private": false,
+                     *         "hidden": false,
+                     *         "auto_join": true,
+                     *         "digest_by_default": false,
+                     *         "member_count": 41,
+                     *         "archived": false,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Space"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    orderCommunitySpaces: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SpaceOrder"];
+            };
+        };
+        responses: {
+            /** @description The spaces are in this order. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getCommunitySpace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a community space of this club.
+                 * @example 9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e
+                 */
+                spaceId: components["parameters"]["SpaceId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The space. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e",
+                     *         "public_id": "the-quay",
+                     *         "name": "The Quay",
+                     *         "description": "Where we talk between lessons.",
+                     *         "posting": "members",
+                     *         "private": false,
+                     *         "hidden": false,
+                     *         "auto_join": true,
+                     *         "digest_by_default": false,
+                     *         "member_count": 41,
+                     *         "archived": false,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Space"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    updateCommunitySpace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a community space of this club.
+                 * @example 9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e
+                 */
+                spaceId: components["parameters"]["SpaceId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SpaceChange"];
+            };
+        };
+        responses: {
+            /** @description The space. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e",
+                     *         "public_id": "the-quay",
+                     *         "name": "The Quay",
+                     *         "description": "Where we talk between lessons.",
+                     *         "posting": "members",
+                     *         "private": false,
+                     *         "hidden": false,
+                     *         "auto_join": true,
+                     *         "digest_by_default": false,
+                     *         "member_count": 41,
+                     *         "archived": false,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Space"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    archiveCommunitySpace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a community space of this club.
+                 * @example 9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e
+                 */
+                spaceId: components["parameters"]["SpaceId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The space. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e",
+                     *         "public_id": "the-quay",
+                     *         "name": "The Quay",
+                     *         "description": "Where we talk between lessons.",
+                     *         "posting": "members",
+                     *         "private": false,
+                     *         "hidden": false,
+                     *         "auto_join": true,
+                     *         "digest_by_default": false,
+                     *         "member_count": 41,
+                     *         "archived": false,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Space"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    unarchiveCommunitySpace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a community space of this club.
+                 * @example 9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e
+                 */
+                spaceId: components["parameters"]["SpaceId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The space. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e",
+                     *         "public_id": "the-quay",
+                     *         "name": "The Quay",
+                     *         "description": "Where we talk between lessons.",
+                     *         "posting": "members",
+                     *         "private": false,
+                     *         "hidden": false,
+                     *         "auto_join": true,
+                     *         "digest_by_default": false,
+                     *         "member_count": 41,
+                     *         "archived": false,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "updated_at": "2026-03-01T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Space"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listSpaceMembers: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+                /** @description Whom to list: members unless told. */
+                status?: components["schemas"]["SpaceMemberStatusInput"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a community space of this club.
+                 * @example 9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e
+                 */
+                spaceId: components["parameters"]["SpaceId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of members. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "student": {
+                     *             "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+                     *             "name": "Ada Example",
+                     *             "email": "ada@example.com"
+                     *           },
+                     *           "status": "joined",
+                     *           "has_access": true,
+                     *           "joined_at": "2026-03-02T09:20:00.000Z",
+                     *           "muted": false,
+                     *           "digest": true
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description The records of this page. */
+                        data: components["schemas"]["SpaceMember"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    removeSpaceMember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a community space of this club.
+                 * @example 9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e
+                 */
+                spaceId: components["parameters"]["SpaceId"];
+                /**
+                 * @description Id of a student of this club.
+                 * @example 0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f
+                 */
+                studentId: components["parameters"]["StudentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The student is no member. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    banSpaceMember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a community space of this club.
+                 * @example 9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e
+                 */
+                spaceId: components["parameters"]["SpaceId"];
+                /**
+                 * @description Id of a student of this club.
+                 * @example 0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f
+                 */
+                studentId: components["parameters"]["StudentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The student is banned. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    unbanSpaceMember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a community space of this club.
+                 * @example 9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e
+                 */
+                spaceId: components["parameters"]["SpaceId"];
+                /**
+                 * @description Id of a student of this club.
+                 * @example 0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f
+                 */
+                studentId: components["parameters"]["StudentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The student is not banned. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listClassroomSpaces: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of spaces. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e",
+                     *           "name": "The Quay",
+                     *           "posting": "members",
+                     *           "private": false,
+                     *           "has_access": true,
+                     *           "can_post": false,
+                     *           "joined": false,
+                     *           "member_count": 41,
+                     *           "unread": false,
+                     *           "muted": false,
+                     *           "digest": false
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description The records of this page. */
+                        data: components["schemas"]["CommunitySpace"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getClassroomSpace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a community space of this club.
+                 * @example 9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e
+                 */
+                spaceId: components["parameters"]["SpaceId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The space. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e",
+                     *         "name": "The Quay",
+                     *         "posting": "members",
+                     *         "private": false,
+                     *         "has_access": true,
+                     *         "can_post": false,
+                     *         "joined": false,
+                     *         "member_count": 41,
+                     *         "unread": false,
+                     *         "muted": false,
+                     *         "digest": false
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CommunitySpace"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    joinCommunitySpace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a community space of this club.
+                 * @example 9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e
+                 */
+                spaceId: components["parameters"]["SpaceId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The space. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e",
+                     *         "name": "The Quay",
+                     *         "posting": "members",
+                     *         "private": false,
+                     *         "has_access": true,
+                     *         "can_post": false,
+                     *         "joined": false,
+                     *         "member_count": 41,
+                     *         "unread": false,
+                     *         "muted": false,
+                     *         "digest": false
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CommunitySpace"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
     leaveCommunitySpace: {
         parameters: {
             query?: never;
@@ -33308,10 +35746,10 @@ export interface operations {
                  */
                 clubId: components["parameters"]["ClubId"];
                 /**
-                 * @description Id of a space of this club.
+                 * @description Id of a community space of this club.
                  * @example 9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e
                  */
-                spaceId: string;
+                spaceId: components["parameters"]["SpaceId"];
             };
             cookie?: never;
         };
@@ -33359,6 +35797,1846 @@ export interface operations {
             };
             422: components["responses"]["InvalidRequest"];
             429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    updateSpaceMembership: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a community space of this club.
+                 * @example 9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e
+                 */
+                spaceId: components["parameters"]["SpaceId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SpaceMembershipChange"];
+            };
+        };
+        responses: {
+            /** @description The space. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e",
+                     *         "name": "The Quay",
+                     *         "posting": "members",
+                     *         "private": false,
+                     *         "has_access": true,
+                     *         "can_post": false,
+                     *         "joined": false,
+                     *         "member_count": 41,
+                     *         "unread": false,
+                     *         "muted": false,
+                     *         "digest": false
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CommunitySpace"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    markCommunitySpaceRead: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a community space of this club.
+                 * @example 9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e
+                 */
+                spaceId: components["parameters"]["SpaceId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SpaceReading"];
+            };
+        };
+        responses: {
+            /** @description The space. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e",
+                     *         "name": "The Quay",
+                     *         "posting": "members",
+                     *         "private": false,
+                     *         "has_access": true,
+                     *         "can_post": false,
+                     *         "joined": false,
+                     *         "member_count": 41,
+                     *         "unread": false,
+                     *         "muted": false,
+                     *         "digest": false
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CommunitySpace"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listSpacePosts: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a community space of this club.
+                 * @example 9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e
+                 */
+                spaceId: components["parameters"]["SpaceId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of posts. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "6a1f0c2e-5d3b-4c8a-9e7f-0b1c2d3e4f5a",
+                     *           "public_id": "6bkyfk6vvurh1lw6nvc4h5i7e",
+                     *           "space_id": "9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e",
+                     *           "title": "The bowline holds",
+                     *           "body": "It *finally* holds.",
+                     *           "author": {
+                     *             "kind": "student",
+                     *             "name": "Ada Example"
+                     *           },
+                     *           "own": true,
+                     *           "files": [],
+                     *           "pinned": false,
+                     *           "locked": false,
+                     *           "hidden": false,
+                     *           "deleted": false,
+                     *           "comment_count": 2,
+                     *           "reactions": [
+                     *             {
+                     *               "kind": "like",
+                     *               "count": 3,
+                     *               "own": false
+                     *             }
+                     *           ],
+                     *           "created_at": "2026-03-02T09:20:00.000Z"
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description The records of this page. */
+                        data: components["schemas"]["CommunityPost"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    publishSpacePost: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a community space of this club.
+                 * @example 9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e
+                 */
+                spaceId: components["parameters"]["SpaceId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CommunityPostCreation"];
+            };
+        };
+        responses: {
+            /** @description The post. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "6a1f0c2e-5d3b-4c8a-9e7f-0b1c2d3e4f5a",
+                     *         "public_id": "6bkyfk6vvurh1lw6nvc4h5i7e",
+                     *         "space_id": "9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e",
+                     *         "title": "The bowline holds",
+                     *         "body": "It *finally* holds.",
+                     *         "author": {
+                     *           "kind": "student",
+                     *           "name": "Ada Example"
+                     *         },
+                     *         "own": true,
+                     *         "files": [],
+                     *         "pinned": false,
+                     *         "locked": false,
+                     *         "hidden": false,
+                     *         "deleted": false,
+                     *         "comment_count": 2,
+                     *         "reactions": [
+                     *           {
+                     *             "kind": "like",
+                     *             "count": 3,
+                     *             "own": false
+                     *           }
+                     *         ],
+                     *         "created_at": "2026-03-02T09:20:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CommunityPost"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description A value breaks a rule; the message names its field. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    reservePostFile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PostFileCreation"];
+            };
+        };
+        responses: {
+            /** @description The record, and where its file goes. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "7c9e6679-7425-40de-944b-e07fc1f90ae7",
+                     *         "kind": "document",
+                     *         "title": "essay.pdf",
+                     *         "provider": "objstore",
+                     *         "status": "uploading",
+                     *         "visibility": "private",
+                     *         "archived": false,
+                     *         "created_at": "2026-03-02T09:15:00.000Z",
+                     *         "file_name": "essay.pdf",
+                     *         "mime": "application/pdf",
+                     *         "type": "pdf"
+                     *       },
+                     *       "upload": {
+                     *         "method": "put",
+                     *         "url": "https://files.example.com/private/7c9e6679?signature=abc",
+                     *         "headers": {
+                     *           "content-type": "application/pdf"
+                     *         },
+                     *         "expires_at": "2026-03-02T10:15:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MediaReservation"];
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getPost: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a post.
+                 * @example 6bkyfk6vvurh1lw6nvc4h5i7e
+                 */
+                publicId: components["parameters"]["PostPublicId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The post. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "6a1f0c2e-5d3b-4c8a-9e7f-0b1c2d3e4f5a",
+                     *         "public_id": "6bkyfk6vvurh1lw6nvc4h5i7e",
+                     *         "space_id": "9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e",
+                     *         "title": "The bowline holds",
+                     *         "body": "It *finally* holds.",
+                     *         "author": {
+                     *           "kind": "student",
+                     *           "name": "Ada Example"
+                     *         },
+                     *         "own": true,
+                     *         "files": [],
+                     *         "pinned": false,
+                     *         "locked": false,
+                     *         "hidden": false,
+                     *         "deleted": false,
+                     *         "comment_count": 2,
+                     *         "reactions": [
+                     *           {
+                     *             "kind": "like",
+                     *             "count": 3,
+                     *             "own": false
+                     *           }
+                     *         ],
+                     *         "created_at": "2026-03-02T09:20:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CommunityPost"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    deletePost: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a post.
+                 * @example 6bkyfk6vvurh1lw6nvc4h5i7e
+                 */
+                publicId: components["parameters"]["PostPublicId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The post is deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    updatePost: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a post.
+                 * @example 6bkyfk6vvurh1lw6nvc4h5i7e
+                 */
+                publicId: components["parameters"]["PostPublicId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CommunityPostChange"];
+            };
+        };
+        responses: {
+            /** @description The post. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "6a1f0c2e-5d3b-4c8a-9e7f-0b1c2d3e4f5a",
+                     *         "public_id": "6bkyfk6vvurh1lw6nvc4h5i7e",
+                     *         "space_id": "9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e",
+                     *         "title": "The bowline holds",
+                     *         "body": "It *finally* holds.",
+                     *         "author": {
+                     *           "kind": "student",
+                     *           "name": "Ada Example"
+                     *         },
+                     *         "own": true,
+                     *         "files": [],
+                     *         "pinned": false,
+                     *         "locked": false,
+                     *         "hidden": false,
+                     *         "deleted": false,
+                     *         "comment_count": 2,
+                     *         "reactions": [
+                     *           {
+                     *             "kind": "like",
+                     *             "count": 3,
+                     *             "own": false
+                     *           }
+                     *         ],
+                     *         "created_at": "2026-03-02T09:20:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CommunityPost"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description A value breaks a rule; the message names its field. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    reactToPost: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a post.
+                 * @example 6bkyfk6vvurh1lw6nvc4h5i7e
+                 */
+                publicId: components["parameters"]["PostPublicId"];
+                /**
+                 * @description One of the six kinds.
+                 * @example like
+                 */
+                reaction: components["parameters"]["Reaction"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The post. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "6a1f0c2e-5d3b-4c8a-9e7f-0b1c2d3e4f5a",
+                     *         "public_id": "6bkyfk6vvurh1lw6nvc4h5i7e",
+                     *         "space_id": "9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e",
+                     *         "title": "The bowline holds",
+                     *         "body": "It *finally* holds.",
+                     *         "author": {
+                     *           "kind": "student",
+                     *           "name": "Ada Example"
+                     *         },
+                     *         "own": true,
+                     *         "files": [],
+                     *         "pinned": false,
+                     *         "locked": false,
+                     *         "hidden": false,
+                     *         "deleted": false,
+                     *         "comment_count": 2,
+                     *         "reactions": [
+                     *           {
+                     *             "kind": "like",
+                     *             "count": 3,
+                     *             "own": false
+                     *           }
+                     *         ],
+                     *         "created_at": "2026-03-02T09:20:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CommunityPost"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    takeBackReactionToPost: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a post.
+                 * @example 6bkyfk6vvurh1lw6nvc4h5i7e
+                 */
+                publicId: components["parameters"]["PostPublicId"];
+                /**
+                 * @description One of the six kinds.
+                 * @example like
+                 */
+                reaction: components["parameters"]["Reaction"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The post. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "6a1f0c2e-5d3b-4c8a-9e7f-0b1c2d3e4f5a",
+                     *         "public_id": "6bkyfk6vvurh1lw6nvc4h5i7e",
+                     *         "space_id": "9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e",
+                     *         "title": "The bowline holds",
+                     *         "body": "It *finally* holds.",
+                     *         "author": {
+                     *           "kind": "student",
+                     *           "name": "Ada Example"
+                     *         },
+                     *         "own": true,
+                     *         "files": [],
+                     *         "pinned": false,
+                     *         "locked": false,
+                     *         "hidden": false,
+                     *         "deleted": false,
+                     *         "comment_count": 2,
+                     *         "reactions": [
+                     *           {
+                     *             "kind": "like",
+                     *             "count": 3,
+                     *             "own": false
+                     *           }
+                     *         ],
+                     *         "created_at": "2026-03-02T09:20:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CommunityPost"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    reportPost: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a post.
+                 * @example 6bkyfk6vvurh1lw6nvc4h5i7e
+                 */
+                publicId: components["parameters"]["PostPublicId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReportCreation"];
+            };
+        };
+        responses: {
+            /** @description The report. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "16fd2706-8baf-433b-82eb-8c7fada847da",
+                     *         "created_at": "2026-03-02T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["SentReport"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listPostComments: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a post.
+                 * @example 6bkyfk6vvurh1lw6nvc4h5i7e
+                 */
+                publicId: components["parameters"]["PostPublicId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of comments. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60",
+                     *           "body": "How do you dress it?",
+                     *           "author": {
+                     *             "kind": "student",
+                     *             "name": "Bo Example"
+                     *           },
+                     *           "own": false,
+                     *           "hidden": false,
+                     *           "deleted": false,
+                     *           "reactions": [],
+                     *           "created_at": "2026-03-02T09:25:00.000Z"
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description The records of this page. */
+                        data: components["schemas"]["CommunityComment"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    publishPostComment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a post.
+                 * @example 6bkyfk6vvurh1lw6nvc4h5i7e
+                 */
+                publicId: components["parameters"]["PostPublicId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CommunityCommentCreation"];
+            };
+        };
+        responses: {
+            /** @description The comment. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60",
+                     *         "body": "How do you dress it?",
+                     *         "author": {
+                     *           "kind": "student",
+                     *           "name": "Bo Example"
+                     *         },
+                     *         "own": false,
+                     *         "hidden": false,
+                     *         "deleted": false,
+                     *         "reactions": [],
+                     *         "created_at": "2026-03-02T09:25:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CommunityComment"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    deletePostComment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a post.
+                 * @example 6bkyfk6vvurh1lw6nvc4h5i7e
+                 */
+                publicId: components["parameters"]["PostPublicId"];
+                /**
+                 * @description Id of a comment of the post.
+                 * @example 2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60
+                 */
+                commentId: components["parameters"]["PostCommentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The comment is deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    updatePostComment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a post.
+                 * @example 6bkyfk6vvurh1lw6nvc4h5i7e
+                 */
+                publicId: components["parameters"]["PostPublicId"];
+                /**
+                 * @description Id of a comment of the post.
+                 * @example 2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60
+                 */
+                commentId: components["parameters"]["PostCommentId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CommunityCommentChange"];
+            };
+        };
+        responses: {
+            /** @description The comment. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60",
+                     *         "body": "How do you dress it?",
+                     *         "author": {
+                     *           "kind": "student",
+                     *           "name": "Bo Example"
+                     *         },
+                     *         "own": false,
+                     *         "hidden": false,
+                     *         "deleted": false,
+                     *         "reactions": [],
+                     *         "created_at": "2026-03-02T09:25:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CommunityComment"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    reactToComment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a post.
+                 * @example 6bkyfk6vvurh1lw6nvc4h5i7e
+                 */
+                publicId: components["parameters"]["PostPublicId"];
+                /**
+                 * @description Id of a comment of the post.
+                 * @example 2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60
+                 */
+                commentId: components["parameters"]["PostCommentId"];
+                /**
+                 * @description One of the six kinds.
+                 * @example like
+                 */
+                reaction: components["parameters"]["Reaction"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The comment. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60",
+                     *         "body": "How do you dress it?",
+                     *         "author": {
+                     *           "kind": "student",
+                     *           "name": "Bo Example"
+                     *         },
+                     *         "own": false,
+                     *         "hidden": false,
+                     *         "deleted": false,
+                     *         "reactions": [],
+                     *         "created_at": "2026-03-02T09:25:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CommunityComment"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    takeBackReactionToComment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a post.
+                 * @example 6bkyfk6vvurh1lw6nvc4h5i7e
+                 */
+                publicId: components["parameters"]["PostPublicId"];
+                /**
+                 * @description Id of a comment of the post.
+                 * @example 2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60
+                 */
+                commentId: components["parameters"]["PostCommentId"];
+                /**
+                 * @description One of the six kinds.
+                 * @example like
+                 */
+                reaction: components["parameters"]["Reaction"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The comment. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60",
+                     *         "body": "How do you dress it?",
+                     *         "author": {
+                     *           "kind": "student",
+                     *           "name": "Bo Example"
+                     *         },
+                     *         "own": false,
+                     *         "hidden": false,
+                     *         "deleted": false,
+                     *         "reactions": [],
+                     *         "created_at": "2026-03-02T09:25:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CommunityComment"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    reportComment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a post.
+                 * @example 6bkyfk6vvurh1lw6nvc4h5i7e
+                 */
+                publicId: components["parameters"]["PostPublicId"];
+                /**
+                 * @description Id of a comment of the post.
+                 * @example 2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60
+                 */
+                commentId: components["parameters"]["PostCommentId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReportCreation"];
+            };
+        };
+        responses: {
+            /** @description The report. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "16fd2706-8baf-433b-82eb-8c7fada847da",
+                     *         "created_at": "2026-03-02T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["SentReport"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    moderatePost: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a post.
+                 * @example 6bkyfk6vvurh1lw6nvc4h5i7e
+                 */
+                publicId: components["parameters"]["PostPublicId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PostModeration"];
+            };
+        };
+        responses: {
+            /** @description The act. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "8f14e45f-ceea-467f-9575-3c4d5e6f7a8b",
+                     *         "action": "hide",
+                     *         "post_public_id": "6bkyfk6vvurh1lw6nvc4h5i7e",
+                     *         "space_id": "9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e",
+                     *         "administrator": {
+                     *           "id": "9a7b330a-5b0e-4a0e-8c63-6f6b8f0b1c2d",
+                     *           "name": "Ada Administrator"
+                     *         },
+                     *         "reason": "Advertising.",
+                     *         "created_at": "2026-03-02T09:35:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CommunityModeration"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    moderateComment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a post.
+                 * @example 6bkyfk6vvurh1lw6nvc4h5i7e
+                 */
+                publicId: components["parameters"]["PostPublicId"];
+                /**
+                 * @description Id of a comment of the post.
+                 * @example 2a6d1f0e-8c3b-4d5e-9f7a-1b2c3d4e5f60
+                 */
+                commentId: components["parameters"]["PostCommentId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CommentModeration"];
+            };
+        };
+        responses: {
+            /** @description The act. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "8f14e45f-ceea-467f-9575-3c4d5e6f7a8b",
+                     *         "action": "hide",
+                     *         "post_public_id": "6bkyfk6vvurh1lw6nvc4h5i7e",
+                     *         "space_id": "9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e",
+                     *         "administrator": {
+                     *           "id": "9a7b330a-5b0e-4a0e-8c63-6f6b8f0b1c2d",
+                     *           "name": "Ada Administrator"
+                     *         },
+                     *         "reason": "Advertising.",
+                     *         "created_at": "2026-03-02T09:35:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CommunityModeration"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listCommunityReports: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of reports. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "16fd2706-8baf-433b-82eb-8c7fada847da",
+                     *           "post_public_id": "6bkyfk6vvurh1lw6nvc4h5i7e",
+                     *           "space_id": "9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e",
+                     *           "body": "Buy ropes here.",
+                     *           "hidden": false,
+                     *           "student": {
+                     *             "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+                     *             "name": "Ada Example"
+                     *           },
+                     *           "reason": "This is advertising.",
+                     *           "created_at": "2026-03-02T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description The records of this page. */
+                        data: components["schemas"]["CommunityReport"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    dismissCommunityReport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a report of this club.
+                 * @example 16fd2706-8baf-433b-82eb-8c7fada847da
+                 */
+                reportId: components["parameters"]["ReportId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report is settled. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listCommunityModerations: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of acts. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "8f14e45f-ceea-467f-9575-3c4d5e6f7a8b",
+                     *           "action": "hide",
+                     *           "post_public_id": "6bkyfk6vvurh1lw6nvc4h5i7e",
+                     *           "space_id": "9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e",
+                     *           "administrator": {
+                     *             "id": "9a7b330a-5b0e-4a0e-8c63-6f6b8f0b1c2d",
+                     *             "name": "Ada Administrator"
+                     *           },
+                     *           "reason": "Advertising.",
+                     *           "created_at": "2026-03-02T09:35:00.000Z"
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description The records of this page. */
+                        data: components["schemas"]["CommunityModeration"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
             default: components["responses"]["Otherwise"];
         };
     };

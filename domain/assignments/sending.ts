@@ -11,7 +11,7 @@ import { columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
 import { lockStudent } from '../identity/accounts.ts';
 import type { Reader } from '../identity/student-ref.ts';
 import { lockVisibleLessonForShare } from '../learning/courses/classroom.ts';
-import { keepSentFiles, releaseFiles } from '../media/assignment-files.ts';
+import { keepSentFiles, releaseFiles } from '../media/unsent-files.ts';
 import type { MediaDeps } from '../media/media.ts';
 import { datesInForce, isClosed, type Dates } from './assignments.policy.ts';
 import { findOwnSubmission, readOwnSubmission } from './submissions.ts';
@@ -117,7 +117,7 @@ async function recordSending(
 /** @throws DomainError invalid_file */
 async function takeFiles(tx: Transaction, reader: Reader, attemptId: Id, fileIds: readonly Id[]): Promise<void> {
   if (fileIds.length === 0) return;
-  const asked = await keepSentFiles(tx, { clubId: reader.clubId, studentId: reader.id }, fileIds);
+  const asked = await keepSentFiles(tx, { clubId: reader.clubId, studentId: reader.id }, 'assignment', fileIds);
   await tx.run(sql`INSERT INTO assignment_attempt_files (media_id, attempt_id, position)
     SELECT id, ${attemptId}, place - 1 FROM unnest(${asked}::uuid[]) WITH ORDINALITY AS asked (id, place)`);
 }
@@ -138,7 +138,8 @@ export async function withdrawSubmission(
   return db.transaction(async (tx) => {
     await lockStudent(tx, reader.clubId, reader.id);
     const attempt = await findWaiting(tx, { submissionId, studentId: reader.id }, number);
-    await releaseFiles(tx, sql`SELECT media_id FROM assignment_attempt_files WHERE attempt_id = ${attempt.id}`, now);
+    const files = sql`SELECT media_id FROM assignment_attempt_files WHERE attempt_id = ${attempt.id}`;
+    await releaseFiles(tx, 'assignment', files, now);
     await tx.manager.delete(AssignmentAttempt, { id: attempt.id });
     const returned = await tx.run(sql`
       UPDATE assignment_submissions submission

@@ -9,6 +9,7 @@ import { addressKeyOf } from '../../platform/infra/address-keys.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
 import { recordFact } from '../../platform/engine/facts.ts';
+import { followAccess } from '../joining/joining.ts';
 import { requestMail } from '../mail/requests.ts';
 import { lockAccount, takeOver } from './pending-sign-ups.ts';
 
@@ -77,6 +78,7 @@ async function insertStudent(
     VALUES (${newId()}, ${clubId}, ${tidyName(name)}, ${email}, ${addressKeyOf(vault, email)}, ${openedBy}, ${now})
     ON CONFLICT (club_id, email) DO NOTHING RETURNING id`);
   if (!created) throw new StaleRead();
+  await followAccess(tx, { clubId, studentIds: [created.id] }, now);
   return created.id;
 }
 

@@ -5,6 +5,7 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { addressKeyOf } from '../../platform/infra/address-keys.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
+import { followAccess } from '../joining/joining.ts';
 import { pendingSignUp, takeOver } from './pending-sign-ups.ts';
 
 /** Somebody of a list; the address is folded, the name tidy. */
@@ -96,11 +97,13 @@ async function insert(
   const rows = people
     .map(({ email, name }) => ({ id: newId(), email, name, key: addressKeyOf(vault, email) }))
     .toSorted((a, b) => (a.email < b.email ? -1 : 1));
-  return tx.rows<{
+  const opened = await tx.rows<{
     id: Id;
     email: string;
   }>(sql`INSERT INTO students (id, club_id, name, email, email_key, opened_by, created_at)
      SELECT person.id, ${clubId}, person.name, person.email, person.key, 'club', ${now}
        FROM unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ name }) => name)}::text[], ${rows.map(({ email }) => email)}::text[], ${rows.map(({ key }) => key)}::bytea[]) WITH ORDINALITY AS person (id, name, email, key, place) ORDER BY place
      ON CONFLICT (club_id, email) DO NOTHING RETURNING id, email`);
+  await followAccess(tx, { clubId, studentIds: opened.map(({ id }) => id) }, now);
+  return opened;
 }

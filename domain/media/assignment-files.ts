@@ -1,13 +1,13 @@
-/** Files that students hand in: which may be sent, and what becomes of them when they are sent and taken back. */
+/** Files that students want to hand in, before they are sent. */
 import type { RecordOf } from '../../contract/contract.ts';
-import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
-import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { lockStudent } from '../identity/accounts.ts';
-import { eraseAtOnce, removeOne, unusedUntil } from './erasure.ts';
+import { eraseAtOnce, removeOne } from './erasure.ts';
 import { mediaColumns, presentMedia, type MediaDeps, type MediaOwner, type StoredMedia } from './media.ts';
 
 /** Of `media`: whether a file of an assignment is in no attempt. What is in one has no time at which it goes. */
@@ -54,32 +54,4 @@ export async function removeUnsentFile(
     await removeOne(tx, mediaId, now);
   });
   await eraseAtOnce(deps, mediaId, now);
-}
-
-/**
- * The files that an attempt takes, which are not erased as unsent any more. The caller holds the student: nobody else takes files of
- * theirs but what erases unsent ones; it finds here that one is sent, or was first.
- * @returns their ids, in lower case, in the order in which they are named
- * @throws DomainError invalid_file: one is unknown, not ready, removed, sent already, for something else, somebody else's, or named twice
- */
-export async function keepSentFiles(
-  tx: Transaction,
-  { clubId, studentId }: Required<MediaOwner>,
-  fileIds: readonly Id[],
-): Promise<Id[]> {
-  const asked = fileIds.map((id) => id.toLowerCase());
-  if (new Set(asked).size < asked.length) throw new DomainError('invalid_file', 'file_ids names a file twice.');
-  const kept = await tx.run(sql`
-    UPDATE media SET erases_at = NULL
-     WHERE id = ANY (${asked}::uuid[]) AND club_id = ${clubId} AND owner_id = ${studentId} AND purpose = 'assignment'
-       AND status = 'ready' AND removed_at IS NULL AND erases_at IS NOT NULL`);
-  if (kept < asked.length)
-    throw new DomainError('invalid_file', 'file_ids names a file that is not yours, not ready, or sent already.');
-  return asked;
-}
-
-/** Makes files unsent again: they go some days later unless they are sent once more. @param which selects their ids */
-export async function releaseFiles(tx: Transaction, which: Sql, now: Date): Promise<void> {
-  await tx.run(sql`
-    UPDATE media SET erases_at = ${unusedUntil('assignment', now)} WHERE id IN (${which}) AND removed_at IS NULL`);
 }

@@ -4,7 +4,7 @@
  */
 import { syncSources } from '../knowledge/sources.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
-import { sql } from '../../platform/infra/postgres/sql.ts';
+import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { MediaUpload } from '../../entities/media/media-upload.ts';
@@ -79,17 +79,23 @@ export async function removeOne(tx: Transaction, mediaId: Id, now: Date): Promis
 }
 
 /**
- * What is used by nobody goes some days later: an image that no question shows, a file that is in no attempt.
+ * What is used by nobody goes some days later: an image that no question shows, a file that is in no attempt or in no post.
  * @returns when it goes, unless it is used by then; null for the library
  */
 export function unusedUntil(purpose: MediaPurpose, now: Date): Date | null {
-  const keptMs = { library: null, agent_image: mediaRules.unusedImageMs, assignment: mediaRules.unsentFileMs }[purpose];
+  const { unusedImageMs, unsentFileMs } = mediaRules;
+  const keptMs = { library: null, agent_image: unusedImageMs, assignment: unsentFileMs, post: unsentFileMs }[purpose];
   return keptMs === null ? null : new Date(now.getTime() + keptMs);
 }
 
 /** The student's row is held by the caller. Upkeep erases the files. */
 export async function purgeStudentFromMedia(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   await tx.run(sql`UPDATE media SET ${removal(now)} WHERE owner_id = ${studentId} AND removed_at IS NULL`);
+}
+
+/** Files of students that nothing shows any more, for good. @param which selects their ids. Upkeep erases the files. */
+export async function removeFiles(tx: Transaction, which: Sql, now: Date): Promise<void> {
+  await tx.run(sql`UPDATE media SET ${removal(now)} WHERE id IN (${which}) AND removed_at IS NULL`);
 }
 
 /** Images that no conversation shows any more, for these were deleted. The student's row is held by the caller. Upkeep erases the files. */

@@ -49,6 +49,8 @@ export async function lookInto(read: Read, { sizeBytes, purpose, announced }: Ar
   const type = await typeOf(readInside, sizeBytes, announced);
   if ('error' in type) return { sizeBytes, ...type };
   const { is: mime, played } = type;
+  if (purpose === 'post' && !isImageType(mime) && mime !== 'application/pdf')
+    return { sizeBytes, error: 'content_not_allowed' };
   if (purpose === 'agent_image' && !isImageType(mime)) return { sizeBytes, error: 'content_not_allowed' };
   // Videos are asked for by name: the plan must host them, and they may be larger.
   if (kindOf(mime) === 'video' && kindOf(announced) !== 'video') return { sizeBytes, error: 'content_not_allowed' };

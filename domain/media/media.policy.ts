@@ -94,6 +94,8 @@ export const mediaRules = {
   maxUnsentFiles: 20,
   /** After its completion, or after its attempt was withdrawn, so long a file that is in no attempt is kept. */
   unsentFileMs: 7 * 24 * 60 * minuteMs,
+  /** Of a student, uploading or ready, that no post shows. */
+  maxUnsentPostFiles: 20,
 } as const;
 
 /** Resumable uploads (MED-26). */
@@ -275,6 +277,7 @@ const mostBytes = {
   library: { image: 20 * megabyte, video: 10 * gigabyte, audio: 500 * megabyte, document: 500 * megabyte },
   assignment: { image: 100 * megabyte, video: 2 * gigabyte, audio: 100 * megabyte, document: 100 * megabyte },
   agent_image: { image: 5 * megabyte, video: 0, audio: 0, document: 0 },
+  post: { image: 20 * megabyte, video: 0, audio: 0, document: 20 * megabyte },
 } as const satisfies Record<MediaPurpose, Record<MediaKind, number>>;
 
 /** @returns whether a file that is announced as this type is uploaded in parts (MED-26), and not in one request */

@@ -117,6 +117,34 @@ export async function reserveAssignmentFile(
 }
 
 /** What no question shows, and what is in no attempt, has a time at which it goes, but while it is processed. The student is held. */
+/**
+ * For a file of a student's post: an image or a PDF. The student is held, as for an image.
+ * @throws DomainError invalid_request, limit_reached, too_many_files, not_found (the student was removed meanwhile)
+ */
+export async function reservePostFile(
+  deps: ReservationDeps,
+  owner: Required<MediaOwner>,
+  announced: Announced,
+  now: Date,
+): Promise<Reservation> {
+  return reserve(
+    deps,
+    owner,
+    'post',
+    announced,
+    async (tx) => {
+      await lockStudent(tx, owner.clubId, owner.studentId);
+      const { maxUnsentPostFiles } = mediaRules;
+      if ((await countUnused(tx, owner.studentId, 'post')) >= maxUnsentPostFiles)
+        throw new DomainError(
+          'too_many_files',
+          `You have ${maxUnsentPostFiles} files that no post shows. Post some of them first; the others go after 7 days.`,
+        );
+    },
+    now,
+  );
+}
+
 async function countUnused(tx: Transaction, studentId: Id, purpose: MediaPurpose): Promise<number> {
   const row = await tx.one<{ unused: number }>(sql`SELECT count(*)::int AS unused FROM media
       WHERE owner_id = ${studentId} AND purpose = ${purpose} AND status <> 'failed' AND removed_at IS NULL

@@ -10,6 +10,7 @@ import { plainName } from '../../platform/core/names.ts';
 import type { VaultDeps } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text.policy.ts';
 import { recordFact } from '../../platform/engine/facts.ts';
+import { followAccess } from '../joining/joining.ts';
 import { requestMail } from '../mail/requests.ts';
 import { noteOffer, type Offer } from '../identity/confirmation.ts';
 import { requireFewPending } from '../identity/pending-sign-ups.ts';
@@ -51,6 +52,7 @@ export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, 
        ON CONFLICT (club_id, email) DO NOTHING RETURNING id`);
     if (created) {
       await recordFact(tx, { clubId, type: 'student.created', studentId: created.id, occurredAt: now });
+      await followAccess(tx, { clubId, studentIds: [created.id] }, now);
       await grantFreeDeliveries(tx, clubId, created.id, now);
       if (code !== undefined) await claimLink(tx, clubId, created.id, code, now);
       const recipient = { studentId: created.id };

@@ -2,13 +2,13 @@
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
-import { Media } from '../media/media.ts';
 import { oneOf } from '../one-of.ts';
 import { spacePostings, type SpacePosting } from './values.ts';
 
 @Entity('community_spaces')
 @Check('community_spaces_posting', oneOf('posting', spacePostings))
 @Index('community_spaces_club_public_id', ['clubId', 'publicId'], { unique: true })
+@Index('community_spaces_fill', ['fillLooksAt'], { where: 'fill_looks_at IS NOT NULL' })
 export class CommunitySpace {
   @PrimaryColumn({ type: 'uuid' })
   id: string;
@@ -25,9 +25,6 @@ export class CommunitySpace {
 
   @Column({ type: 'text', nullable: true })
   description: string | null;
-
-  @Column({ type: 'uuid', nullable: true })
-  coverMediaId: string | null;
 
   @Column({ type: 'text', default: 'members' })
   posting: SpacePosting;
@@ -52,11 +49,20 @@ export class CommunitySpace {
   @Column({ type: 'integer' })
   position: number;
 
-  @Column({ type: 'integer', default: 0 })
-  memberCount: number;
-
   @Column({ type: 'timestamptz', nullable: true })
   archivedAt: Date | null;
+
+  /** When the run looks that brings its memberships up to date (COMM-9); null where none is under way. */
+  @Column({ type: 'timestamptz', nullable: true })
+  fillLooksAt: Date | null;
+
+  /** The student up to whom the run has come, in the order of accounts; null before the first. */
+  @Column({ type: 'uuid', nullable: true })
+  fillAfter: string | null;
+
+  /** Transactions older than this one may have been in progress when the run began (ADR 31); null before its first look. */
+  @Column({ type: 'text', nullable: true })
+  fillBarrier: string | null;
 
   @Column({ type: 'timestamptz' })
   createdAt: Date;
@@ -66,7 +72,4 @@ export class CommunitySpace {
 
   @ManyToOne(() => Club, { onDelete: 'CASCADE' })
   club: Relation<Club>;
-
-  @ManyToOne(() => Media, { onDelete: 'SET NULL' })
-  coverMedia: Relation<Media>;
 }

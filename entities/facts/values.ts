@@ -40,6 +40,17 @@ export const talliedLists = [
   'media_pdf',
   'media_file',
   'media_embed',
+  'space_members',
+  'space_posts',
+  'post_comments',
+  'reactions_like',
+  'reactions_love',
+  'reactions_celebrate',
+  'reactions_insightful',
+  'reactions_support',
+  'reactions_laugh',
+  'reports_open',
+  'moderations',
 ] as const;
 export type TalliedList = (typeof talliedLists)[number];
 

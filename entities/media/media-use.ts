@@ -15,7 +15,7 @@ export class MediaUse {
   @PrimaryColumn({ type: 'text' })
   kind: MediaUseKind;
 
-  /** The lesson, course, agent, campaign, automation, version, assignment, review or repository. */
+  /** The lesson, course, agent, campaign, automation, version, assignment, review, repository, space or post. */
   @PrimaryColumn({ type: 'uuid' })
   placeId: string;
 

@@ -23,7 +23,7 @@ import { MediaFolder } from './media-folder.ts';
 @Entity('media')
 @Check(
   'media_purpose',
-  `(purpose = 'library' AND owner_id IS NULL) OR (purpose in ('agent_image', 'assignment') AND owner_id IS NOT NULL)`,
+  `(purpose = 'library' AND owner_id IS NULL) OR (purpose in ('agent_image', 'assignment', 'post') AND owner_id IS NOT NULL)`,
 )
 @Check('media_kind', oneOf('kind', mediaKinds))
 @Check('media_provider', oneOf('provider', mediaProviders))

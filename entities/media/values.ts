@@ -24,8 +24,8 @@ export type MediaStatus = (typeof mediaStatuses)[number];
 export const mediaVisibilities = ['private', 'public'] as const;
 export type MediaVisibility = (typeof mediaVisibilities)[number];
 
-/** What a file is for: the club's library, a picture that a student shows an agent, or work that a student hands in. */
-export type MediaPurpose = 'library' | 'agent_image' | 'assignment';
+/** What a file is for: the club's library, a picture that a student shows an agent, work that a student hands in, or a student's post. */
+export type MediaPurpose = 'library' | 'agent_image' | 'assignment' | 'post';
 
 /** What can use a file of the library: the kind of the place that names it (MED-14). */
 export const mediaUseKinds = [
@@ -38,6 +38,8 @@ export const mediaUseKinds = [
   'assignment',
   'assignment_review',
   'repository',
+  'space',
+  'post',
 ] as const;
 export type MediaUseKind = (typeof mediaUseKinds)[number];
 

@@ -10,6 +10,7 @@ import { Automation } from '../../entities/automations/automation.ts';
 import { AutomationRun } from '../../entities/automations/automation-run.ts';
 import { Campaign } from '../../entities/campaigns/campaign.ts';
 import { TestMail } from '../../entities/campaigns/test-mail.ts';
+import { CommunitySpace } from '../../entities/community/community-space.ts';
 import { AddOn } from '../../entities/billing/add-on.ts';
 import { Media } from '../../entities/media/media.ts';
 import { MediaMove } from '../../entities/media/media-move.ts';
@@ -248,6 +249,14 @@ export const workflowTypes = {
     attributes: { ClubId: 'clubId' },
     summary: 'a file that becomes public or private',
     due: [{ at: 'looksAt', where: null, leased: true }],
+  }),
+  spaceFill: row(CommunitySpace, {
+    id: 'space-fill',
+    taskQueue: 'upkeep',
+    priority: bulk,
+    attributes: { ClubId: 'clubId' },
+    summary: 'the memberships of a space',
+    due: [{ at: 'fillLooksAt', where: null, leased: false }],
   }),
 } as const;
 

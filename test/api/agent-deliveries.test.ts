@@ -11,7 +11,8 @@ import { buildAccessDelivery, buildEnrollment } from '../toolkit/builders/access
 import { buildAgent, type TestAgent } from '../toolkit/builders/agents.ts';
 import { buildClub, buildStudent, password, type TestClub } from '../toolkit/builders/clubs.ts';
 import { buildCohort, buildCourse } from '../toolkit/builders/courses.ts';
-import { buildRepository, buildSpaceRow } from '../toolkit/builders/repositories.ts';
+import { buildSpace } from '../toolkit/builders/community.ts';
+import { buildRepository } from '../toolkit/builders/repositories.ts';
 import { buildProduct, buildShop, purchaseNotice } from '../toolkit/builders/sales.ts';
 import { call, clock, expectError } from '../toolkit/drive/api.ts';
 import { callsOf } from '../toolkit/drive/club-calls.ts';
@@ -146,7 +147,7 @@ describe('agent deliveries', () => {
     );
   }
 
-  for (const [kind, build] of Object.entries({ repository: buildRepository, space: buildSpaceRow }))
+  for (const [kind, build] of Object.entries({ repository: buildRepository, space: buildSpace }))
     describe(`a delivery that opens a ${kind}`, () => {
       let opens: Record<string, string>;
       beforeEach(async () => {

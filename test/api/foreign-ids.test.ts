@@ -176,6 +176,8 @@ describe('ids of another club', () => {
       awardPoints: ['award', 201],
       askAgent: ['question', 'message_exists'],
       buyAddOn: ['addOn', 'not_configured'],
+      publishSpacePost: ['post', 'post_exists'],
+      publishPostComment: ['postComment', 'post_exists'],
       enrollInAutomation: ['award', 202], // where it starts nobody: the students are the other's, too
     };
     for (const operation of clubOperations.filter(choosesId)) {

@@ -10,6 +10,7 @@ import { useRecorder, type Scenarios } from './recorder.ts';
 import { agentScenarios } from './scenarios/agents.ts';
 import { automationScenarios } from './scenarios/automations.ts';
 import { campaignScenarios } from './scenarios/campaigns.ts';
+import { communityScenarios } from './scenarios/community.ts';
 import { mediaScenarios } from './scenarios/media.ts';
 import { mailScenarios } from './scenarios/mail.ts';
 import { salesScenarios } from './scenarios/sales.ts';
@@ -20,6 +21,7 @@ const scenarios: Scenarios = {
   ...webhookScenarios,
   ...automationScenarios,
   ...campaignScenarios,
+  ...communityScenarios,
   ...mailScenarios,
   ...mediaScenarios,
   ...salesScenarios,

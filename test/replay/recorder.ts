@@ -209,6 +209,7 @@ async function activitiesOf(
       ...all.sweep({ db, onRescued() {} }),
       ...all.retention({ db, vault, storage: await testObjectStore() }),
       ...all.mediaExpiry({ db, vault, storage: await testObjectStore() }),
+      ...all.spaceFill({ db }),
     },
     sales: relay.carryingAfterEach({
       ...all.salesNotice({ notices }),

@@ -300,6 +300,28 @@ describe('the removal of a student leaves ids and dates', function () {
     const imageId: string = reserved.body.data.id;
     await send('POST', `${at}/media/${imageId}/complete`, { token });
     await untilQuiet();
+    // Posts, comments, reactions and reports, and what moderators say of them.
+    const space = await admin('POST', '/community/spaces', { name: 'The Quay', auto_join: true });
+    const spaces = `/community/spaces/${space.id}`;
+    await student('PUT', `${spaces}/membership`);
+    const pictured = { file_name: `${needleOf('picture')}.png`, mime: 'image/png', size_bytes: image.length };
+    const forPost = await callAt(served.base, 'POST', `${at}/classroom/post-files`, { token, body: pictured });
+    expect(await put(forPost.body.upload, image)).to.equal(200);
+    await send('POST', `${at}/media/${forPost.body.data.id}/complete`, { token });
+    await untilQuiet();
+    const post = await student('POST', `${spaces}/posts`, {
+      title: needleOf('posttitle'),
+      body: `I am ${needleOf('post')}`,
+      file_ids: [forPost.body.data.id],
+    });
+    const said = await student('POST', `/posts/${post.public_id}/comments`, { body: `And ${needleOf('reply')}` });
+    await student('PUT', `/posts/${post.public_id}/reactions/like`);
+    await student('POST', `/posts/${post.public_id}/reports`, { reason: needleOf('report') });
+    await admin('POST', `/community/posts/${post.public_id}/comments/${said.id}/moderations`, {
+      action: 'hide',
+      reason: `About ${needleOf('moderation')}`,
+    });
+    await sample();
     // Work that is handed in and returned, with a comment about the student, and later dates.
     const asked = { prompt: 'Tie it.', max_files: 1, due_at: '2999-01-01T00:00:00Z' };
     const assignment = await admin('POST', `/lessons/${course.lessons[0]?.id}/assignments`, asked);
@@ -351,6 +373,12 @@ describe('the removal of a student leaves ids and dates', function () {
       'name of work': needleOf('work'),
       'text of work': needleOf('text'),
       review: needleOf('review'),
+      post: needleOf('post'),
+      'title of a post': needleOf('posttitle'),
+      'comment on a post': needleOf('reply'),
+      'file of a post': needleOf('picture'),
+      report: needleOf('report'),
+      moderation: needleOf('moderation'),
       question: needleOf('question'),
       answer: needleOf('answer'),
       title: needleOf('title'),

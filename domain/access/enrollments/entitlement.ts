@@ -16,6 +16,11 @@ export function hasAccessToAgent(agentId: Sql, studentId: Id, now: Date): Sql {
   return hasAccess(sql`opening.agent_id = ${agentId}`, studentId, now);
 }
 
+/** The same for a private space. */
+export function hasAccessToSpace(spaceId: Sql, studentId: Id | Sql, now: Date): Sql {
+  return hasAccess(sql`opening.space_id = ${spaceId}`, studentId, now);
+}
+
 /** The same for a delivery, whatever it opens. */
 export function hasAccessToDelivery(deliveryId: Sql, studentId: Sql, now: Date): Sql {
   return hasAccess(sql`opening.id = ${deliveryId}`, studentId, now);

@@ -10,6 +10,7 @@ import { recordFact } from '../../../platform/engine/facts.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import { lockStudent } from '../../identity/accounts.ts';
+import { followAccess } from '../../joining/joining.ts';
 import type { EnrollmentTimes } from './enrollments.policy.ts';
 
 /** Of `enrollmentsWithDelivery`. */
@@ -77,7 +78,10 @@ export async function supersede(tx: Transaction, enrollmentId: Id, now: Date): P
   await tx.manager.update(Enrollment, { id: enrollmentId }, { supersededAt: now, updatedAt: now });
 }
 
-/** Records what happened to it: `access.*`. A subscription's access has a timer, which looks at every change of it. */
+/**
+ * Records what happened to it: `access.*`. A subscription's access has a timer, which looks at every change of it, and memberships of
+ * spaces follow the access.
+ */
 export async function recordAccess(
   tx: Transaction,
   type: EventType,
@@ -87,5 +91,6 @@ export async function recordAccess(
 ): Promise<void> {
   if (source === 'subscription' && originId !== null && type !== 'access.granted')
     await wake(tx, 'subscriptionEnd', [{ id: originId, clubId }], now);
+  await followAccess(tx, { clubId, studentIds: [studentId] }, now);
   await recordFact(tx, { clubId, type, studentId, subjectId: id, occurredAt: now, ...(details && { details }) });
 }

@@ -10,7 +10,7 @@ import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
-import { setCover } from './covers.ts';
+import { setCover } from '../../media/covers.ts';
 import { insertWithPublicId, refusalOf } from '../../../platform/infra/postgres/public-ids.ts';
 
 type CourseRecord = RecordOf<'Course'>;
@@ -70,7 +70,7 @@ export async function createCourse(
          ON CONFLICT (club_id, public_id) DO NOTHING RETURNING 1`);
       return rows.length > 0;
     });
-    if (input.cover_media_id !== undefined) await setCover(tx, clubId, id, input.cover_media_id);
+    if (input.cover_media_id !== undefined) await setCover(tx, clubId, { kind: 'course', id }, input.cover_media_id);
     return findCourse(tx, clubId, id);
   });
 }
@@ -148,7 +148,8 @@ export async function updateCourse(
     await tx.manager.update(Course, { id: courseId }, change).catch((error: unknown) => {
       throw refusalOf(error, 'course');
     });
-    if (input.cover_media_id !== undefined) await setCover(tx, clubId, courseId, input.cover_media_id);
+    if (input.cover_media_id !== undefined)
+      await setCover(tx, clubId, { kind: 'course', id: courseId }, input.cover_media_id);
     const after = await findCourse(tx, clubId, courseId);
     const contentChanged = after.title !== before.title; // what is found in a lesson says which course it is of
     if (contentChanged || after.status !== before.status)

@@ -1,28 +1,10 @@
-/** Covers of courses: an image of the library, kept as the one file that the course itself uses (MED-14). */
+/** Courses with their covers (MED-14). */
 import type { RecordOf } from '../../../contract/contract.ts';
-import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
-import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import type { Page } from '../../../platform/infra/postgres/lists/page.ts';
-import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { presentUsed } from '../../media/shown.ts';
-import { setUses } from '../../media/uses.ts';
-
-/**
- * Gives a course its cover, in place of the one that it has. The caller holds the course.
- * @param mediaId `none` takes the cover away
- * @throws DomainError not_found, media_archived, invalid_request (no image that is ready)
- */
-export async function setCover(tx: Transaction, clubId: Id, courseId: Id, mediaId: string): Promise<void> {
-  const cover = mediaId === 'none' ? [] : [mediaId];
-  await setUses(tx, clubId, { kind: 'course', id: courseId }, cover);
-  if (mediaId === 'none') return;
-  const image = await tx.one(
-    sql`SELECT 1 FROM media WHERE id = ${mediaId} AND kind = 'image' AND status = 'ready' AND external_id IS NULL`,
-  );
-  if (!image) throw new DomainError('invalid_request', 'cover_media_id must be an image of the library that is ready.');
-}
 
 interface Covered {
   db: Queries;

@@ -25,7 +25,10 @@ export async function insertWithPublicId(
   while (!(await insert(candidates.next().value)));
 }
 
+/** The unique index of a kind whose table is not called after it. */
+const indexes: Partial<Record<PublicKind, string>> = { space: 'community_spaces_club_public_id' };
+
 /** Turns the unique violation of a taken `public_id` into the error for the caller. */
 export function refusalOf(error: unknown, kind: PublicKind): unknown {
-  return violates(error, `${kind}s_club_public_id`) ? publicIdTaken(kind) : error;
+  return violates(error, indexes[kind] ?? `${kind}s_club_public_id`) ? publicIdTaken(kind) : error;
 }

@@ -16,6 +16,7 @@ const spelled: Readonly<Record<string, string>> = {
   file: 'media',
   assignment_file: 'media',
   assignment_submission: 'submission',
+  post_file: 'media',
   member: 'administrator',
   answer: 'message',
   question: 'message',
@@ -76,8 +77,9 @@ export function kindOfAnswer({ path, operationId }: Pick<ContractOperation, 'pat
   return parameter === undefined ? kindOfName(last) : kindOfParameter({ path }, parameter.slice(1, -1));
 }
 
-/** Two kinds of delivery share a segment: those of access, and those to a webhook endpoint. */
+/** Kinds that share a segment: deliveries of access and those to a webhook endpoint, comments on lessons and on posts. */
 function kindOfSegment(path: string, segment: string): string | undefined {
+  if (segment === 'comments' && path.includes('/posts/')) return 'post_comment';
   return segment === 'deliveries' && path.includes('/webhook-endpoints/') ? 'webhook_delivery' : undefined;
 }
 

@@ -64,15 +64,19 @@ describe('test/fuzz/world/harvest', () => {
     const kinds = new Set(
       everyOperation.flatMap((operation) =>
         operation.pathParameters
-          .filter((name) => name !== 'clubId' && name !== 'platform' && !operation.notImplemented)
+          .filter(
+            (name) => name !== 'clubId' && name !== 'platform' && name !== 'reaction' && !operation.notImplemented,
+          )
           .map((name) => kindOfParameter(operation, name)),
       ),
     );
     expect([...kinds].toSorted()).to.deep.equal(
       `administrator agent agent.public_id assignment campaign certificate certificate.code cohort comment connection
        connection.token conversation course course.public_id delivery endpoint enrollment folder import invitation lesson
-       lesson.public_id level link link.code mail_link mail_opening mail_preview media message module notice notice_token product public_media
-       run source student submission suppression tag version way_out webhook_delivery workflow`.split(/\s+/),
+       lesson.public_id level link link.code mail_link mail_opening mail_preview media message module notice notice_token post.public_id post_comment
+       product public_media report run source space student submission suppression tag version way_out webhook_delivery workflow`.split(
+        /\s+/,
+      ),
     );
   });
 });

@@ -6,10 +6,11 @@ import { testDatabase, testDeps } from '../stack/database.ts';
 import { buildAccessDelivery, buildEnrollment } from './access.ts';
 import { buildAgent } from './agents.ts';
 import { buildAssignment, buildAssignmentFile, buildSubmission } from './assignments.ts';
+import { buildPostFile, buildSpace, buildSpaceMembership } from './community.ts';
 import { buildClub, buildMember, buildStudent, type TestClub, type TestStudent } from './clubs.ts';
 import { buildCohort, buildCourse } from './courses.ts';
 import { buildMedia } from './media.ts';
-import { buildRepository, buildSpaceRow } from './repositories.ts';
+import { buildRepository } from './repositories.ts';
 import { buildProduct, buildSalesConnection } from './sales.ts';
 import { buildEndpoint } from './webhooks.ts';
 
@@ -33,6 +34,21 @@ export interface Records {
   /** The student's, ready and not sent. */
   assignmentFile: Id;
   cohort: Id;
+  /** For everybody; the student is a member. */
+  space: Id;
+  /** The student's, in the space. */
+  post: Id;
+  postPublicId: string;
+  /** The student's, on the post. */
+  postComment: Id;
+  /** The owner's, in the space. */
+  ownersPostPublicId: string;
+  /** The owner's, on this post. */
+  ownersComment: Id;
+  /** The student's, for a post; ready and in none. */
+  postFile: Id;
+  /** The student's, of the post. */
+  report: Id;
   /** Free; the student does not have it, somebody else does. */
   delivery: Id;
   /** Of the student, to another delivery of the course. */
@@ -70,7 +86,6 @@ export interface Records {
   /** With the file; the student has access to it. */
   repository: Id;
   repositoryPublicId: string;
-  space: Id;
   /** The student's in the automation; failed at its step. */
   run: Id;
   suppression: string;
@@ -92,10 +107,11 @@ export interface FurnishedClub extends TestClub {
 export async function buildFurnishedClub(): Promise<FurnishedClub> {
   const club = await buildClub();
   const student = await buildStudent(club.id, { email });
-  const scene = { clubId: club.id, studentId: student.id, now: new Date() };
+  const scene = { clubId: club.id, studentId: student.id, ownerId: club.owner.id, now: new Date() };
   const learning = await furnishLearning(scene);
-  const [assignments, people, sales, webhooks, agents, mail, automations] = await Promise.all([
+  const [assignments, community, people, sales, webhooks, agents, mail, automations] = await Promise.all([
     furnishAssignments(scene, learning.lesson),
+    furnishCommunity(scene),
     furnishPeople(scene),
     furnishSales(scene, learning.delivery),
     furnishWebhooks(scene),
@@ -110,6 +126,7 @@ export async function buildFurnishedClub(): Promise<FurnishedClub> {
       student: student.id,
       ...learning,
       ...assignments,
+      ...community,
       ...people,
       ...sales,
       ...webhooks,
@@ -123,6 +140,7 @@ export async function buildFurnishedClub(): Promise<FurnishedClub> {
 interface Scene {
   clubId: Id;
   studentId: Id;
+  ownerId: Id;
   now: Date;
 }
 
@@ -190,6 +208,41 @@ async function furnishAssignments({ clubId, studentId, now }: Scene, lessonId: I
     buildAssignmentFile(clubId, studentId),
   ]);
   return { assignment, submission, assignmentFile };
+}
+
+async function furnishCommunity({ clubId, studentId, ownerId, now }: Scene) {
+  const space = await buildSpace(clubId);
+  await buildSpaceMembership(space, studentId);
+  // A caller chooses the ids of what it writes, and sends only random ones.
+  const write = async (author: object) => {
+    const written = { club_id: clubId, ...author, body: 'Which knot?', created_at: now };
+    const publicId = newId().slice(-12);
+    const place = { space_id: space.id, public_id: publicId };
+    const post = await insert('community_posts', { id: randomUUID(), ...written, ...place });
+    const comment = await insert('community_comments', { id: randomUUID(), ...written, post_id: post });
+    return { post, publicId, comment };
+  };
+  const [own, owners] = [await write({ student_id: studentId }), await write({ administrator_id: ownerId })];
+  const reaction = { target_id: own.post, author_id: studentId, kind: 'like', club_id: clubId, created_at: now };
+  await insert('community_reactions', { id: undefined, ...reaction });
+  const about = { club_id: clubId, created_at: now };
+  const report = await insert('community_reports', {
+    ...about,
+    post_id: owners.post,
+    student_id: studentId,
+    target_id: owners.post,
+  });
+  await insert('community_moderations', { ...about, post_id: own.post, action: 'pin' });
+  return {
+    space: space.id,
+    post: own.post,
+    postPublicId: own.publicId,
+    postComment: own.comment,
+    ownersPostPublicId: owners.publicId,
+    ownersComment: owners.comment,
+    postFile: await buildPostFile(clubId, studentId),
+    report,
+  };
 }
 
 async function furnishMail({ clubId, studentId, now }: Scene) {
@@ -446,13 +499,12 @@ async function furnishAgents({ clubId, studentId, now }: Scene) {
     completed_at: now,
     log_folded_at: now,
   });
-  const [repository, space] = await Promise.all([buildRepository(clubId, { mediaIds: [file] }), buildSpaceRow(clubId)]);
+  const repository = await buildRepository(clubId, { mediaIds: [file] });
   const toRepository = await buildAccessDelivery(clubId, { repositoryId: repository.id });
   await buildEnrollment(clubId, { studentId, deliveryId: toRepository.id, startsAt });
   return {
     repository: repository.id,
     repositoryPublicId: repository.publicId,
-    space: space.id,
     agent: agent.id,
     agentPublicId: agent.publicId,
     file,

@@ -1,4 +1,4 @@
-/** Repositories and their files, as rows; and the rows of spaces that deliveries open. */
+/** Repositories and their files, as rows. */
 import type { RepositoryStatus } from '../../../entities/repositories/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
@@ -44,17 +44,4 @@ export async function buildRepository(
     [id, mediaIds],
   );
   return { id, publicId, title };
-}
-
-/** The row of a space that a delivery opens. */
-export async function buildSpaceRow(clubId: Id): Promise<{ id: Id }> {
-  const id = newId();
-  await (
-    await testDatabase()
-  ).query(
-    `INSERT INTO community_spaces (id, club_id, public_id, name, position, created_at, updated_at)
-     VALUES ($1, $2, $3, 'The Quay', 0, now(), now())`,
-    [id, clubId, id.slice(-12)],
-  );
-  return { id };
 }

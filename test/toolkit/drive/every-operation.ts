@@ -28,7 +28,8 @@ export function pathOf(operation: ContractOperation, parameters: PathParameters 
   return operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const given = parameters[name];
     if (given !== undefined) return given;
-    return schemas.get(name)?.format === 'uuid' ? newId() : 'nothing-of-this-name';
+    const { format, enum: values } = (schemas.get(name) ?? {}) as { format?: string; enum?: readonly string[] };
+    return format === 'uuid' ? newId() : (values?.[0] ?? 'nothing-of-this-name');
   });
 }
 

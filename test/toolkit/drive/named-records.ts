@@ -43,6 +43,12 @@ const inPaths: Readonly<Record<string, RecordName | Record<CallerKind, RecordNam
   'extensions/{studentId}': 'student',
   'assignment-submissions/{submissionId}': 'submission',
   'folders/{folderId}': 'folder',
+  'spaces/{spaceId}': 'space',
+  'members/{studentId}': 'student',
+  'bans/{studentId}': 'student',
+  'posts/{publicId}': { admin: 'ownersPostPublicId', student: 'postPublicId' },
+  'posts/{publicId}/comments/{commentId}': { admin: 'ownersComment', student: 'postComment' },
+  'reports/{reportId}': 'report',
   'agents/{agentId}': 'agent',
   'campaigns/{campaignId}': 'campaign',
   'workflows/{workflowId}': 'automation',
@@ -81,6 +87,8 @@ const byName: Readonly<Record<string, RecordName>> = {
   registration_code: 'linkCode',
   assignment_ids: 'assignment',
   file_ids: 'assignmentFile',
+  space_ids: 'space',
+  reply_to: 'postComment',
 };
 
 export interface NamedRecord {
@@ -93,7 +101,7 @@ export interface NamedRecord {
 /** @returns the records that the path names below the club. @throws Error where it names one that no furnished club has */
 export function namedInPath({ path, pathParameters }: ContractOperation, kind: CallerKind): NamedRecord[] {
   return pathParameters
-    .filter((name) => name !== 'clubId')
+    .filter((name) => name !== 'clubId' && name !== 'reaction')
     .map((place) => {
       const upToHere = path.slice(0, path.indexOf(`{${place}}`)) + `{${place}}`;
       const [end] = Object.keys(inPaths)
@@ -106,7 +114,8 @@ export function namedInPath({ path, pathParameters }: ContractOperation, kind: C
 }
 
 /** @returns the record that a place of a query or a body names. @throws Error where no furnished club has it */
-export function recordAt({ operationId }: ContractOperation, place: string): RecordName {
+export function recordAt({ operationId, path }: ContractOperation, place: string): RecordName {
+  if (place === 'file_ids' && path.includes('/posts')) return 'postFile';
   const record = byName[place] ?? byName[place.slice(place.lastIndexOf('.') + 1)];
   if (record === undefined)
     throw new Error(`No record of buildFurnishedClub() is known for ${place} of ${operationId}.`);

@@ -24,7 +24,7 @@ describe('e-mails that are looked at', () => {
 
   it('are compiled again after a failure, and where there were too many since', async () => {
     const asked: string[] = [];
-    const compile = keepCompiled(({ subject = '' }) => {
+    const compile = keepCompiled(({ subject }) => {
       asked.push(subject);
       if (asked.length === 1) return Promise.reject(new Error('away'));
       return Promise.resolve(compiled('x'.repeat(9_000_000)));

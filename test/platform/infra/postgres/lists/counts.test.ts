@@ -10,7 +10,18 @@ import { testDatabase, testDeps } from '../../../../toolkit/stack/database.ts';
 
 /** What a list shows, counted one by one. */
 const counted: Record<
-  Exclude<TalliedList, `mails_${string}` | `automation_${string}` | `submissions_${string}` | `media_${string}`>,
+  Exclude<
+    TalliedList,
+    | `mails_${string}`
+    | `automation_${string}`
+    | `submissions_${string}`
+    | `media_${string}`
+    | `space_${string}`
+    | `post_${string}`
+    | `reactions_${string}`
+    | 'reports_open'
+    | 'moderations'
+  >,
   string
 > = {
   students: `SELECT NULL::uuid AS subject, verified_at IS NOT NULL AS marked FROM students WHERE removed_at IS NULL AND club_id = $1`,

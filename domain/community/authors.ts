@@ -1,0 +1,28 @@
+/** Authors as readers see them: name, picture, and whether a student or an administrator wrote. */
+import type { RecordOf } from '../../contract/contract.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
+
+/** Of a post or a comment with its `student` and `administrator`. */
+export interface AuthorRow {
+  studentName: string | null;
+  studentAvatarUrl: string | null;
+  administratorName: string | null;
+}
+
+/** Of `authors`. */
+export const authorColumns = sql`student.name AS "studentName", student.avatar_url AS "studentAvatarUrl", administrator.name AS "administratorName"`;
+
+/** Joins the authors of `posts` or `comments` that go by the name `written`. */
+export const authors = sql`LEFT JOIN students student ON student.id = written.student_id
+  LEFT JOIN administrators administrator ON administrator.id = written.administrator_id`;
+
+/** @returns undefined where an administrator's account is gone */
+export function presentAuthor(row: AuthorRow): RecordOf<'CommunityAuthor'> | undefined {
+  if (row.studentName !== null)
+    return {
+      kind: 'student',
+      name: row.studentName,
+      ...(row.studentAvatarUrl !== null && { avatar_url: row.studentAvatarUrl }),
+    };
+  return row.administratorName === null ? undefined : { kind: 'administrator', name: row.administratorName };
+}

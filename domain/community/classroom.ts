@@ -1,0 +1,127 @@
+/** Spaces as a student sees them: one statement says what the student may do in each (COMM-1 to COMM-3). */
+import { CommunitySpace } from '../../entities/community/community-space.ts';
+import type { RecordOf } from '../../contract/contract.ts';
+import { notFound } from '../../platform/core/errors.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
+import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
+import { columns, sql, type RowOf, type Sql } from '../../platform/infra/postgres/sql.ts';
+import { hasAccessToSpace } from '../access/enrollments/entitlement.ts';
+import type { Reader } from '../identity/student-ref.ts';
+import { presentUsed } from '../media/shown.ts';
+import { memberCounts } from './counts.ts';
+
+type CommunitySpaceRecord = RecordOf<'CommunitySpace'>;
+
+/** Of `spacesOf`. */
+const spaceColumns = columns(CommunitySpace, ['id', 'name', 'posting', 'private', 'description'], 'space').and<{
+  hasAccess: boolean;
+  joined: boolean;
+  muted: boolean;
+  digest: boolean;
+  unread: boolean;
+  memberCount: number;
+}>(sql`own.has_access AS "hasAccess", own.joined, coalesce(membership.muted, false) AS muted,
+  coalesce(membership.digest, false) AS digest,
+  own.joined AND NOT membership.muted AND EXISTS (
+    SELECT FROM community_posts post
+     WHERE post.space_id = space.id AND post.created_at > membership.read_at AND post.state = 'published' AND post.hidden_at IS NULL
+       AND post.student_id IS DISTINCT FROM membership.student_id) AS unread, coalesce(counted.members, 0) AS "memberCount"`);
+type SpaceRow = RowOf<typeof spaceColumns>;
+
+/** The spaces of the reader's club with the reader's membership, which is absent for who left or is banned. */
+export function spacesOf({ clubId, id }: Reader, now: Date): Sql {
+  return sql`FROM community_spaces space
+    LEFT JOIN community_memberships membership ON membership.space_id = space.id AND membership.student_id = ${id}
+      AND membership.left_at IS NULL AND membership.banned_at IS NULL
+    CROSS JOIN LATERAL (SELECT NOT space.private OR ${hasAccessToSpace(sql`space.id`, id, now)} AS has_access) AS access
+    CROSS JOIN LATERAL (SELECT access.has_access, access.has_access AND membership.space_id IS NOT NULL AS joined) AS own
+    LEFT JOIN ${memberCounts(clubId)} AS counted ON counted.subject_id = space.id
+   WHERE space.club_id = ${clubId}`;
+}
+
+/** Of `spacesOf`: whether the student sees the space. */
+export const isSeen = sql`space.archived_at IS NULL AND (own.has_access OR NOT space.hidden)`;
+
+/** @returns a page of the spaces that the student sees, in the administrators' order */
+export async function listVisibleSpaces(
+  db: Queries,
+  storage: ObjectStore,
+  reader: Reader,
+  page: PageRequest,
+  now: Date,
+): Promise<Page<CommunitySpaceRecord>> {
+  const { rows, total } = await listPage(db, page, {
+    columns: spaceColumns,
+    from: sql`${spacesOf(reader, now)} AND ${isSeen}`,
+    orderBy: sql`space.position, space.id`,
+  });
+  return { rows: await presentSpaces(db, storage, rows), total };
+}
+
+/** @throws DomainError not_found where the student does not see the space: unknown, archived, or hidden without access */
+export async function readVisibleSpace(
+  db: Queries,
+  storage: ObjectStore,
+  reader: Reader,
+  spaceId: Id,
+  now: Date,
+): Promise<CommunitySpaceRecord> {
+  return read(db, storage, reader, sql`space.id = ${spaceId} AND ${isSeen}`, now);
+}
+
+/** The same for who is or was a member, and may not see the space any more. @throws DomainError not_found */
+export async function readSpaceOfMember(
+  db: Queries,
+  storage: ObjectStore,
+  reader: Reader,
+  spaceId: Id,
+  now: Date,
+): Promise<CommunitySpaceRecord> {
+  return read(db, storage, reader, sql`space.id = ${spaceId}`, now);
+}
+
+async function read(
+  db: Queries,
+  storage: ObjectStore,
+  reader: Reader,
+  which: Sql,
+  now: Date,
+): Promise<CommunitySpaceRecord> {
+  const row = await db.one<SpaceRow>(sql`SELECT ${spaceColumns} ${spacesOf(reader, now)} AND ${which}`);
+  const [space] = row ? await presentSpaces(db, storage, [row]) : [];
+  if (!space) throw notFound('space');
+  return space;
+}
+
+async function presentSpaces(
+  db: Queries,
+  storage: ObjectStore,
+  rows: readonly SpaceRow[],
+): Promise<CommunitySpaceRecord[]> {
+  const covers = await presentUsed(
+    db,
+    storage,
+    'space',
+    rows.map(({ id }) => id),
+  );
+  return rows.map((row) => {
+    const coverUrl = covers.get(row.id)?.[0]?.preview_url;
+    return {
+      id: row.id,
+      name: row.name,
+      posting: row.posting,
+      private: row.private,
+      has_access: row.hasAccess,
+      can_post: row.joined && row.posting === 'members',
+      joined: row.joined,
+      member_count: row.memberCount,
+      unread: row.unread,
+      muted: row.muted,
+      digest: row.digest,
+      ...(row.description !== null && { description: row.description }),
+      ...(coverUrl !== undefined && { cover_url: coverUrl }),
+    };
+  });
+}

@@ -1,0 +1,252 @@
+/** Comments on posts, and replies to comments: one level (COMM-11). */
+import { CommunityComment } from '../../entities/community/community-comment.ts';
+import type { ReactionKind } from '../../entities/community/values.ts';
+import type { RecordOf } from '../../contract/contract.ts';
+import { DomainError, notFound } from '../../platform/core/errors.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import { countListed } from '../../platform/infra/postgres/lists/counts.ts';
+import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
+import { columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
+import type { DatabaseDeps } from '../deps.ts';
+import { authorColumns, authors, presentAuthor, type AuthorRow } from './authors.ts';
+import { requireSafeLinks } from './markdown-links.ts';
+import {
+  findVisiblePost,
+  lockPost,
+  lockPostForWriting,
+  lockPostUnseen,
+  postExists,
+  written,
+  type PostRow,
+} from './posts.ts';
+import { addReaction, reactionsTo, removeReaction } from './reactions.ts';
+import { settleReports } from './reports.ts';
+import { holdVoice, isOwn, isVisible, requireWriter, type Voice } from './voices.ts';
+
+type CommentRecord = RecordOf<'CommunityComment'>;
+
+const commentColumns = columns(
+  CommunityComment,
+  ['id', 'replyTo', 'body', 'state', 'hiddenAt', 'createdAt', 'editedAt'],
+  'written',
+).and<AuthorRow>(authorColumns);
+const columnsFor = (voice: Voice) =>
+  commentColumns.and<{ own: boolean }>(sql`coalesce(${isOwn(voice, written)}, false) AS own`);
+type CommentRow = RowOf<ReturnType<typeof columnsFor>>;
+
+const fromComments = sql`FROM community_comments written ${authors}`;
+
+const postLocked = () => new DomainError('post_locked', 'The post takes no comments any more.');
+
+/**
+ * Publishes a comment, or a reply to a comment of the post. A repeated send with the same `id` publishes once.
+ * @throws DomainError not_found (also the comment that it answers), not_entitled, post_locked, post_exists, invalid_request (a reply to a reply)
+ */
+export async function publishComment(
+  { db }: DatabaseDeps,
+  voice: Voice,
+  publicId: string,
+  input: RecordOf<'CommunityCommentCreation'>,
+  now: Date,
+): Promise<CommentRecord> {
+  requireSafeLinks(input.body);
+  const id = input.id?.toLowerCase() ?? newId();
+  return db.transaction(async (tx) => {
+    const post = await lockPostForWriting(tx, voice, publicId, now);
+    if (post.state !== 'published' || (post.locked && voice.kind === 'student')) throw postLocked();
+    if (input.reply_to !== undefined) await requireAnswerable(tx, voice, post, input.reply_to);
+    const created = await tx.rows(sql`
+      INSERT INTO community_comments (id, club_id, post_id, reply_to, student_id, administrator_id, body, created_at)
+      VALUES (${id}, ${voice.clubId}, ${post.id}, ${input.reply_to ?? null}, ${voice.kind === 'student' ? voice.id : null},
+        ${voice.kind === 'admin' ? voice.id : null}, ${input.body}, ${now})
+      ON CONFLICT DO NOTHING RETURNING 1`);
+    if (created.length === 0) throw postExists();
+    return readComment(tx, voice, id);
+  });
+}
+
+/** Holds the comment, so that it is not deleted meanwhile. @throws DomainError not_found, invalid_request */
+async function requireAnswerable(tx: Transaction, voice: Voice, post: PostRow, commentId: Id): Promise<void> {
+  const answered = await findRow(tx, voice, post.id, commentId, sql`FOR SHARE OF written`);
+  if (answered.state !== 'published') throw notFound('comment');
+  if (answered.replyTo !== null)
+    throw new DomainError('invalid_request', 'reply_to: it is a reply itself. Answer the comment that it replies to.');
+}
+
+async function findRow(db: Queries, voice: Voice, postId: Id, commentId: Id, lock = sql``): Promise<CommentRow> {
+  const row = await db.one<CommentRow>(sql`
+    SELECT ${columnsFor(voice)} ${fromComments}
+     WHERE written.id = ${commentId} AND written.post_id = ${postId} AND ${isVisible(voice, written)} ${lock}`);
+  if (!row) throw notFound('comment');
+  return row;
+}
+
+async function readComment(db: Queries, voice: Voice, id: Id): Promise<CommentRecord> {
+  const row = await db.one<CommentRow>(sql`SELECT ${columnsFor(voice)} ${fromComments} WHERE written.id = ${id}`);
+  const [comment] = row ? await presentComments(db, voice, [row]) : [];
+  if (!comment) throw notFound('comment');
+  return comment;
+}
+
+/** @returns a page of the post's comments with their replies, the oldest first @throws DomainError not_found, not_entitled */
+export async function listComments(
+  db: Queries,
+  voice: Voice,
+  publicId: string,
+  page: PageRequest,
+  now: Date,
+): Promise<Page<CommentRecord>> {
+  const post = await findVisiblePost(db, voice, publicId, now);
+  const { rows, total } = await listPage<CommentRow>(db, page, {
+    columns: columnsFor(voice),
+    from: sql`${fromComments} WHERE written.post_id = ${post.id} AND ${isVisible(voice, written)}`,
+    orderBy: sql`written.created_at, written.id`,
+    total: async () => {
+      const listed = { list: 'post_comments', clubId: voice.clubId, subjectId: post.id } as const;
+      if (voice.kind === 'admin') return countListed(db, listed);
+      const own = await db.one<{ hidden: number }>(sql`
+        SELECT count(*)::int AS hidden FROM community_comments
+         WHERE post_id = ${post.id} AND student_id = ${voice.id} AND hidden_at IS NOT NULL AND state <> 'deleted'`);
+      return (await countListed(db, { ...listed, marked: false })) + (own?.hidden ?? 0);
+    },
+  });
+  return { rows: await presentComments(db, voice, rows), total };
+}
+
+export interface CommentRef {
+  publicId: string;
+  commentId: Id;
+}
+
+/** Its author alone edits it, while a member. @throws DomainError not_found, not_entitled, invalid_request */
+export async function updateComment(
+  { db }: DatabaseDeps,
+  voice: Voice,
+  { publicId, commentId }: CommentRef,
+  body: string,
+  now: Date,
+): Promise<CommentRecord> {
+  requireSafeLinks(body);
+  return db.transaction(async (tx) => {
+    const post = await lockPostForWriting(tx, voice, publicId, now);
+    const comment = await findRow(tx, voice, post.id, commentId, sql`FOR NO KEY UPDATE OF written`);
+    if (!comment.own) throw new DomainError('not_entitled', 'Only its author does that.');
+    if (comment.state !== 'published') throw notFound('comment');
+    await tx.manager.update(CommunityComment, { id: comment.id }, { body, editedAt: now });
+    return readComment(tx, voice, comment.id);
+  });
+}
+
+/** Its author deletes it always, also when access has ended. @throws DomainError not_found, not_entitled */
+export async function deleteComment(
+  { db }: DatabaseDeps,
+  voice: Voice,
+  { publicId, commentId }: CommentRef,
+  now: Date,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    await holdVoice(tx, voice);
+    // Held, so that a comment on the deleted one comes before, or finds it without words.
+    const post = await lockPostUnseen(tx, voice, publicId);
+    const comment = await findRow(tx, voice, post.id, commentId, sql`FOR NO KEY UPDATE OF written`);
+    if (!comment.own) {
+      await findVisiblePost(tx, voice, publicId, now);
+      throw new DomainError('not_entitled', 'Only its author does that.');
+    }
+    await takeWordsOfComment(tx, comment, now);
+  });
+}
+
+/** Takes the words of a comment, which stays where somebody has replied, and leaves every list otherwise. The caller holds it. */
+export async function takeWordsOfComment(
+  tx: Transaction,
+  comment: Pick<CommentRow, 'id' | 'state'>,
+  now: Date,
+): Promise<void> {
+  if (comment.state !== 'published') return;
+  await tx.run(sql`
+    UPDATE community_comments comment SET body = NULL, state = CASE WHEN ${hasReplies} THEN 'emptied' ELSE 'deleted' END
+     WHERE comment.id = ${comment.id}`);
+  await settleReports(tx, sql`target_id = ${comment.id}`, 'upheld', now);
+}
+
+/** Of `community_comments comment`. */
+export const hasReplies = sql`EXISTS (
+  SELECT FROM community_comments reply WHERE reply.reply_to = comment.id AND reply.state <> 'deleted')`;
+
+/** For moderation: with the comment held. @throws DomainError not_found */
+export async function lockComment(
+  tx: Transaction,
+  voice: Voice,
+  { publicId, commentId }: CommentRef,
+): Promise<{ post: PostRow; comment: CommentRow }> {
+  const post = await lockPost(tx, voice, publicId);
+  return { post, comment: await findRow(tx, voice, post.id, commentId, sql`FOR NO KEY UPDATE OF written`) };
+}
+
+/** A comment that the voice reads. @throws DomainError not_found, not_entitled */
+export async function findVisibleComment(
+  db: Queries,
+  voice: Voice,
+  { publicId, commentId }: CommentRef,
+  now: Date,
+): Promise<{ post: PostRow; comment: CommentRow }> {
+  const post = await findVisiblePost(db, voice, publicId, now);
+  return { post, comment: await findRow(db, voice, post.id, commentId) };
+}
+
+/** Safe to repeat. @throws DomainError not_found, not_entitled (no access, or no member) */
+export async function reactToComment(
+  { db }: DatabaseDeps,
+  voice: Voice,
+  { reaction, ...ref }: CommentRef & { reaction: ReactionKind },
+  now: Date,
+): Promise<CommentRecord> {
+  return db.transaction(async (tx) => {
+    await holdVoice(tx, voice);
+    const { post, comment } = await findVisibleComment(tx, voice, ref, now);
+    await requireWriter(tx, voice, post.spaceId, now, 'post');
+    if (comment.state !== 'published') throw notFound('comment');
+    await addReaction(tx, voice, comment.id, reaction, now);
+    return readComment(tx, voice, comment.id);
+  });
+}
+
+/** Safe to repeat. @throws DomainError not_found, not_entitled (no access) */
+export async function takeBackReactionToComment(
+  { db }: DatabaseDeps,
+  voice: Voice,
+  { reaction, ...ref }: CommentRef & { reaction: ReactionKind },
+  now: Date,
+): Promise<CommentRecord> {
+  return db.transaction(async (tx) => {
+    await holdVoice(tx, voice);
+    const { comment } = await findVisibleComment(tx, voice, ref, now);
+    await removeReaction(tx, voice, comment.id, reaction);
+    return readComment(tx, voice, comment.id);
+  });
+}
+
+async function presentComments(db: Queries, voice: Voice, rows: readonly CommentRow[]): Promise<CommentRecord[]> {
+  const reactions = await reactionsTo(
+    db,
+    voice,
+    rows.map(({ id }) => id),
+  );
+  return rows.map((row) => {
+    const author = row.state === 'published' ? presentAuthor(row) : undefined;
+    return {
+      id: row.id,
+      ...(row.replyTo !== null && { reply_to: row.replyTo }),
+      ...(row.body !== null && { body: row.body }),
+      ...(author && { author }),
+      own: row.own,
+      hidden: row.hiddenAt !== null,
+      deleted: row.state !== 'published',
+      reactions: reactions(row.id),
+      created_at: row.createdAt.toISOString(),
+      ...(row.editedAt !== null && { edited_at: row.editedAt.toISOString() }),
+    };
+  });
+}

@@ -1,0 +1,11 @@
+/** How many members, posts and comments there are, from tallies: at a cost that does not grow with them (ADR 11). */
+import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
+import type { Id } from '../../platform/core/ids.ts';
+
+/** Members by space, as a table of `subject_id` and `members`: in one read, however many spaces a statement shows. */
+export function memberCounts(clubId: Id): Sql {
+  const where = sql`club_id = ${clubId} AND list = 'space_members' AND marked`;
+  return sql`(SELECT subject_id, sum(records)::int AS members FROM (
+    SELECT subject_id, records FROM list_tallies WHERE ${where}
+    UNION ALL SELECT subject_id, records FROM list_tally_changes WHERE ${where}) AS parts GROUP BY 1)`;
+}

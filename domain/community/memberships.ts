@@ -1,0 +1,143 @@
+/** Students join and leave spaces, and say what they want to hear of them (COMM-2, COMM-6). */
+import { CommunityMembership } from '../../entities/community/community-membership.ts';
+import type { RecordOf } from '../../contract/contract.ts';
+import { DomainError, notFound } from '../../platform/core/errors.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { instantOf } from '../../platform/core/instants.ts';
+import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import { given, sql } from '../../platform/infra/postgres/sql.ts';
+import { hasAccessToSpace } from '../access/enrollments/entitlement.ts';
+import { lockStudent } from '../identity/accounts.ts';
+import type { Reader } from '../identity/student-ref.ts';
+import { followAccess } from '../joining/joining.ts';
+import type { MediaDeps } from '../media/media.ts';
+import { readSpaceOfMember, readVisibleSpace } from './classroom.ts';
+
+type SpaceRecord = RecordOf<'CommunitySpace'>;
+
+interface Standing {
+  /** Neither archived nor hidden without access. */
+  seen: boolean;
+  hasAccess: boolean;
+  banned: boolean;
+  /** Is or was a member. */
+  known: boolean;
+}
+
+/** How the student stands to the space. The caller holds the student. @throws DomainError not_found (no space of the club) */
+async function standingOf(db: Queries, { clubId, id }: Reader, spaceId: Id, now: Date): Promise<Standing> {
+  const row = await db.one<Standing>(sql`
+    SELECT access.has_access AS "hasAccess", space.archived_at IS NULL AND (access.has_access OR NOT space.hidden) AS seen,
+           membership.banned_at IS NOT NULL AS banned, membership.space_id IS NOT NULL AS known
+      FROM community_spaces space
+      LEFT JOIN community_memberships membership ON membership.space_id = space.id AND membership.student_id = ${id}
+      CROSS JOIN LATERAL (SELECT NOT space.private OR ${hasAccessToSpace(sql`space.id`, id, now)} AS has_access) AS access
+     WHERE space.id = ${spaceId} AND space.club_id = ${clubId}`);
+  if (!row) throw notFound('space');
+  return row;
+}
+
+/**
+ * Makes the student a member; a member stays as they are. Nothing that stood there before is unread.
+ * @throws DomainError not_found (the student does not see the space), not_entitled (no access, or banned)
+ */
+export async function joinSpace(
+  { db, storage }: MediaDeps,
+  reader: Reader,
+  spaceId: Id,
+  now: Date,
+): Promise<SpaceRecord> {
+  return db.transaction(async (tx) => {
+    await lockStudent(tx, reader.clubId, reader.id);
+    const { seen, hasAccess, banned } = await standingOf(tx, reader, spaceId, now);
+    if (!seen) throw notFound('space');
+    if (!hasAccess) throw new DomainError('not_entitled', 'You have no access to this space.');
+    if (banned) throw new DomainError('not_entitled', 'You cannot join this space.');
+    await tx.run(sql`
+      INSERT INTO community_memberships AS standing (space_id, student_id, club_id, joined_at, read_at, digest, counted)
+      SELECT id, ${reader.id}, club_id, ${now}, ${now}, digest_by_default, false FROM community_spaces WHERE id = ${spaceId}
+      ON CONFLICT (space_id, student_id) DO UPDATE
+         SET left_at = NULL, joined_at = excluded.joined_at, read_at = excluded.read_at, muted = false, digest = excluded.digest
+       WHERE standing.left_at IS NOT NULL`);
+    await followAccess(tx, { clubId: reader.clubId, studentIds: [reader.id], spaceId }, now);
+    return readVisibleSpace(tx, storage, reader, spaceId, now);
+  });
+}
+
+/**
+ * Ends the membership, also after access has ended. What the student wrote stays. Safe to repeat.
+ * @returns the space as it is after leaving
+ * @throws DomainError not_found where the student neither sees the space nor is or was a member
+ */
+export async function leaveSpace(
+  { db, storage }: MediaDeps,
+  reader: Reader,
+  spaceId: Id,
+  now: Date,
+): Promise<SpaceRecord> {
+  return db.transaction(async (tx) => {
+    await lockStudent(tx, reader.clubId, reader.id);
+    const { seen, known, banned } = await standingOf(tx, reader, spaceId, now);
+    if (!seen && (!known || banned)) throw notFound('space');
+    await endMembership(tx, { spaceId, studentId: reader.id }, now);
+    return readSpaceOfMember(tx, storage, reader, spaceId, now);
+  });
+}
+
+/** Nobody brings it back but the student, by joining. The caller holds the student. */
+export async function endMembership(
+  tx: Transaction,
+  { spaceId, studentId }: { spaceId: Id; studentId: Id },
+  now: Date,
+): Promise<void> {
+  await tx.run(sql`
+    UPDATE community_memberships SET left_at = ${now}, muted = false, digest = false, counted = false, looks_at = NULL
+     WHERE space_id = ${spaceId} AND student_id = ${studentId} AND left_at IS NULL AND banned_at IS NULL`);
+}
+
+/** Changes what is given; what is absent stays. @throws DomainError not_found (the space, or no membership in it) */
+export async function updateMembership(
+  { db, storage }: MediaDeps,
+  reader: Reader,
+  spaceId: Id,
+  input: RecordOf<'SpaceMembershipChange'>,
+  now: Date,
+): Promise<SpaceRecord> {
+  return db.transaction(async (tx) => {
+    await requireMembership(tx, reader, spaceId, now);
+    const change = given({ muted: input.muted, digest: input.digest });
+    await tx.manager.update(CommunityMembership, { spaceId, studentId: reader.id }, change);
+    return readVisibleSpace(tx, storage, reader, spaceId, now);
+  });
+}
+
+/**
+ * Notes up to when the student has read the space. The mark moves forward only, and not into the future.
+ * @throws DomainError not_found (the space, or no membership in it), invalid_request
+ */
+export async function markSpaceRead(
+  { db, storage }: MediaDeps,
+  reader: Reader,
+  spaceId: Id,
+  readUntil: string,
+  now: Date,
+): Promise<SpaceRecord> {
+  const until = instantOf(readUntil, 'read_until');
+  return db.transaction(async (tx) => {
+    await requireMembership(tx, reader, spaceId, now);
+    await tx.run(sql`
+      UPDATE community_memberships SET read_at = greatest(read_at, least(${until}::timestamptz, ${now}::timestamptz))
+       WHERE space_id = ${spaceId} AND student_id = ${reader.id}`);
+    return readVisibleSpace(tx, storage, reader, spaceId, now);
+  });
+}
+
+/** Holds the student. @throws DomainError not_found */
+async function requireMembership(tx: Transaction, reader: Reader, spaceId: Id, now: Date): Promise<void> {
+  await lockStudent(tx, reader.clubId, reader.id);
+  if (!(await standingOf(tx, reader, spaceId, now)).seen) throw notFound('space');
+  const member = await tx.one(sql`
+    SELECT 1 FROM community_memberships
+     WHERE space_id = ${spaceId} AND student_id = ${reader.id} AND left_at IS NULL AND banned_at IS NULL`);
+  if (!member) throw notFound('membership');
+}

@@ -1,0 +1,71 @@
+/** Files that posts show: a student's own, reserved for a post; an administrator's, of the library (COMM-15). */
+import { CommunityPostFile } from '../../entities/community/community-post-file.ts';
+import type { RecordOf } from '../../contract/contract.ts';
+import { DomainError } from '../../platform/core/errors.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
+import { removeFiles } from '../media/erasure.ts';
+import { mediaColumns, presentMedia, type StoredMedia } from '../media/media.ts';
+import { presentUsed } from '../media/shown.ts';
+import { keepSentFiles, releaseFiles } from '../media/unsent-files.ts';
+import { setUses } from '../media/uses.ts';
+import type { Voice } from './voices.ts';
+
+/**
+ * Makes these the files of a post, in their order. The caller holds the post, and a student who wrote it. A student's file that the post
+ * shows no more is unsent again.
+ * @throws DomainError invalid_file (of students), not_found, media_archived (of administrators)
+ */
+export async function setPostFiles(
+  tx: Transaction,
+  voice: Voice,
+  postId: Id,
+  fileIds: readonly Id[],
+  now: Date,
+): Promise<void> {
+  if (voice.kind === 'admin') return setUses(tx, voice.clubId, { kind: 'post', id: postId }, fileIds).catch(asFile);
+  const asked = fileIds.map((id) => id.toLowerCase());
+  if (new Set(asked).size < asked.length) throw new DomainError('invalid_file', 'file_ids names a file twice.');
+  const rows = await tx.manager.findBy(CommunityPostFile, { postId });
+  const shown = new Set(rows.map(({ mediaId }) => mediaId));
+  const added = asked.filter((id) => !shown.has(id));
+  const dropped = [...shown].filter((id) => !asked.includes(id));
+  if (added.length > 0) await keepSentFiles(tx, { clubId: voice.clubId, studentId: voice.id }, 'post', added);
+  if (dropped.length > 0) await releaseFiles(tx, 'post', sql`SELECT unnest(${dropped}::uuid[])`, now);
+  await tx.manager.delete(CommunityPostFile, { postId });
+  if (asked.length > 0)
+    await tx.run(sql`INSERT INTO community_post_files (media_id, post_id, position)
+      SELECT id, ${postId}, place - 1 FROM unnest(${asked}::uuid[]) WITH ORDINALITY AS asked (id, place)`);
+}
+
+function asFile(error: unknown): never {
+  throw error instanceof DomainError && error.code === 'not_found'
+    ? new DomainError('not_found', 'There is no such file in this club.')
+    : error;
+}
+
+/** Of a post that is deleted: a student's files go for good, those of the library stay there. The caller holds the post. */
+export async function dropPostFiles(tx: Transaction, clubId: Id, postId: Id, now: Date): Promise<void> {
+  await removeFiles(tx, sql`SELECT media_id FROM community_post_files WHERE post_id = ${postId}`, now);
+  await tx.manager.delete(CommunityPostFile, { postId });
+  await setUses(tx, clubId, { kind: 'post', id: postId }, []);
+}
+
+/** @returns by post: its files with signed addresses, a student's in their order; a post without any is not in it */
+export async function presentPostFiles(
+  db: Queries,
+  storage: ObjectStore,
+  postIds: readonly Id[],
+): Promise<Map<Id, RecordOf<'Media'>[]>> {
+  const files = await presentUsed(db, storage, 'post', postIds);
+  for (const used of files.values())
+    used.sort((one, other) => (one.created_at + one.id < other.created_at + other.id ? -1 : 1));
+  if (postIds.length === 0) return files;
+  const rows = await db.rows<StoredMedia & { postId: Id }>(sql`
+    SELECT ${mediaColumns}, shown.post_id AS "postId" FROM community_post_files shown JOIN media ON media.id = shown.media_id
+     WHERE shown.post_id = ANY (${postIds}::uuid[]) AND media.removed_at IS NULL ORDER BY shown.post_id, shown.position`);
+  for (const row of rows) files.set(row.postId, [...(files.get(row.postId) ?? []), await presentMedia(row, storage)]);
+  return files;
+}

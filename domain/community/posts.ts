@@ -1,0 +1,306 @@
+/** Posts of spaces: publishing, listing, reading, editing, deleting (COMM-10). */
+import { CommunityPost } from '../../entities/community/community-post.ts';
+import type { ReactionKind } from '../../entities/community/values.ts';
+import type { RecordOf } from '../../contract/contract.ts';
+import { DomainError, notFound } from '../../platform/core/errors.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import { tidyName } from '../../platform/core/text.policy.ts';
+import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import { countEach, countListed } from '../../platform/infra/postgres/lists/counts.ts';
+import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
+import { columns, given, raw, sql, type RowOf, type Sql } from '../../platform/infra/postgres/sql.ts';
+import type { MediaDeps } from '../media/media.ts';
+import { authorColumns, authors, presentAuthor, type AuthorRow } from './authors.ts';
+import { requireSafeLinks } from './markdown-links.ts';
+import { dropPostFiles, presentPostFiles, setPostFiles } from './post-files.ts';
+import { addReaction, reactionsTo, removeReaction } from './reactions.ts';
+import { settleReports } from './reports.ts';
+import { holdVoice, isOwn, isVisible, requireReader, requireWriter, type Voice } from './voices.ts';
+
+type PostRecord = RecordOf<'CommunityPost'>;
+
+export const written = raw('written');
+
+const postColumns = columns(
+  CommunityPost,
+  ['id', 'publicId', 'spaceId', 'title', 'body', 'state', 'pinned', 'locked', 'hiddenAt', 'createdAt', 'editedAt'],
+  'written',
+).and<AuthorRow>(authorColumns);
+
+/** The columns, with whether the voice wrote the post. */
+const columnsFor = (voice: Voice) =>
+  postColumns.and<{ own: boolean }>(sql`coalesce(${isOwn(voice, written)}, false) AS own`);
+export type PostRow = RowOf<ReturnType<typeof columnsFor>>;
+
+const fromPosts = sql`FROM community_posts written ${authors}`;
+
+/** 25 characters at most, no two alike: the id in another spelling. */
+const publicIdOf = (id: Id): string => BigInt(`0x${id.replaceAll('-', '')}`).toString(36);
+
+export const postExists = () =>
+  new DomainError('post_exists', 'A post or a comment with this id was published already.');
+
+/**
+ * Publishes a post. A repeated send with the same `id` publishes once.
+ * @throws DomainError not_found, not_entitled (no access, no member, or administrators alone post), post_exists, invalid_request,
+ *   invalid_file, media_archived
+ */
+export async function publishPost(
+  { db, storage }: MediaDeps,
+  voice: Voice,
+  spaceId: Id,
+  input: RecordOf<'CommunityPostCreation'>,
+  now: Date,
+): Promise<PostRecord> {
+  requireSafeLinks(input.body);
+  const id = input.id?.toLowerCase() ?? newId();
+  await db.transaction(async (tx) => {
+    await holdVoice(tx, voice);
+    const space = await requireWriter(tx, voice, spaceId, now);
+    if (voice.kind === 'student' && space.posting === 'admins')
+      throw new DomainError('not_entitled', 'Administrators alone post in this space.');
+    const created = await tx.rows(sql`
+      INSERT INTO community_posts (id, club_id, space_id, public_id, student_id, administrator_id, title, body, created_at)
+      VALUES (${id}, ${voice.clubId}, ${space.id}, ${publicIdOf(id)}, ${voice.kind === 'student' ? voice.id : null},
+        ${voice.kind === 'admin' ? voice.id : null}, ${titleOf(input.title)}, ${input.body}, ${now})
+      ON CONFLICT DO NOTHING RETURNING 1`);
+    if (created.length === 0) throw postExists();
+    if (input.file_ids && input.file_ids.length > 0) await setPostFiles(tx, voice, id, input.file_ids, now);
+  });
+  return readPost(db, storage, voice, sql`written.id = ${id}`);
+}
+
+function titleOf(text: string | undefined): string | null {
+  const title = tidyName(text ?? '');
+  return title === '' ? null : title;
+}
+
+/** @returns a page of the space's posts: pinned ones first, then the newest @throws DomainError not_found, not_entitled (no access) */
+export async function listPosts(
+  db: Queries,
+  storage: ObjectStore,
+  voice: Voice,
+  spaceId: Id,
+  page: PageRequest,
+  now: Date,
+): Promise<Page<PostRecord>> {
+  const space = await requireReader(db, voice, spaceId, now);
+  const { rows, total } = await listPage<PostRow>(db, page, {
+    columns: columnsFor(voice),
+    from: sql`${fromPosts} WHERE written.space_id = ${space.id} AND ${isVisible(voice, written)}`,
+    orderBy: sql`written.pinned DESC, written.created_at DESC, written.id DESC`,
+    total: async () => {
+      const listed = { list: 'space_posts', clubId: voice.clubId, subjectId: space.id } as const;
+      if (voice.kind === 'admin') return countListed(db, listed);
+      const own = await db.one<{ hidden: number }>(sql`
+        SELECT count(*)::int AS hidden FROM community_posts written
+         WHERE space_id = ${space.id} AND student_id = ${voice.id} AND hidden_at IS NOT NULL AND state <> 'deleted'`);
+      return (await countListed(db, { ...listed, marked: false })) + (own?.hidden ?? 0);
+    },
+  });
+  return { rows: await presentPosts(db, storage, voice, rows), total };
+}
+
+/** @throws DomainError not_found (also hidden, deleted, and in a space that is not seen), not_entitled (no access to the space) */
+export async function readVisiblePost(
+  db: Queries,
+  storage: ObjectStore,
+  voice: Voice,
+  publicId: string,
+  now: Date,
+): Promise<PostRecord> {
+  const { id } = await findVisiblePost(db, voice, publicId, now);
+  return readPost(db, storage, voice, sql`written.id = ${id}`);
+}
+
+async function readPost(db: Queries, storage: ObjectStore, voice: Voice, which: Sql): Promise<PostRecord> {
+  const row = await db.one<PostRow>(sql`SELECT ${columnsFor(voice)} ${fromPosts} WHERE ${which}`);
+  const [post] = row ? await presentPosts(db, storage, voice, [row]) : [];
+  if (!post) throw notFound('post');
+  return post;
+}
+
+/** The post as its row says. @param lock `FOR SHARE`, `FOR NO KEY UPDATE`, or nothing */
+async function findRow(
+  db: Queries,
+  voice: Voice,
+  publicId: string,
+  lock = sql``,
+  which = isVisible(voice, written),
+): Promise<PostRow> {
+  const row = await db.one<PostRow>(sql`
+    SELECT ${columnsFor(voice)} ${fromPosts}
+     WHERE written.club_id = ${voice.clubId} AND written.public_id = ${publicId} AND ${which} ${lock}`);
+  if (!row) throw notFound('post');
+  return row;
+}
+
+/** A post that the voice reads. @throws DomainError not_found, not_entitled */
+export async function findVisiblePost(db: Queries, voice: Voice, publicId: string, now: Date): Promise<PostRow> {
+  const row = await findRow(db, voice, publicId);
+  await requireReader(db, voice, row.spaceId, now, 'post');
+  return row;
+}
+
+/**
+ * A post below which the voice writes, with a shared lock: it is neither deleted nor locked meanwhile. Holds the voice.
+ * @throws DomainError not_found, not_entitled (no access, or no member)
+ */
+export async function lockPostForWriting(tx: Transaction, voice: Voice, publicId: string, now: Date): Promise<PostRow> {
+  await holdVoice(tx, voice);
+  const row = await findRow(tx, voice, publicId, sql`FOR SHARE OF written`);
+  await requireWriter(tx, voice, row.spaceId, now, 'post');
+  return row;
+}
+
+/** A post that changes: one change after another. @throws DomainError not_found */
+export async function lockPost(tx: Transaction, voice: Voice, publicId: string): Promise<PostRow> {
+  return findRow(tx, voice, publicId, sql`FOR NO KEY UPDATE OF written`);
+}
+
+/** The same for who deletes a comment below it, whether or not they see it any more. @throws DomainError not_found */
+export async function lockPostUnseen(tx: Transaction, voice: Voice, publicId: string): Promise<PostRow> {
+  return findRow(tx, voice, publicId, sql`FOR NO KEY UPDATE OF written`, sql`written.state <> 'deleted'`);
+}
+
+const onlyAuthor = () => new DomainError('not_entitled', 'Only its author does that.');
+
+/**
+ * Changes what is given; what is absent stays. Its author alone edits it, while a member.
+ * @throws DomainError not_found, not_entitled, invalid_request, invalid_file, media_archived
+ */
+export async function updatePost(
+  { db, storage }: MediaDeps,
+  voice: Voice,
+  publicId: string,
+  input: RecordOf<'CommunityPostChange'>,
+  now: Date,
+): Promise<PostRecord> {
+  if (input.body !== undefined) requireSafeLinks(input.body);
+  const id = await db.transaction(async (tx) => {
+    await holdVoice(tx, voice);
+    const post = await lockPost(tx, voice, publicId);
+    await requireWriter(tx, voice, post.spaceId, now, 'post');
+    if (!post.own) throw onlyAuthor();
+    if (post.state !== 'published') throw notFound('post');
+    const title = input.title === undefined ? undefined : titleOf(input.title);
+    await tx.manager.update(CommunityPost, { id: post.id }, given({ title, body: input.body, editedAt: now }));
+    if (input.file_ids) await setPostFiles(tx, voice, post.id, input.file_ids, now);
+    return post.id;
+  });
+  return readPost(db, storage, voice, sql`written.id = ${id}`);
+}
+
+/** Its author deletes it always, also when access has ended. Safe to repeat while it stays without words. @throws DomainError not_found, not_entitled */
+export async function deletePost({ db }: MediaDeps, voice: Voice, publicId: string, now: Date): Promise<void> {
+  await db.transaction(async (tx) => {
+    await holdVoice(tx, voice);
+    const post = await lockPost(tx, voice, publicId);
+    if (!post.own) {
+      await requireReader(tx, voice, post.spaceId, now, 'post');
+      throw onlyAuthor();
+    }
+    await takeWords(tx, voice.clubId, post, now);
+  });
+}
+
+/**
+ * Takes the words of a post and its files. It stays without words where somebody else has commented on it, and leaves every list
+ * otherwise. The caller holds the post.
+ */
+export async function takeWords(
+  tx: Transaction,
+  clubId: Id,
+  post: Pick<PostRow, 'id' | 'state'>,
+  now: Date,
+): Promise<void> {
+  if (post.state !== 'published') return;
+  const emptied = await tx.one<{ state: CommunityPost['state'] }>(sql`
+    UPDATE community_posts post SET title = NULL, body = NULL, pinned = false, state = CASE WHEN ${othersCommented} THEN 'emptied' ELSE 'deleted' END
+     WHERE post.id = ${post.id} RETURNING state`);
+  if (emptied?.state === 'deleted')
+    await tx.run(
+      sql`UPDATE community_comments SET body = NULL, state = 'deleted' WHERE post_id = ${post.id} AND state <> 'deleted'`,
+    );
+  await settleReports(
+    tx,
+    emptied?.state === 'deleted' ? sql`post_id = ${post.id}` : sql`target_id = ${post.id}`,
+    'upheld',
+    now,
+  );
+  await dropPostFiles(tx, clubId, post.id, now);
+}
+
+/** Of `community_posts post`. */
+export const othersCommented = sql`EXISTS (
+  SELECT FROM community_comments comment
+   WHERE comment.post_id = post.id AND comment.state <> 'deleted'
+     AND (comment.student_id, comment.administrator_id) IS DISTINCT FROM (post.student_id, post.administrator_id))`;
+
+/** Safe to repeat. @throws DomainError not_found, not_entitled (no access, or no member) */
+export async function reactToPost(
+  { db, storage }: MediaDeps,
+  voice: Voice,
+  { publicId, reaction }: { publicId: string; reaction: ReactionKind },
+  now: Date,
+): Promise<PostRecord> {
+  const id = await db.transaction(async (tx) => {
+    await holdVoice(tx, voice);
+    const post = await findVisiblePost(tx, voice, publicId, now);
+    await requireWriter(tx, voice, post.spaceId, now, 'post');
+    if (post.state !== 'published') throw notFound('post');
+    await addReaction(tx, voice, post.id, reaction, now);
+    return post.id;
+  });
+  return readPost(db, storage, voice, sql`written.id = ${id}`);
+}
+
+/** Safe to repeat. @throws DomainError not_found, not_entitled (no access) */
+export async function takeBackReactionToPost(
+  { db, storage }: MediaDeps,
+  voice: Voice,
+  { publicId, reaction }: { publicId: string; reaction: ReactionKind },
+  now: Date,
+): Promise<PostRecord> {
+  const id = await db.transaction(async (tx) => {
+    await holdVoice(tx, voice);
+    const post = await findVisiblePost(tx, voice, publicId, now);
+    await removeReaction(tx, voice, post.id, reaction);
+    return post.id;
+  });
+  return readPost(db, storage, voice, sql`written.id = ${id}`);
+}
+
+async function presentPosts(
+  db: Queries,
+  storage: ObjectStore,
+  voice: Voice,
+  rows: readonly PostRow[],
+): Promise<PostRecord[]> {
+  const ids = rows.map(({ id }) => id);
+  const files = await presentPostFiles(db, storage, ids);
+  const reactions = await reactionsTo(db, voice, ids);
+  const commentsOf = await countEach(db, voice.clubId, { lists: ['post_comments'], subjectIds: ids });
+  return rows.map((row) => {
+    const author = row.state === 'published' ? presentAuthor(row) : undefined;
+    return {
+      id: row.id,
+      public_id: row.publicId,
+      space_id: row.spaceId,
+      ...(row.title !== null && { title: row.title }),
+      ...(row.body !== null && { body: row.body }),
+      ...(author && { author }),
+      own: row.own,
+      files: files.get(row.id) ?? [],
+      pinned: row.pinned,
+      locked: row.locked,
+      hidden: row.hiddenAt !== null,
+      deleted: row.state !== 'published',
+      comment_count: commentsOf({ list: 'post_comments', subjectId: row.id, marked: false }),
+      reactions: reactions(row.id),
+      created_at: row.createdAt.toISOString(),
+      ...(row.editedAt !== null && { edited_at: row.editedAt.toISOString() }),
+    };
+  });
+}

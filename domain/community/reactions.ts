@@ -1,0 +1,47 @@
+/** Reactions to posts and comments: six kinds, each once by everybody, counted by tallies (COMM-12). */
+import { CommunityReaction } from '../../entities/community/community-reaction.ts';
+import { reactionKinds, type ReactionKind } from '../../entities/community/values.ts';
+import type { RecordOf } from '../../contract/contract.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import { countEach } from '../../platform/infra/postgres/lists/counts.ts';
+import { columns, sql } from '../../platform/infra/postgres/sql.ts';
+import type { Voice } from './voices.ts';
+
+const lists = reactionKinds.map((kind) => `reactions_${kind}` as const);
+
+/** Safe to repeat. The caller has judged that the voice may. */
+export async function addReaction(
+  tx: Transaction,
+  voice: Voice,
+  targetId: Id,
+  kind: ReactionKind,
+  now: Date,
+): Promise<void> {
+  await tx.run(sql`INSERT INTO community_reactions (target_id, author_id, kind, club_id, created_at)
+    VALUES (${targetId}, ${voice.id}, ${kind}, ${voice.clubId}, ${now}) ON CONFLICT DO NOTHING`);
+}
+
+/** Safe to repeat. */
+export async function removeReaction(tx: Transaction, voice: Voice, targetId: Id, kind: ReactionKind): Promise<void> {
+  await tx.manager.delete(CommunityReaction, { targetId, authorId: voice.id, kind });
+}
+
+/** @returns looks up the reactions to a post or a comment: the kinds that somebody chose, in the order of the contract */
+export async function reactionsTo(
+  db: Queries,
+  voice: Voice,
+  targetIds: readonly Id[],
+): Promise<(targetId: Id) => RecordOf<'ReactionCount'>[]> {
+  if (targetIds.length === 0) return () => [];
+  const countOf = await countEach(db, voice.clubId, { lists, subjectIds: targetIds });
+  const own = await db.rows<Pick<CommunityReaction, 'targetId' | 'kind'>>(sql`
+    SELECT ${columns(CommunityReaction, ['targetId', 'kind'])} FROM community_reactions
+     WHERE target_id = ANY (${targetIds}::uuid[]) AND author_id = ${voice.id}`);
+  const isOwn = new Set(own.map(({ targetId, kind }) => `${targetId} ${kind}`));
+  return (targetId) =>
+    reactionKinds.flatMap((kind) => {
+      const count = countOf({ list: `reactions_${kind}`, subjectId: targetId, marked: false });
+      return count > 0 ? [{ kind, count, own: isOwn.has(`${targetId} ${kind}`) }] : [];
+    });
+}

@@ -1,0 +1,247 @@
+/** The spaces of a club as its administrators keep them: creating, listing, changing, ordering, archiving (COMM-4, COMM-5). */
+import { CommunitySpace } from '../../entities/community/community-space.ts';
+import type { RecordOf } from '../../contract/contract.ts';
+import { DomainError, notFound } from '../../platform/core/errors.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import { tidyName } from '../../platform/core/text.policy.ts';
+import { wake } from '../../platform/engine/wakes.ts';
+import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
+import { insertWithPublicId, refusalOf } from '../../platform/infra/postgres/public-ids.ts';
+import { all, columns, given, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
+import { requireFeature } from '../billing/allowances.ts';
+import type { DatabaseDeps } from '../deps.ts';
+import { setCover } from '../media/covers.ts';
+import type { MediaDeps } from '../media/media.ts';
+import { presentUsed } from '../media/shown.ts';
+import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import { memberCounts } from './counts.ts';
+
+type SpaceRecord = RecordOf<'Space'>;
+
+/** Of a club, archived ones among them: so many are listed, and ordered in one request. */
+const maxSpaces = 200;
+
+const spaceColumns = columns(
+  CommunitySpace,
+  [
+    'id',
+    'publicId',
+    'name',
+    'description',
+    'posting',
+    'private',
+    'hidden',
+    'autoJoin',
+    'digestByDefault',
+    'archivedAt',
+    'createdAt',
+    'updatedAt',
+  ],
+  'space',
+).and<{ memberCount: number }>(sql`coalesce(counted.members, 0) AS "memberCount"`);
+type SpaceRow = RowOf<typeof spaceColumns>;
+
+const spacesWithCounts = (clubId: Id) =>
+  sql`FROM community_spaces space LEFT JOIN ${memberCounts(clubId)} AS counted ON counted.subject_id = space.id`;
+
+/** @returns a page of the club's spaces in their order; archived ones at the end */
+export async function listSpaces(
+  db: Queries,
+  storage: ObjectStore,
+  clubId: Id,
+  filter: PageRequest & { archived?: boolean },
+): Promise<Page<SpaceRecord>> {
+  const archived = filter.archived ? sql`space.archived_at IS NOT NULL` : sql`space.archived_at IS NULL`;
+  const shown = all([sql`space.club_id = ${clubId}`, filter.archived === undefined ? undefined : archived]);
+  const { rows, total } = await listPage(db, filter, {
+    columns: spaceColumns,
+    from: sql`${spacesWithCounts(clubId)} WHERE ${shown}`,
+    counted: sql`FROM community_spaces space WHERE ${shown}`,
+    orderBy: sql`space.archived_at IS NOT NULL, space.position, space.id`,
+  });
+  return { rows: await presentSpaces(db, storage, rows), total };
+}
+
+/** @throws DomainError not_found, also for a space of another club */
+export async function readSpace(db: Queries, storage: ObjectStore, clubId: Id, spaceId: Id): Promise<SpaceRecord> {
+  const row = await db.one<SpaceRow>(
+    sql`SELECT ${spaceColumns} ${spacesWithCounts(clubId)} WHERE space.id = ${spaceId} AND space.club_id = ${clubId}`,
+  );
+  const [space] = row ? await presentSpaces(db, storage, [row]) : [];
+  if (!space) throw notFound('space');
+  return space;
+}
+
+/**
+ * Creates a space, the last in the order.
+ * @throws DomainError feature_not_in_plan, space_limit_reached, public_id_taken, not_found (the cover), media_archived, invalid_request
+ */
+export async function createSpace(
+  { db, storage }: MediaDeps,
+  clubId: Id,
+  input: RecordOf<'SpaceCreation'>,
+  now: Date,
+): Promise<SpaceRecord> {
+  const id = newId();
+  await db.transaction(async (tx) => {
+    await requireFeature(tx, clubId, 'community');
+    if (input.cover_media_id !== undefined) await setCover(tx, clubId, { kind: 'space', id }, input.cover_media_id);
+    await requireRoomForSpace(tx, clubId);
+    await insertWithPublicId('space', { ...input, title: input.name }, async (publicId) => {
+      const rows = await tx.rows(sql`
+        INSERT INTO community_spaces (id, club_id, public_id, name, description, posting, private, hidden, auto_join, digest_by_default, position, created_at, updated_at)
+        VALUES (${id}, ${clubId}, ${publicId}, ${nameOf(input.name)}, ${input.description ?? null}, ${input.posting ?? 'members'}, ${input.private ?? false},
+          ${input.hidden ?? false}, ${input.auto_join ?? false}, ${input.digest_by_default ?? false}, ${lastPosition(clubId)}, ${now}, ${now})
+        ON CONFLICT (club_id, public_id) DO NOTHING RETURNING 1`);
+      return rows.length > 0;
+    });
+    if (input.auto_join) await beginFill(tx, clubId, id, now);
+  });
+  return readSpace(db, storage, clubId, id);
+}
+
+const lastPosition = (clubId: Id) =>
+  sql`(SELECT coalesce(max(position), 0) + 1 FROM community_spaces WHERE club_id = ${clubId})`;
+
+/** The lock makes the count hold until the commit: two last spaces at once cannot both pass. @throws DomainError space_limit_reached */
+async function requireRoomForSpace(tx: Transaction, clubId: Id): Promise<void> {
+  await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
+  if ((await tx.manager.countBy(CommunitySpace, { clubId })) >= maxSpaces)
+    throw new DomainError('space_limit_reached', `A club has at most ${maxSpaces} spaces.`);
+}
+
+/** @throws DomainError invalid_request */
+function nameOf(text: string): string {
+  const name = tidyName(text);
+  if (name === '') throw new DomainError('invalid_request', 'name must have a letter.');
+  return name;
+}
+
+/**
+ * Changes what is given; what is absent stays. Who has access becomes a member in a run of its own once `auto_join` is switched on.
+ * @throws DomainError not_found (also the cover), public_id_taken, media_archived, invalid_request
+ */
+export async function updateSpace(
+  { db, storage }: MediaDeps,
+  clubId: Id,
+  spaceId: Id,
+  input: RecordOf<'SpaceChange'>,
+  now: Date,
+): Promise<SpaceRecord> {
+  await db.transaction(async (tx) => {
+    const before = await lockSpace(tx, clubId, spaceId);
+    const change = given({
+      publicId: input.public_id,
+      name: input.name === undefined ? undefined : nameOf(input.name),
+      description: input.description === '' ? null : input.description,
+      posting: input.posting,
+      private: input.private,
+      hidden: input.hidden,
+      autoJoin: input.auto_join,
+      digestByDefault: input.digest_by_default,
+      updatedAt: now,
+    });
+    await tx.manager.update(CommunitySpace, { id: spaceId }, change).catch((error: unknown) => {
+      throw refusalOf(error, 'space');
+    });
+    const isOpener = input.private !== undefined && input.private !== before.private;
+    if (isOpener || (input.auto_join === true && !before.autoJoin)) await beginFill(tx, clubId, spaceId, now);
+    if (input.cover_media_id !== undefined)
+      await setCover(tx, clubId, { kind: 'space', id: spaceId }, input.cover_media_id);
+  });
+  return readSpace(db, storage, clubId, spaceId);
+}
+
+/** Begins the run that brings the space's memberships up to date; one under way begins anew. The caller holds the space. */
+async function beginFill(tx: Transaction, clubId: Id, spaceId: Id, now: Date): Promise<void> {
+  await tx.manager.update(CommunitySpace, { id: spaceId }, { fillLooksAt: now, fillAfter: null, fillBarrier: null });
+  await wake(tx, 'spaceFill', [{ id: spaceId, clubId }], now);
+}
+
+/**
+ * Puts the club's spaces in a new order, which students see.
+ * @throws DomainError invalid_request unless every space that is not archived is named once, and no other
+ */
+export async function orderSpaces({ db }: DatabaseDeps, clubId: Id, spaceIds: readonly Id[]): Promise<void> {
+  const asked = spaceIds.map((id) => id.toLowerCase());
+  await db.transaction(async (tx) => {
+    const present = await tx.rows<{ id: Id }>(
+      sql`SELECT id FROM community_spaces WHERE club_id = ${clubId} AND archived_at IS NULL ORDER BY id FOR NO KEY UPDATE`,
+    );
+    const named = new Set(asked);
+    if (asked.length !== present.length || present.some(({ id }) => !named.has(id)))
+      throw new DomainError(
+        'invalid_request',
+        'space_ids: every space that is not archived must be named once, and no other.',
+      );
+    await tx.run(sql`UPDATE community_spaces space SET position = asked.place
+      FROM unnest(${asked}::uuid[]) WITH ORDINALITY AS asked (id, place) WHERE space.id = asked.id`);
+  });
+}
+
+/** Takes the space away from students; an archived one stays as it is. @throws DomainError not_found */
+export async function archiveSpace(deps: MediaDeps, clubId: Id, spaceId: Id, now: Date): Promise<SpaceRecord> {
+  await deps.db.transaction(async (tx) => {
+    const { archivedAt } = await lockSpace(tx, clubId, spaceId);
+    if (archivedAt === null)
+      await tx.manager.update(CommunitySpace, { id: spaceId }, { archivedAt: now, updatedAt: now });
+  });
+  return readSpace(deps.db, deps.storage, clubId, spaceId);
+}
+
+/** Gives an archived space back, the last in the order; any other stays as it is. @throws DomainError not_found, feature_not_in_plan */
+export async function unarchiveSpace(deps: MediaDeps, clubId: Id, spaceId: Id, now: Date): Promise<SpaceRecord> {
+  await deps.db.transaction(async (tx) => {
+    const { archivedAt } = await lockSpace(tx, clubId, spaceId);
+    if (archivedAt === null) return;
+    await requireFeature(tx, clubId, 'community');
+    await tx.run(
+      sql`UPDATE community_spaces SET archived_at = NULL, position = ${lastPosition(clubId)}, updated_at = ${now} WHERE id = ${spaceId}`,
+    );
+  });
+  return readSpace(deps.db, deps.storage, clubId, spaceId);
+}
+
+/** Locks the space's row: changes of one space come one after another. @throws DomainError not_found */
+async function lockSpace(tx: Transaction, clubId: Id, spaceId: Id): Promise<CommunitySpace> {
+  const space = await tx.manager.findOne(CommunitySpace, {
+    where: { id: spaceId, clubId },
+    lock: { mode: 'for_no_key_update' },
+  });
+  if (!space) throw notFound('space');
+  return space;
+}
+
+/** @throws DomainError not_found, also for a space of another club */
+export async function requireSpace(db: Queries, clubId: Id, spaceId: Id): Promise<void> {
+  if (!(await db.manager.exists(CommunitySpace, { where: { id: spaceId, clubId } }))) throw notFound('space');
+}
+
+async function presentSpaces(db: Queries, storage: ObjectStore, rows: readonly SpaceRow[]): Promise<SpaceRecord[]> {
+  const covers = await presentUsed(
+    db,
+    storage,
+    'space',
+    rows.map(({ id }) => id),
+  );
+  return rows.map((row) => {
+    const [cover] = covers.get(row.id) ?? [];
+    return {
+      id: row.id,
+      public_id: row.publicId,
+      name: row.name,
+      ...(row.description !== null && { description: row.description }),
+      ...(cover && { cover }),
+      posting: row.posting,
+      private: row.private,
+      hidden: row.hidden,
+      auto_join: row.autoJoin,
+      digest_by_default: row.digestByDefault,
+      member_count: row.memberCount,
+      archived: row.archivedAt !== null,
+      created_at: row.createdAt.toISOString(),
+      updated_at: row.updatedAt.toISOString(),
+    };
+  });
+}

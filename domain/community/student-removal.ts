@@ -1,0 +1,33 @@
+/** What a student's removal takes out of the community: memberships, reactions, reports, and all words by and about them (COMM-16). */
+import { CommunityMembership } from '../../entities/community/community-membership.ts';
+import { CommunityReaction } from '../../entities/community/community-reaction.ts';
+import { CommunityReport } from '../../entities/community/community-report.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import type { Transaction } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
+import { hasReplies } from './comments.ts';
+import { othersCommented } from './posts.ts';
+
+/**
+ * Files are the student's, and media erases them. What others have written below stays, and what it answers stays without words. The
+ * student's row is held by the caller.
+ */
+export async function purgeStudentFromCommunity(tx: Transaction, studentId: Id, now: Date): Promise<void> {
+  await tx.manager.delete(CommunityMembership, { studentId });
+  await tx.manager.delete(CommunityReaction, { authorId: studentId });
+  await tx.manager.delete(CommunityReport, { studentId });
+  // What others have said of the student's words: a reason may name the student.
+  const posts = sql`SELECT id FROM community_posts WHERE student_id = ${studentId}`;
+  const comments = sql`SELECT id FROM community_comments WHERE student_id = ${studentId}`;
+  await tx.run(sql`UPDATE community_reports SET reason = NULL, settled_at = coalesce(settled_at, ${now}), outcome = coalesce(outcome, 'upheld')
+    WHERE target_id IN (${posts}) OR target_id IN (${comments})`);
+  await tx.run(sql`UPDATE community_moderations SET reason = NULL
+    WHERE reason IS NOT NULL AND (comment_id IN (${comments}) OR (comment_id IS NULL AND post_id IN (${posts})))`);
+  await tx.run(sql`DELETE FROM community_post_files WHERE post_id IN (${posts})`);
+  await tx.run(sql`
+    UPDATE community_posts post SET title = NULL, body = NULL, pinned = false, state = CASE WHEN ${othersCommented} THEN 'emptied' ELSE 'deleted' END
+     WHERE post.student_id = ${studentId} AND post.state = 'published'`);
+  await tx.run(sql`
+    UPDATE community_comments comment SET body = NULL, state = CASE WHEN ${hasReplies} THEN 'emptied' ELSE 'deleted' END
+     WHERE comment.student_id = ${studentId} AND comment.state = 'published'`);
+}

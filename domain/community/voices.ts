@@ -1,0 +1,80 @@
+/** Who speaks in the community, and what they may do where: students by access and membership, administrators everywhere (COMM-3). */
+import { CommunitySpace } from '../../entities/community/community-space.ts';
+import { DomainError, notFound } from '../../platform/core/errors.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import { columns, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
+import { lockStudent } from '../identity/accounts.ts';
+import { isSeen, spacesOf } from './classroom.ts';
+
+/** A student, or a member of the club's administration. */
+export interface Voice {
+  kind: 'student' | 'admin';
+  clubId: Id;
+  id: Id;
+}
+
+/** What of a space concerns who writes in it. */
+export interface OpenSpace {
+  id: Id;
+  posting: CommunitySpace['posting'];
+  /** Whether the voice may write: always, for administrators. */
+  joined: boolean;
+}
+
+const notEntitled = (message: string) => new DomainError('not_entitled', message);
+
+/**
+ * @param what the resource that is not there where the space is not seen
+ * @throws DomainError not_found where the voice does not see the space; not_entitled where a student has no access
+ */
+export async function requireReader(
+  db: Queries,
+  voice: Voice,
+  spaceId: Id,
+  now: Date,
+  what = 'space',
+): Promise<OpenSpace> {
+  const spaceColumns = columns(CommunitySpace, ['id', 'posting'], 'space');
+  if (voice.kind === 'admin') {
+    const space = await db.one<OpenSpace>(
+      sql`SELECT ${spaceColumns}, true AS joined FROM community_spaces space WHERE space.id = ${spaceId} AND space.club_id = ${voice.clubId}`,
+    );
+    if (!space) throw notFound(what);
+    return space;
+  }
+  const space = await db.one<OpenSpace & { hasAccess: boolean }>(sql`
+    SELECT ${spaceColumns}, own.joined, own.has_access AS "hasAccess" ${spacesOf(voice, now)} AND space.id = ${spaceId} AND ${isSeen}`);
+  if (!space) throw notFound(what);
+  if (!space.hasAccess) throw notEntitled('You have no access to this space.');
+  return space;
+}
+
+/** The same for who is about to write. @throws DomainError not_found, not_entitled (no access, or no member) */
+export async function requireWriter(
+  db: Queries,
+  voice: Voice,
+  spaceId: Id,
+  now: Date,
+  what = 'space',
+): Promise<OpenSpace> {
+  const space = await requireReader(db, voice, spaceId, now, what);
+  if (!space.joined) throw notEntitled('Join the space first.');
+  return space;
+}
+
+/** Students are held while they write, so that access, membership and removal are judged one after another. @throws DomainError not_found */
+export async function holdVoice(tx: Transaction, { kind, clubId, id }: Voice): Promise<void> {
+  if (kind === 'student') await lockStudent(tx, clubId, id);
+}
+
+/** Of a post or a comment: whether the voice wrote it. @param row its alias in the statement */
+export function isOwn({ kind, id }: Voice, row: Sql): Sql {
+  return kind === 'student' ? sql`${row}.student_id = ${id}` : sql`${row}.administrator_id = ${id}`;
+}
+
+/** Of a post or a comment: whether the voice sees it, hidden or not. */
+export function isVisible(voice: Voice, row: Sql): Sql {
+  if (voice.kind === 'admin') return sql`${row}.state <> 'deleted'`;
+  return sql`${row}.state <> 'deleted' AND (${row}.hidden_at IS NULL OR ${isOwn(voice, row)})`;
+}

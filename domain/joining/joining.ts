@@ -1,0 +1,132 @@
+/**
+ * Memberships of spaces follow access: the transaction that gives, takes or moves access, or opens an account, brings them up to date
+ * (COMM-8, COMM-9). It needs only its tables, so that accounts and access, which community builds on, can call it.
+ */
+import type { Id } from '../../platform/core/ids.ts';
+import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
+
+/**
+ * Makes students members of the spaces that take everybody with access, and notes for the memberships that they have whether
+ * `member_count` counts them. Who left, was removed or is banned stays so. The cost depends on the students and their club's spaces, and
+ * not on members. Safe to repeat.
+ * @param studentIds whose rows the transaction holds, or has just inserted
+ * @param spaceId only this space
+ */
+export async function followAccess(
+  tx: Transaction,
+  { clubId, studentIds, spaceId }: { clubId: Id; studentIds: readonly Id[]; spaceId?: Id },
+  now: Date,
+): Promise<void> {
+  const ofSpace = spaceId === undefined ? sql`` : sql`AND space.id = ${spaceId}`;
+  // An access that begins later makes a member at once, who is not counted before: nothing has to run when it begins.
+  await tx.run(sql`
+    WITH held AS MATERIALIZED (
+      SELECT enrollment.student_id, opening.space_id, bool_or(enrollment.starts_at <= ${now}) AS open,
+             min(CASE WHEN enrollment.starts_at > ${now} THEN enrollment.starts_at ELSE enrollment.ends_at END) AS looks_at
+        FROM enrollments enrollment JOIN access_deliveries opening ON opening.id = enrollment.delivery_id
+       WHERE enrollment.student_id = ANY (${studentIds}::uuid[]) AND opening.space_id IS NOT NULL AND enrollment.revoked_at IS NULL
+         AND (enrollment.ends_at IS NULL OR enrollment.ends_at > ${now})
+       GROUP BY 1, 2)
+    INSERT INTO community_memberships AS standing (space_id, student_id, club_id, joined_at, read_at, digest, counted, looks_at)
+    SELECT space.id, student.id, space.club_id, ${now}, ${now}, space.digest_by_default,
+           NOT space.private OR coalesce(held.open, false), CASE WHEN space.private THEN held.looks_at END
+      FROM community_spaces space
+      CROSS JOIN unnest(${studentIds}::uuid[]) AS student (id)
+      LEFT JOIN held ON held.space_id = space.id AND held.student_id = student.id
+      LEFT JOIN community_memberships membership ON membership.space_id = space.id AND membership.student_id = student.id
+     WHERE space.club_id = ${clubId} ${ofSpace}
+       AND (membership.space_id IS NOT NULL OR (space.auto_join AND (NOT space.private OR held.space_id IS NOT NULL)))
+     ORDER BY space.id, student.id
+    ON CONFLICT (space_id, student_id) DO UPDATE SET counted = excluded.counted, looks_at = excluded.looks_at
+     WHERE standing.left_at IS NULL AND standing.banned_at IS NULL
+       AND (standing.counted, standing.looks_at) IS DISTINCT FROM (excluded.counted, excluded.looks_at)`);
+}
+
+const followedARound = 500;
+
+/**
+ * Follows access that began or ended by itself: `member_count` is right again within the hour (COMM-8). Safe to repeat, and to run twice
+ * at once.
+ * @returns how many students it looked at, and whether there may be more to do at once
+ */
+export async function followAccessByTime(db: Database, now: Date): Promise<{ followed: number; more: boolean }> {
+  const due = await db.rows<{ clubId: Id; studentId: Id }>(sql`
+    SELECT club_id AS "clubId", student_id AS "studentId" FROM community_memberships
+     WHERE looks_at <= ${now} ORDER BY looks_at LIMIT ${followedARound}`);
+  for (const [clubId, members] of Map.groupBy(due, (membership) => membership.clubId)) {
+    const studentIds = [...new Set(members.map(({ studentId }) => studentId))];
+    await db.transaction(async (tx) => {
+      const held = await lockStudents(tx, studentIds);
+      await followAccess(tx, { clubId, studentIds: held }, now);
+    });
+  }
+  return { followed: due.length, more: due.length === followedARound };
+}
+
+/** Holds these students. @returns those who are not removed */
+async function lockStudents(tx: Transaction, studentIds: readonly Id[]): Promise<Id[]> {
+  const held = await tx.rows<{ id: Id }>(sql`
+    SELECT id FROM students WHERE id = ANY (${studentIds}::uuid[]) AND removed_at IS NULL ORDER BY id FOR NO KEY UPDATE`);
+  return held.map(({ id }) => id);
+}
+
+/** A page takes some milliseconds, and holds its students as long. */
+const filledAtOnce = 500;
+/** For transactions that had begun before the space took everybody: they last some seconds at most. */
+const barrierWaitMs = 2_000;
+
+export type SpaceFillStep = { done: true; outcome: 'filled' } | { done: false; at?: number; waits?: true };
+
+interface Fill {
+  clubId: Id;
+  after: Id | null;
+  barrier: string | null;
+  isPassed: boolean;
+}
+
+/**
+ * The step of `space-fill/<space>`: brings the memberships of a space up to date, a page of the club's students at a time (COMM-9).
+ * It first waits until every transaction has ended that may not have seen the space as it is now (ADR 31). A change of the space
+ * meanwhile begins it anew.
+ * @param now Unix milliseconds
+ */
+export async function fillSpace({ db }: { db: Database }, spaceId: Id, now: number): Promise<SpaceFillStep> {
+  const fill = await db.one<Fill>(sql`
+    SELECT club_id AS "clubId", fill_after AS after, fill_barrier AS barrier,
+           fill_barrier IS NOT NULL AND pg_snapshot_xmin(pg_current_snapshot()) >= fill_barrier::xid8 AS "isPassed"
+      FROM community_spaces WHERE id = ${spaceId} AND fill_looks_at IS NOT NULL`);
+  if (!fill) return { done: true, outcome: 'filled' };
+  const same = sql`id = ${spaceId} AND fill_looks_at IS NOT NULL AND fill_barrier IS NOT DISTINCT FROM ${fill.barrier}`;
+  if (fill.barrier === null) {
+    await db.run(
+      sql`UPDATE community_spaces SET fill_barrier = pg_snapshot_xmax(pg_current_snapshot())::text WHERE ${same}`,
+    );
+    return { done: false };
+  }
+  if (!fill.isPassed) return { done: false, at: now + barrierWaitMs, waits: true };
+  const { clubId, after } = fill;
+  return db.transaction(async (tx): Promise<SpaceFillStep> => {
+    const page = await pageOfStudents(tx, clubId, after);
+    const studentIds = await lockStudents(tx, page);
+    if (studentIds.length > 0) await followAccess(tx, { clubId, studentIds, spaceId }, new Date(now));
+    const last = page.length === filledAtOnce ? page.at(-1) : undefined;
+    const progress =
+      last === undefined
+        ? sql`fill_looks_at = NULL, fill_after = NULL, fill_barrier = NULL`
+        : sql`fill_looks_at = ${new Date(now)}, fill_after = ${last}`;
+    const moved = await tx.run(
+      sql`UPDATE community_spaces SET ${progress} WHERE ${same} AND fill_after IS NOT DISTINCT FROM ${after}::uuid`,
+    );
+    return last === undefined && moved > 0 ? { done: true, outcome: 'filled' } : { done: false };
+  });
+}
+
+/** In the order of accounts, which has an index; a student who was removed meanwhile still says where the page begins. */
+async function pageOfStudents(tx: Transaction, clubId: Id, after: Id | null): Promise<Id[]> {
+  const from =
+    after === null ? sql`` : sql`AND (created_at, id) > (SELECT created_at, id FROM students WHERE id = ${after})`;
+  const page = await tx.rows<{ id: Id }>(sql`
+    SELECT id FROM students WHERE club_id = ${clubId} AND removed_at IS NULL ${from} ORDER BY created_at, id LIMIT ${filledAtOnce}`);
+  return page.map(({ id }) => id);
+}

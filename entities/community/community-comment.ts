@@ -1,0 +1,69 @@
+/** A comment on a post, or a reply to a comment (COMM-11). Its row outlives its deletion, so that its id stays taken. */
+import { Check, Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Administrator } from '../identity/administrator.ts';
+import { Student } from '../identity/student.ts';
+import { oneOf } from '../one-of.ts';
+import { CommunityPost } from './community-post.ts';
+import { writingStates, type WritingState } from './values.ts';
+
+@Entity('community_comments')
+@Check('community_comments_state', oneOf('state', writingStates))
+@Check('community_comments_words', `(state = 'published') = (body IS NOT NULL)`)
+@Check('community_comments_author', `num_nonnulls(student_id, administrator_id) <= 1`)
+@Index('community_comments_listed', ['postId', 'createdAt', 'id'], { where: `state <> 'deleted'` })
+@Index('community_comments_student', ['studentId', 'postId'], { where: 'student_id IS NOT NULL' })
+@Index('community_comments_replies', ['replyTo'], { where: 'reply_to IS NOT NULL' })
+export class CommunityComment {
+  /** The caller may choose it. */
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  @Column({ type: 'uuid' })
+  postId: string;
+
+  /** The comment of the post that it answers, which is no reply itself. */
+  @Column({ type: 'uuid', nullable: true })
+  replyTo: string | null;
+
+  /** The author, unless an administrator is. */
+  @Column({ type: 'uuid', nullable: true })
+  studentId: string | null;
+
+  @Column({ type: 'uuid', nullable: true })
+  @Index('community_comments_administrator')
+  administratorId: string | null;
+
+  /** Markdown as it was written; null once it is deleted. */
+  @Column({ type: 'text', nullable: true })
+  body: string | null;
+
+  @Column({ type: 'text', default: 'published' })
+  state: WritingState;
+
+  /** Since when only its author and administrators see it. */
+  @Column({ type: 'timestamptz', nullable: true })
+  hiddenAt: Date | null;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  editedAt: Date | null;
+
+  @ManyToOne(() => CommunityPost, { onDelete: 'CASCADE' })
+  post: Relation<CommunityPost>;
+
+  @ManyToOne(() => CommunityComment, { onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'reply_to' })
+  answered: Relation<CommunityComment>;
+
+  @ManyToOne(() => Student, { onDelete: 'CASCADE' })
+  student: Relation<Student>;
+
+  @ManyToOne(() => Administrator, { onDelete: 'SET NULL' })
+  administrator: Relation<Administrator>;
+}

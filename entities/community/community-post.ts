@@ -1,0 +1,76 @@
+/** A post in a space, by a student or an administrator (COMM-10). Its row outlives its deletion, so that its id stays taken. */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Administrator } from '../identity/administrator.ts';
+import { Student } from '../identity/student.ts';
+import { oneOf } from '../one-of.ts';
+import { CommunitySpace } from './community-space.ts';
+import { writingStates, type WritingState } from './values.ts';
+
+@Entity('community_posts')
+@Check('community_posts_state', oneOf('state', writingStates))
+@Check('community_posts_words', `(state = 'published') = (body IS NOT NULL) AND (title IS NULL OR state = 'published')`)
+@Check('community_posts_author', `num_nonnulls(student_id, administrator_id) <= 1`)
+@Index('community_posts_club_public_id', ['clubId', 'publicId'], { unique: true })
+@Index('community_posts_listed', ['spaceId', 'pinned', 'createdAt', 'id'], { where: `state <> 'deleted'` })
+@Index('community_posts_visible', ['spaceId', 'createdAt'], { where: `state = 'published' AND hidden_at IS NULL` })
+@Index('community_posts_student', ['studentId', 'spaceId'], { where: 'student_id IS NOT NULL' })
+export class CommunityPost {
+  /** The caller may choose it. */
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  @Column({ type: 'uuid' })
+  spaceId: string;
+
+  /** Names it in the addresses of the classroom; made of its id. */
+  @Column({ type: 'text' })
+  publicId: string;
+
+  /** The author, unless an administrator is. */
+  @Column({ type: 'uuid', nullable: true })
+  studentId: string | null;
+
+  @Column({ type: 'uuid', nullable: true })
+  @Index('community_posts_administrator')
+  administratorId: string | null;
+
+  @Column({ type: 'text', nullable: true })
+  title: string | null;
+
+  /** Markdown as it was written; null once it is deleted. */
+  @Column({ type: 'text', nullable: true })
+  body: string | null;
+
+  @Column({ type: 'text', default: 'published' })
+  state: WritingState;
+
+  @Column({ type: 'boolean', default: false })
+  pinned: boolean;
+
+  /** Students cannot comment on it any more. */
+  @Column({ type: 'boolean', default: false })
+  locked: boolean;
+
+  /** Since when only its author and administrators see it. */
+  @Column({ type: 'timestamptz', nullable: true })
+  hiddenAt: Date | null;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  editedAt: Date | null;
+
+  @ManyToOne(() => CommunitySpace, { onDelete: 'CASCADE' })
+  space: Relation<CommunitySpace>;
+
+  @ManyToOne(() => Student, { onDelete: 'CASCADE' })
+  student: Relation<Student>;
+
+  @ManyToOne(() => Administrator, { onDelete: 'SET NULL' })
+  administrator: Relation<Administrator>;
+}

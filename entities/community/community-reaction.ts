@@ -1,0 +1,31 @@
+/** That somebody reacts to a post or a comment, once for each kind (COMM-12). */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Club } from '../clubs/club.ts';
+import { oneOf } from '../one-of.ts';
+import { reactionKinds, type ReactionKind } from './values.ts';
+
+@Entity('community_reactions')
+@Check('community_reactions_kind', oneOf('kind', reactionKinds))
+export class CommunityReaction {
+  /** The post or the comment. */
+  @PrimaryColumn({ type: 'uuid' })
+  targetId: string;
+
+  /** The student or the administrator. */
+  @PrimaryColumn({ type: 'uuid' })
+  @Index('community_reactions_author')
+  authorId: string;
+
+  @PrimaryColumn({ type: 'text' })
+  kind: ReactionKind;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  club: Relation<Club>;
+}

@@ -58,11 +58,19 @@ export const rawPage = (page: string, content: string, ...resources: string[]): 
     ...resources,
   );
 
-/** Its page draws a form that draws another one twice, and so on: two to the power of thirty times. */
+/** Its page is painted fifty thousand times, which takes minutes. */
 export function endlessPdf(): Buffer {
-  const forms = Array.from({ length: 30 }, (_, at) =>
+  const color = '<< /FunctionType 2 /Domain [0 1] /C0 [1 0 0] /C1 [0 0 1] /N 1 >>';
+  const shading = `<< /ShadingType 2 /ColorSpace /DeviceRGB /Coords [0 0 99 99] /Extend [true true] /Function ${color} >>`;
+  return rawPage(`/MediaBox [0 0 99 99] /Resources << /Shading << /S ${shading} >> >>`, '/S sh '.repeat(50_000));
+}
+
+/** Its page draws a form that draws another one a hundred times, and so on: ten billion rectangles, all held in memory. */
+export function growingPdf(): Buffer {
+  const [depth, times] = [5, 100];
+  const forms = Array.from({ length: depth + 1 }, (_, at) =>
     stream(
-      at === 29 ? '0 0 9 9 re f' : '/F Do /F Do',
+      at === depth ? '0 0 9 9 re f' : '/F Do '.repeat(times),
       `/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /F ${at + 6} 0 R >> >>`,
     ),
   );

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import sharp from 'sharp';
 import { drawFirstPage } from '../../../../platform/infra/images/page.ts';
 import type { PictureProcess } from '../../../../platform/infra/images/pictures.ts';
-import { endlessPdf, pdf, pdfWith, rawPage, rawPdf } from '../../../toolkit/builders/documents.ts';
+import { endlessPdf, growingPdf, pdf, pdfWith, rawPage, rawPdf } from '../../../toolkit/builders/documents.ts';
 
 const box = { width: 640, height: 640 };
 
@@ -66,21 +66,26 @@ describe('the first page of a PDF', function () {
     });
 
   it('is none of a page that takes too long, by the clock, and by its CPU where nobody looks at the clock', async () => {
+    const begun = performance.now();
     expect(await draw(endlessPdf(), { workMs: 300 }), 'clock').to.equal(undefined);
+    expect(performance.now() - begun, 'not at 20 s, or at 30 s of CPU').to.be.below(15_000);
     expect(await draw(endlessPdf(), { workMs: 60_000, cpuSeconds: 1 }), 'CPU').to.equal(undefined);
   });
 
-  it('is none of a file that does not fit into the memory', async () => {
+  it('is none of a file that does not fit into the memory, or grows in it', async () => {
     const large = Buffer.concat([await pdf('Knots'), Buffer.alloc(40_000_000, ' ')]);
     expect(await draw(large, { maxWasmMb: 32 })).to.equal(undefined);
     expect(await draw(large)).to.include({ width: 495 });
+    expect(await draw(growingPdf())).to.equal(undefined);
   });
 
   it('ends with its signal, and throws what its input throws', async () => {
     const stop = new AbortController();
+    const begun = performance.now();
     const drawing = draw(endlessPdf(), {}, stop).catch((error: unknown) => error);
     setImmediate(() => stop.abort(new Error('stopped')));
     expect(await drawing).to.have.property('message', 'stopped');
+    expect(performance.now() - begun, 'not at 20 s').to.be.below(15_000);
     const broken = async function* () {
       yield Buffer.from('%PDF-1.7');
       throw new Error('The store is away.');

@@ -25,6 +25,17 @@ export const mailEvents = new Counter({
   labelNames: ['outcome'],
 });
 
+export const archiveDownloads = new Gauge({
+  name: 'archive_downloads',
+  help: 'Downloads of archives of repositories that run now.',
+});
+
+export const archiveDownloadsRefused = new Counter({
+  name: 'archive_downloads_refused_total',
+  help: 'Downloads of archives that were refused because too many run: of a student, of a club, or in the process.',
+  labelNames: ['reason'],
+});
+
 export const uploadWrites = new Gauge({
   name: 'upload_writes',
   help: 'Requests that write to resumable uploads now; each takes two buffers of 8 MB.',

@@ -6,6 +6,7 @@ import { agentMeasurements, benchAgents } from './agents.ts';
 import { benchApi } from './api.ts';
 import { automationMeasurements, benchAutomations } from './automations.ts';
 import { benchCampaigns, campaignMeasurements } from './campaigns.ts';
+import { benchCommunity, communityMeasurements } from './community.ts';
 import { benchImport, importMeasurements } from './import.ts';
 import { benchMedia, mediaMeasurements } from './media.ts';
 import { benchReads, readMeasurements } from './reads.ts';
@@ -25,6 +26,7 @@ const suites: Readonly<Record<string, Suite>> = {
   api: { measurements: ['session'], run: benchApi },
   automations: { measurements: automationMeasurements, run: benchAutomations },
   campaigns: { measurements: campaignMeasurements, run: benchCampaigns },
+  community: { measurements: communityMeasurements, run: benchCommunity },
   import: { measurements: importMeasurements, run: benchImport },
   media: { measurements: mediaMeasurements, run: benchMedia },
   reads: { measurements: readMeasurements, run: benchReads },

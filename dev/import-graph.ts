@@ -16,7 +16,7 @@ const levels: readonly (readonly string[])[] = [
   ['domain/identity'],
   ['domain/access', 'domain/media', 'domain/clubs'],
   ['domain/learning', 'domain/agents', 'domain/sales'],
-  ['domain/webhooks', 'domain/conditions', 'domain/assignments', 'domain/community'],
+  ['domain/webhooks', 'domain/conditions', 'domain/assignments', 'domain/repositories', 'domain/community'],
   ['domain/campaigns'],
   ['domain/automations'],
   ['domain/contexts.ts'],

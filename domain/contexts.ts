@@ -255,6 +255,7 @@ export const contexts = {
     retention: [],
     factConsumers: [],
   },
+  repositories: { eraseStudent: null, changeEmail: null, retention: [], factConsumers: [] },
   sales: {
     eraseStudent: purgeStudentFromSales,
     changeEmail: (tx, _vault, { clubId, studentId, before }) => claimNotices(tx, { clubId, studentId, email: before }),

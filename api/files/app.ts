@@ -1,4 +1,4 @@
-/** The listener of files: resumable uploads, apart from the API and so from its limits of writes (MED-26). */
+/** The listener of files: resumable uploads (MED-26) and archives (REPO-5), apart from the API and so from its limits of writes. */
 import cors from '@koa/cors';
 import Koa from 'koa';
 import { DomainError } from '../../platform/core/errors.ts';
@@ -8,15 +8,17 @@ import { errorEnvelope } from '../middleware/errors.ts';
 import { requestLog } from '../middleware/request-log.ts';
 import { secureHeaders } from '../middleware/secure-headers.ts';
 import { operatorRoutes } from '../operator-routes.ts';
+import { downloads, type DownloadsDeps } from './downloads.ts';
 import { uploads, type UploadsDeps } from './uploads.ts';
 
-export function createFilesApp(api: ApiDeps, deps: UploadsDeps): Koa<RequestState> {
+export function createFilesApp(api: ApiDeps, deps: UploadsDeps & DownloadsDeps): Koa<RequestState> {
   const app = new Koa<RequestState>({ proxy: false });
   app.use(requestLog(api) as never);
   app.use(secureHeaders as never);
   app.use(corsOf(deps.corsOrigins));
   app.use(errorEnvelope(api) as never);
   app.use(uploads(deps) as never);
+  app.use(downloads(deps) as never);
   app.use(publicly(operatorRoutes(api)) as never);
   app.use(() => {
     throw new DomainError('not_found', 'There is no such path.');
@@ -31,17 +33,18 @@ const publicly =
   (context, next) =>
     context.path === '/metrics' ? next() : routes(context, next);
 
-/** From where browsers may call the API, they may upload. */
+/** From where browsers may call the API, they may upload and download. */
 function corsOf(origins: readonly string[]): Koa.Middleware {
   return cors({
     origin: (context) => {
       const origin = context.get('origin');
       return origins.includes(origin) ? origin : '';
     },
-    allowMethods: 'HEAD,POST,PATCH,DELETE',
-    allowHeaders: 'Authorization,Content-Type,Tus-Resumable,Upload-Length,Upload-Metadata,Upload-Offset,X-Request-Id',
+    allowMethods: 'GET,HEAD,POST,PATCH,DELETE',
+    allowHeaders:
+      'Authorization,Content-Type,If-Range,Range,Tus-Resumable,Upload-Length,Upload-Metadata,Upload-Offset,X-Request-Id',
     exposeHeaders:
-      'Location,Retry-After,Tus-Extension,Tus-Max-Size,Tus-Resumable,Tus-Version,Upload-Length,Upload-Offset,X-Request-Id',
+      'Accept-Ranges,Content-Disposition,Content-Length,Content-Range,ETag,Location,Retry-After,Tus-Extension,Tus-Max-Size,Tus-Resumable,Tus-Version,Upload-Length,Upload-Offset,X-Request-Id',
     maxAge: 600,
     keepHeadersOnError: false, // errors are answered further in, where these headers are set already
   });

@@ -8,6 +8,7 @@ import { clientConfig } from '../../platform/infra/object-store.ts';
 import { drain, listen } from '../listening.ts';
 import type { ApiDeps } from '../middleware/context.ts';
 import { createFilesApp } from './app.ts';
+import { createDownloadPlaces } from './download-places.ts';
 import { createUploadPlaces } from './upload-places.ts';
 
 /** A request may take so long; its client goes on with another one. */
@@ -51,15 +52,17 @@ export async function openFilesListener(config: Config): Promise<FilesListener> 
       const app = createFilesApp(api, {
         db,
         vault,
+        storage,
         limiter,
         locks,
+        downloadPlaces: createDownloadPlaces(),
         places: createUploadPlaces(() => clock().getTime()),
         store: { ...clientConfig(config.storage), bucket: config.storage.privateBucket },
         filesUrl: url,
         corsOrigins: settings.corsOrigins,
         trustedProxies: settings.trustedProxies,
         onFinish: (file) => noticeUpload({ db, storage }, file, clock()),
-        onFailure: (error) => log.error({ error: describeError(error) }, 'an upload failed'),
+        onFailure: (error) => log.error({ error: describeError(error) }, 'an upload or a download failed'),
       });
       const handle = app.callback();
       server.on('request', (request, response) => void handle(request, response));

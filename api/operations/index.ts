@@ -24,6 +24,7 @@ import * as mailVisits from './mail-visits.ts';
 import * as media from './media.ts';
 import * as members from './members.ts';
 import * as meta from './meta.ts';
+import * as repositories from './repositories.ts';
 import * as standing from './standing.ts';
 import * as sales from './sales.ts';
 import * as studentImports from './student-imports.ts';
@@ -58,6 +59,7 @@ export const operations: Operations = {
   ...media,
   ...members,
   ...meta,
+  ...repositories,
   ...standing,
   ...sales,
   ...studentImports,

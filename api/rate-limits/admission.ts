@@ -3,6 +3,7 @@ import { DomainError } from '../../platform/core/errors.ts';
 import { addressesCounted } from './client-ip.policy.ts';
 import { CountersUnavailable, type Limiter, type Verdict } from './limiter.ts';
 import {
+  archiveRequests,
   clubWrites,
   libraryUploadCreations,
   refusedCalls,
@@ -84,6 +85,16 @@ export async function admitUpload(
   const budget = owner.ownerId === null ? libraryUploadCreations : uploadCreations;
   const rule: Rule = { ...clubWrites, ...budget, name: 'Beginnings of uploads' };
   await charge(limiter, { rule, subject: owner.ownerId ?? owner.clubId }, now);
+}
+
+/** Charges a request for an archive (LIM-23). @param now Unix milliseconds @throws DomainError `rate_limited` */
+export async function admitDownload(
+  limiter: Pick<Limiter, 'charge' | 'chargeHere'>,
+  studentId: string,
+  now: number,
+): Promise<void> {
+  const rule: Rule = { ...clubWrites, ...archiveRequests, name: 'Requests for archives' };
+  await charge(limiter, { rule, subject: studentId }, now);
 }
 
 /** Charges a call whose token is refused to its address. @param now Unix milliseconds @throws DomainError `rate_limited` */

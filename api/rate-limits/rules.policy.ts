@@ -92,6 +92,9 @@ export const libraryUploadCreations: Budget = {
   scope: 'club',
 };
 
+/** Requests for archives, on the same listener: a client that takes one in parts makes several (LIM-23). */
+export const archiveRequests: Budget = { counter: 'archive_requests', ...writeRate, scope: 'student' };
+
 /**
  * Every row; where several match, the most specific replaces the others ({@link ruleFor}). The order has no meaning.
  *

@@ -4913,6 +4913,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/clubs/{clubId}/repositories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List repositories
+         * @description Newest first, without their files.
+         */
+        get: operations["listRepositories"];
+        put?: never;
+        /**
+         * Create a repository
+         * @description Creates a repository as a `draft`, without files. A `public_id` that another repository of the club has: `409 public_id_taken`; without one, it is made from the title. A club whose plan has no repositories: `402`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `public_id_taken` | 409 | Another of these resources has this `public_id` in the club. |
+         *     | `media_archived` | 409 | The file is archived: it stays where it is used, and cannot be used in another place. |
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         */
+        post: operations["createRepository"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clubs/{clubId}/repositories/{repositoryId}": {
         parameters: {
             query?: never;
@@ -4922,7 +4957,7 @@ export interface paths {
         };
         /**
          * Read a repository
-         * @description With its files, in order.
+         * @description With its files, in order, whatever their status.
          *
          *     Codes of its own:
          *
@@ -4933,6 +4968,123 @@ export interface paths {
         get: operations["getRepository"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change a repository
+         * @description Changes what is given; what is absent stays. Students see a repository while it is `published`; going there sets `published_at` and needs a plan with repositories: `402` otherwise. A `public_id` that another repository of the club has: `409 public_id_taken`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `public_id_taken` | 409 | Another of these resources has this `public_id` in the club. |
+         *     | `media_archived` | 409 | The file is archived: it stays where it is used, and cannot be used in another place. |
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         */
+        patch: operations["updateRepository"];
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/repositories/{repositoryId}/items": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set the files of a repository
+         * @description All its files, in their order; what is not named leaves it. `added_at` stays for files that stay. Naming a file twice: `422`. A file that is none of the library's: `404`; an archived one that was not in the repository: `409 media_archived`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `media_archived` | 409 | The file is archived: it stays where it is used, and cannot be used in another place. |
+         */
+        put: operations["setRepositoryItems"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/repositories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List my repositories
+         * @description The published repositories that the student has access to now, newest first, without their files.
+         */
+        get: operations["listClassroomRepositories"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/repositories/{publicId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Open a repository
+         * @description With the files that are `ready`, in order. Without access, unpublished and unknown answer `404 not_found`, byte for byte alike.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getClassroomRepository"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/repositories/{publicId}/download": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Download all files of a repository
+         * @description Answers an address of a ZIP archive of the hosted files as they were uploaded; files elsewhere are not in it. The archive comes with its exact size and an `ETag` that names its version. A download that broke off goes on with `Range` and `If-Range`, also by a renewed address. Access is judged again at each request. A repository without hosted files answers `404`; while a file of it is still examined, `409 media_not_ready`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `media_not_ready` | 409 | The file is not ready, or is no file on our side. |
+         */
+        post: operations["downloadRepository"];
         delete?: never;
         options?: never;
         head?: never;
@@ -14034,6 +14186,77 @@ export interface components {
             /** @description In the order of the definition. */
             steps: components["schemas"]["AutomationStepCount"][];
         };
+        /** @description Students see `published` repositories that they have access to, and no others. A later version may add values: accept those that you do not know. */
+        RepositoryStatus: "draft" | "published" | "archived";
+        /**
+         * @description Students see `published` repositories that they have access to, and no others.
+         * @enum {string}
+         */
+        RepositoryStatusInput: "draft" | "published" | "archived";
+        /**
+         * @description A repository without its files. Every field but `description`, `instructor_name`, `cover` and `published_at` is always present.
+         * @example {
+         *       "id": "5c60f693-bef5-4e01-a485-b4f2c1d0e9f8",
+         *       "public_id": "knot-cards",
+         *       "title": "Knot cards",
+         *       "status": "published",
+         *       "file_count": 1,
+         *       "total_bytes": 1048576,
+         *       "created_at": "2026-03-01T12:00:00.000Z",
+         *       "published_at": "2026-03-01T12:10:00.000Z"
+         *     }
+         */
+        RepositorySummary: {
+            /**
+             * Format: uuid
+             * @description Stays the same for as long as the repository exists; `repository_id` in other records.
+             */
+            id: string;
+            /** @description The repository's name in the addresses of the classroom, 1 to 32 characters. */
+            public_id: string;
+            /** @description 1 to 200 characters. */
+            title: string;
+            status: components["schemas"]["RepositoryStatus"];
+            /** @description Files in it, also those elsewhere that it refers to. */
+            file_count: number;
+            /**
+             * Format: int64
+             * @description Their size together, in bytes; a file elsewhere counts as 0.
+             */
+            total_bytes: number;
+            /**
+             * Format: date-time
+             * @description When it was created (UTC).
+             */
+            created_at: string;
+            /** @description In the club's words; absent where there are none. */
+            description?: string;
+            /** @description Who made it; absent where nobody is named. */
+            instructor_name?: string;
+            cover?: components["schemas"]["Media"];
+            /**
+             * Format: date-time
+             * @description When it was last published (UTC); absent if it never was.
+             */
+            published_at?: string;
+        };
+        /** @description Who made it, at most 120 characters; empty for nobody. */
+        InstructorName: string;
+        /**
+         * @description A new repository. It is a draft, without files, until it is published.
+         * @example {
+         *       "title": "Knot cards",
+         *       "description": "One card for each knot.",
+         *       "instructor_name": "Ada Bowline"
+         *     }
+         */
+        RepositoryCreation: {
+            title: components["schemas"]["Title"];
+            description?: components["schemas"]["Description"];
+            instructor_name?: components["schemas"]["InstructorName"];
+            public_id?: components["schemas"]["PublicId"];
+            cover_media_id?: components["schemas"]["CoverMediaId"];
+        };
         /**
          * @description A folder of files that is delivered to a student; deliverable like a course. Every field but `description`, `instructor_name`, `cover` and `published_at` is always present.
          * @example {
@@ -14076,13 +14299,12 @@ export interface components {
             public_id: string;
             /** @description 1 to 200 characters. */
             title: string;
-            /** @description `draft` is not delivered yet; `published` is; `archived` is put away. A later version may add values: accept those that you do not know. */
-            status: "draft" | "published" | "archived";
-            /** @description Files in it. */
+            status: components["schemas"]["RepositoryStatus"];
+            /** @description Files in it, also those elsewhere that it refers to. */
             file_count: number;
             /**
              * Format: int64
-             * @description Their size together, in bytes.
+             * @description Their size together, in bytes; a file elsewhere counts as 0.
              */
             total_bytes: number;
             /**
@@ -14090,7 +14312,7 @@ export interface components {
              * @description When it was created (UTC).
              */
             created_at: string;
-            /** @description In order. */
+            /** @description In order. Students see the files that are `ready`. */
             items: {
                 media: components["schemas"]["Media"];
                 /**
@@ -14106,9 +14328,63 @@ export interface components {
             cover?: components["schemas"]["Media"];
             /**
              * Format: date-time
-             * @description When it was first published (UTC); absent before.
+             * @description When it was last published (UTC); absent if it never was.
              */
             published_at?: string;
+        };
+        /**
+         * @description At least one of the fields.
+         * @example {
+         *       "status": "published"
+         *     }
+         */
+        RepositoryChange: {
+            title?: components["schemas"]["Title"];
+            description?: components["schemas"]["Description"];
+            instructor_name?: components["schemas"]["InstructorName"];
+            public_id?: components["schemas"]["PublicId"];
+            cover_media_id?: components["schemas"]["CoverMediaId"];
+            status?: components["schemas"]["RepositoryStatusInput"];
+        };
+        /**
+         * @description All files of a repository, in their order.
+         * @example {
+         *       "media_ids": [
+         *         "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+         *       ]
+         *     }
+         */
+        RepositoryItems: {
+            /** @description At most 500 files of the library, each once. */
+            media_ids: string[];
+        };
+        /**
+         * @description A ZIP archive of a repository's files, as it is now. Every field is always present.
+         * @example {
+         *       "url": "https://files.example.com/downloads/AZ8rJmQ",
+         *       "expires_at": "2026-03-01T12:25:00.000Z",
+         *       "file_name": "Knot cards.zip",
+         *       "size_bytes": 1048826
+         *     }
+         */
+        RepositoryDownload: {
+            /**
+             * Format: uri
+             * @description Answers `GET` and `HEAD` without a session, and `Range` with `If-Range`. It is a secret of the student.
+             */
+            url: string;
+            /**
+             * Format: date-time
+             * @description Until when requests may begin: 15 minutes (UTC).
+             */
+            expires_at: string;
+            /** @description The name of the archive. */
+            file_name: string;
+            /**
+             * Format: int64
+             * @description The exact size of the archive, in bytes.
+             */
+            size_bytes: number;
         };
         /** @description Who posts in a space: its members and the administrators, or the administrators alone. Members comment in both. A later version may add values: accept those that you do not know. */
         SpacePosting: "members" | "admins";
@@ -17318,6 +17594,16 @@ export interface components {
          * @example 3d8a1c5e-0b7f-4f3b-9a61-8c9d0e1f2a3b
          */
         runId: string;
+        /**
+         * @description Id of a repository of this club.
+         * @example 5c60f693-bef5-4e01-a485-b4f2c1d0e9f8
+         */
+        RepositoryId: string;
+        /**
+         * @description Public id of a repository.
+         * @example knot-cards
+         */
+        RepositoryPublicId: string;
         /**
          * @description Id of a community space of this club.
          * @example 9b2d8a40-6c1f-4c55-8d4e-2f3a4b5c6d7e
@@ -34692,6 +34978,174 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    listRepositories: {
+        parameters: {
+            query?: {
+                /** @description Only repositories in this state. */
+                status?: components["schemas"]["RepositoryStatusInput"];
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of repositories. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "5c60f693-bef5-4e01-a485-b4f2c1d0e9f8",
+                     *           "public_id": "knot-cards",
+                     *           "title": "Knot cards",
+                     *           "status": "published",
+                     *           "file_count": 1,
+                     *           "total_bytes": 1048576,
+                     *           "created_at": "2026-03-01T12:00:00.000Z",
+                     *           "published_at": "2026-03-01T12:10:00.000Z"
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description The records of this page. */
+                        data: components["schemas"]["RepositorySummary"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    createRepository: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RepositoryCreation"];
+            };
+        };
+        responses: {
+            /** @description The repository. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "5c60f693-bef5-4e01-a485-b4f2c1d0e9f8",
+                     *         "public_id": "knot-cards",
+                     *         "title": "Knot cards",
+                     *         "status": "published",
+                     *         "file_count": 1,
+                     *         "total_bytes": 1048576,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "items": [
+                     *           {
+                     *             "media": {
+                     *               "id": "7c9e6679-7425-40de-944b-e07fc1f90ae7",
+                     *               "kind": "document",
+                     *               "title": "Knot cards",
+                     *               "provider": "objstore",
+                     *               "status": "ready",
+                     *               "visibility": "private",
+                     *               "archived": false,
+                     *               "created_at": "2026-03-01T12:00:00.000Z",
+                     *               "file_name": "cards.pdf",
+                     *               "mime": "application/pdf",
+                     *               "size_bytes": 1048576,
+                     *               "type": "pdf"
+                     *             },
+                     *             "added_at": "2026-03-01T12:05:00.000Z"
+                     *           }
+                     *         ],
+                     *         "published_at": "2026-03-01T12:10:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Repository"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
     getRepository: {
         parameters: {
             query?: never;
@@ -34706,7 +35160,7 @@ export interface operations {
                  * @description Id of a repository of this club.
                  * @example 5c60f693-bef5-4e01-a485-b4f2c1d0e9f8
                  */
-                repositoryId: string;
+                repositoryId: components["parameters"]["RepositoryId"];
             };
             cookie?: never;
         };
@@ -34769,6 +35223,428 @@ export interface operations {
                 };
             };
             422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    updateRepository: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a repository of this club.
+                 * @example 5c60f693-bef5-4e01-a485-b4f2c1d0e9f8
+                 */
+                repositoryId: components["parameters"]["RepositoryId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RepositoryChange"];
+            };
+        };
+        responses: {
+            /** @description The repository. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "5c60f693-bef5-4e01-a485-b4f2c1d0e9f8",
+                     *         "public_id": "knot-cards",
+                     *         "title": "Knot cards",
+                     *         "status": "published",
+                     *         "file_count": 1,
+                     *         "total_bytes": 1048576,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "items": [
+                     *           {
+                     *             "media": {
+                     *               "id": "7c9e6679-7425-40de-944b-e07fc1f90ae7",
+                     *               "kind": "document",
+                     *               "title": "Knot cards",
+                     *               "provider": "objstore",
+                     *               "status": "ready",
+                     *               "visibility": "private",
+                     *               "archived": false,
+                     *               "created_at": "2026-03-01T12:00:00.000Z",
+                     *               "file_name": "cards.pdf",
+                     *               "mime": "application/pdf",
+                     *               "size_bytes": 1048576,
+                     *               "type": "pdf"
+                     *             },
+                     *             "added_at": "2026-03-01T12:05:00.000Z"
+                     *           }
+                     *         ],
+                     *         "published_at": "2026-03-01T12:10:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Repository"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    setRepositoryItems: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a repository of this club.
+                 * @example 5c60f693-bef5-4e01-a485-b4f2c1d0e9f8
+                 */
+                repositoryId: components["parameters"]["RepositoryId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RepositoryItems"];
+            };
+        };
+        responses: {
+            /** @description The repository. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "5c60f693-bef5-4e01-a485-b4f2c1d0e9f8",
+                     *         "public_id": "knot-cards",
+                     *         "title": "Knot cards",
+                     *         "status": "published",
+                     *         "file_count": 1,
+                     *         "total_bytes": 1048576,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "items": [
+                     *           {
+                     *             "media": {
+                     *               "id": "7c9e6679-7425-40de-944b-e07fc1f90ae7",
+                     *               "kind": "document",
+                     *               "title": "Knot cards",
+                     *               "provider": "objstore",
+                     *               "status": "ready",
+                     *               "visibility": "private",
+                     *               "archived": false,
+                     *               "created_at": "2026-03-01T12:00:00.000Z",
+                     *               "file_name": "cards.pdf",
+                     *               "mime": "application/pdf",
+                     *               "size_bytes": 1048576,
+                     *               "type": "pdf"
+                     *             },
+                     *             "added_at": "2026-03-01T12:05:00.000Z"
+                     *           }
+                     *         ],
+                     *         "published_at": "2026-03-01T12:10:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Repository"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listClassroomRepositories: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of repositories. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "5c60f693-bef5-4e01-a485-b4f2c1d0e9f8",
+                     *           "public_id": "knot-cards",
+                     *           "title": "Knot cards",
+                     *           "status": "published",
+                     *           "file_count": 1,
+                     *           "total_bytes": 1048576,
+                     *           "created_at": "2026-03-01T12:00:00.000Z",
+                     *           "published_at": "2026-03-01T12:10:00.000Z"
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description The records of this page. */
+                        data: components["schemas"]["RepositorySummary"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getClassroomRepository: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a repository.
+                 * @example knot-cards
+                 */
+                publicId: components["parameters"]["RepositoryPublicId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The repository. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "5c60f693-bef5-4e01-a485-b4f2c1d0e9f8",
+                     *         "public_id": "knot-cards",
+                     *         "title": "Knot cards",
+                     *         "status": "published",
+                     *         "file_count": 1,
+                     *         "total_bytes": 1048576,
+                     *         "created_at": "2026-03-01T12:00:00.000Z",
+                     *         "items": [
+                     *           {
+                     *             "media": {
+                     *               "id": "7c9e6679-7425-40de-944b-e07fc1f90ae7",
+                     *               "kind": "document",
+                     *               "title": "Knot cards",
+                     *               "provider": "objstore",
+                     *               "status": "ready",
+                     *               "visibility": "private",
+                     *               "archived": false,
+                     *               "created_at": "2026-03-01T12:00:00.000Z",
+                     *               "file_name": "cards.pdf",
+                     *               "mime": "application/pdf",
+                     *               "size_bytes": 1048576,
+                     *               "type": "pdf"
+                     *             },
+                     *             "added_at": "2026-03-01T12:05:00.000Z"
+                     *           }
+                     *         ],
+                     *         "published_at": "2026-03-01T12:10:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Repository"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    downloadRepository: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a repository.
+                 * @example knot-cards
+                 */
+                publicId: components["parameters"]["RepositoryPublicId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Where the archive is. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "url": "https://files.example.com/downloads/AZ8rJmQ",
+                     *         "expires_at": "2026-03-01T12:25:00.000Z",
+                     *         "file_name": "Knot cards.zip",
+                     *         "size_bytes": 1048826
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["RepositoryDownload"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
             default: components["responses"]["Otherwise"];
         };
     };

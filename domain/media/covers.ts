@@ -13,6 +13,11 @@ import { setUses, type MediaPlace } from './uses.ts';
 export async function setCover(tx: Transaction, clubId: Id, place: MediaPlace, mediaId: string): Promise<void> {
   await setUses(tx, clubId, place, mediaId === 'none' ? [] : [mediaId]);
   if (mediaId === 'none') return;
+  await requireCoverImage(tx, mediaId);
+}
+
+/** @param mediaId a file of the club's library, which the transaction holds @throws DomainError invalid_request (no image that is ready) */
+export async function requireCoverImage(tx: Transaction, mediaId: Id): Promise<void> {
   const image = await tx.one(
     sql`SELECT 1 FROM media WHERE id = ${mediaId} AND kind = 'image' AND status = 'ready' AND external_id IS NULL`,
   );

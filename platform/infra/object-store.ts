@@ -72,9 +72,14 @@ export interface ObjectStore {
   read(key: string, offset: number, length: number): Promise<Buffer | undefined>;
   /**
    * @param signal ends the reading
-   * @returns the whole file, which throws where the store sends nothing for some time; undefined where there is no such file
+   * @param part of the file, inside it; all of it unless told
+   * @returns the file's bytes, which throws where the store sends nothing for some time; undefined where there is no such file
    */
-  stream(key: string, signal: AbortSignal): Promise<AsyncIterable<Buffer> | undefined>;
+  stream(
+    key: string,
+    signal: AbortSignal,
+    part?: { offset: number; length: number },
+  ): Promise<AsyncIterable<Buffer> | undefined>;
   /** @returns how many bytes the file has; undefined where there is none */
   size(key: string): Promise<number | undefined>;
   /**
@@ -167,9 +172,12 @@ export function createObjectStore(
         throw error;
       }
     },
-    async stream(Key, abortSignal) {
+    async stream(Key, abortSignal, part) {
+      const Range = part && `bytes=${part.offset}-${part.offset + part.length - 1}`;
       try {
-        const { Body } = await client.send(new GetObjectCommand({ Bucket: bucketOf(Key), Key }), { abortSignal });
+        const { Body } = await client.send(new GetObjectCommand({ Bucket: bucketOf(Key), Key, Range }), {
+          abortSignal,
+        });
         return Body && withoutSilence(Body as Readable);
       } catch (error) {
         if (error instanceof NoSuchKey) return undefined;

@@ -54,7 +54,7 @@ const records: Readonly<Record<string, string>> = {
   EmailBlock: 'kind! heading|text|image|button|divider, text string, level int, url string, media_id uuid, alt string',
   AutomationWait: 'kind! delay|until_condition|until_time, amount int, unit minutes|hours|days|weeks, days int',
   Repository:
-    'id! uuid, public_id! string, title! string, status! draft|published|archived, file_count! int, total_bytes! int64, created_at! datetime, items! [object], description string, instructor_name string, cover Media, published_at datetime',
+    'id! uuid, public_id! string, title! string, status! RepositoryStatus, file_count! int, total_bytes! int64, created_at! datetime, items! [object], description string, instructor_name string, cover Media, published_at datetime',
   CommunitySpace:
     'id! uuid, name! string, posting! members|admins, private! boolean, has_access! boolean, can_post! boolean, joined! boolean, member_count! int, unread! boolean, muted! boolean, digest! boolean, description string, cover_url string',
   RegistrationLinkClaim: 'club_name! string, name! string, deliveries! [string]',

@@ -103,14 +103,6 @@ describe('test/fuzz/rules', () => {
     ]);
   });
 
-  it('report an operation that is not built and answers otherwise than 501', () => {
-    const step = { operation: 'getRepository' } as const;
-    expect(brokenBy({ status: 404, body: error('not_found'), step })).to.deep.equal([
-      'answers 501 as long as an operation is not built',
-    ]);
-    expect(brokenBy({ status: 501, body: error('not_implemented'), step })).to.deep.equal([]);
-  });
-
   it('report a success that names a record of another club, or a deleted one', () => {
     const reads = (courseId: string) => ({ operation: 'getCourse', path: { courseId } }) as const;
     expect(brokenBy({ status: 200, step: reads(foreignCourse) })).to.deep.equal(['finds no record of another club']);

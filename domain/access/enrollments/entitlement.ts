@@ -11,6 +11,11 @@ export function hasAccessToCourse(courseId: Sql, studentId: Id, now: Date): Sql 
   return hasAccess(sql`opening.course_id = ${courseId}`, studentId, now);
 }
 
+/** The same for a repository. */
+export function hasAccessToRepository(repositoryId: Sql, studentId: Id, now: Date): Sql {
+  return hasAccess(sql`opening.repository_id = ${repositoryId}`, studentId, now);
+}
+
 /** The same for an AI agent. */
 export function hasAccessToAgent(agentId: Sql, studentId: Id, now: Date): Sql {
   return hasAccess(sql`opening.agent_id = ${agentId}`, studentId, now);

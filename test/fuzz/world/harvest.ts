@@ -6,7 +6,7 @@ import { isRecord, type Json, type RequestStep } from '../requests/step.ts';
 
 /** Properties that name the record that they stand in otherwise than by its id. */
 const ownNames: Readonly<Record<string, readonly string[]>> = {
-  public_id: ['course', 'lesson', 'agent', 'space', 'post'],
+  public_id: ['course', 'lesson', 'agent', 'repository', 'space', 'post'],
   code: ['link', 'certificate'],
   token: ['connection'],
   external_id: ['product'],

@@ -12,6 +12,7 @@ import { endAnswer } from '../../toolkit/drive/answers.ts';
 import { buildMaterial, buildOpenAgent, type OpenAgent } from '../../toolkit/builders/agents.ts';
 import { runImport } from '../../toolkit/drive/imports.ts';
 import { buildMedia } from '../../toolkit/builders/media.ts';
+import { buildHostedFile, buildRepository } from '../../toolkit/builders/repositories.ts';
 import { alter } from '../../toolkit/drive/alter.ts';
 import { put, type Reserved } from '../../toolkit/drive/media.ts';
 import { buildSalesConnection, noticeOf, purchaseNotice } from '../../toolkit/builders/sales.ts';
@@ -65,6 +66,7 @@ export async function buildScene(ground: FuzzGround, club: ClubName): Promise<Sc
   await addAgent(scene, agent, student);
   await addSales(scene, opened[0]);
   await addFiles(scene);
+  await addRepository(scene, student);
   await addWebhooks(scene, student);
   await addCampaign(scene, student);
   await addAutomation(scene, student);
@@ -227,6 +229,20 @@ async function addFiles(scene: Furnishing): Promise<void> {
   scene.name('public_media', id);
   const folder = await scene.make('POST', '/media/folders', { name: scene.canary });
   scene.name('folder', folder.text('id'));
+}
+
+/** A repository with a file, which the student has access to. */
+async function addRepository(scene: Furnishing, student: TestStudent): Promise<void> {
+  const { clubId, canary } = scene;
+  const file = await buildHostedFile(clubId, `cards-${canary}.txt`, `Cards ${canary}`);
+  scene.name('media', file.id, 'hosted');
+  const repository = await buildRepository(clubId, { title: `Cards ${canary}`, mediaIds: [file.id] });
+  scene.name('repository', repository.id);
+  scene.name('repository.public_id', repository.publicId);
+  const delivery = await buildAccessDelivery(clubId, { repositoryId: repository.id, name: `Opens cards ${canary}` });
+  scene.name('delivery', delivery.id, 'repositoryDelivery');
+  const startsAt = new Date(Date.now() - 60_000);
+  await buildEnrollment(clubId, { studentId: student.id, deliveryId: delivery.id, startsAt });
 }
 
 /** An agent's material, and a question that it has answered. */

@@ -83,7 +83,7 @@ export interface Records {
   /** Active; its trigger is `manual`. */
   automation: Id;
   automationVersion: Id;
-  /** With the file; the student has access to it. */
+  /** With the file, and one that is not examined yet; the student has access to it. */
   repository: Id;
   repositoryPublicId: string;
   /** The student's in the automation; failed at its step. */
@@ -499,7 +499,8 @@ async function furnishAgents({ clubId, studentId, now }: Scene) {
     completed_at: now,
     log_folded_at: now,
   });
-  const repository = await buildRepository(clubId, { mediaIds: [file] });
+  const card = await buildMedia(clubId, { bytes: null, sizeBytes: 9 });
+  const repository = await buildRepository(clubId, { mediaIds: [file, card.id] });
   const toRepository = await buildAccessDelivery(clubId, { repositoryId: repository.id });
   await buildEnrollment(clubId, { studentId, deliveryId: toRepository.id, startsAt });
   return {

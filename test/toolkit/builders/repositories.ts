@@ -1,9 +1,12 @@
 /** Repositories and their files, as rows. */
 import type { RepositoryStatus } from '../../../entities/repositories/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { buildMedia } from './media.ts';
 import { testDatabase } from '../stack/database.ts';
 
-interface TestRepository {
+export interface TestRepository {
   id: Id;
   publicId: string;
   title: string;
@@ -44,4 +47,18 @@ export async function buildRepository(
     [id, mediaIds],
   );
   return { id, publicId, title };
+}
+
+/** A file of the library, as it is when it has been processed. */
+export async function buildHostedFile(clubId: Id, fileName: string, bytes: Uint8Array | string): Promise<{ id: Id }> {
+  const content = Buffer.from(bytes);
+  const file = await buildMedia(clubId, { title: fileName, bytes: content });
+  await (
+    await testDatabase()
+  ).query(`UPDATE media SET crc32 = $2, sha256 = $3 WHERE id = $1`, [
+    file.id,
+    crc32(content),
+    createHash('sha256').update(content).digest(),
+  ]);
+  return file;
 }

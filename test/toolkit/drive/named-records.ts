@@ -57,6 +57,8 @@ const inPaths: Readonly<Record<string, RecordName | Record<CallerKind, RecordNam
   'suppressions/{suppressionId}': 'suppression',
   'unsubscribe/{token}': 'wayOut',
   'resubscribe/{token}': 'wayOut',
+  'repositories/{repositoryId}': 'repository',
+  'repositories/{publicId}': 'repositoryPublicId',
   'agents/{publicId}': 'agentPublicId',
   'sources/{sourceId}': 'source',
   'conversations/{conversationId}': 'conversation',

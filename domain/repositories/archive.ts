@@ -1,0 +1,172 @@
+/** ZIP archives of a repository's hosted files: what is in one now, for which student, and its bytes, read as they are asked for (REPO-5 to REPO-8). */
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import type { RecordOf } from '../../contract/contract.ts';
+import { DomainError, notFound } from '../../platform/core/errors.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
+import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
+import type { Vault } from '../../platform/infra/vault.ts';
+import type { Reader } from '../identity/student-ref.ts';
+import { visibleTo } from './classroom.ts';
+import { seenBy } from './showing.ts';
+import { downloadToken, type DownloadToken } from './tokens.ts';
+import { archiveNames, layOutZip, partsOf, safeName, type ZipLayout } from './zip.policy.ts';
+
+/** Where archives are downloaded. */
+export const downloadsPath = '/downloads';
+
+/** How long requests may begin with an address. */
+const lifetimeMs = 15 * 60_000;
+/** Changes with the layout, so that no version of it is continued with another one. */
+const layoutVersion = 'zip1';
+
+interface HostedFile {
+  mediaId: Id;
+  name: string;
+  /** As Postgres gives a bigint. */
+  size: string;
+  crc32: string | null;
+  sha256: Buffer | null;
+  objectKey: string;
+  addedAt: Date;
+}
+
+export interface Archive {
+  clubId: Id;
+  fileName: string;
+  /** Strong: equal bytes have equal ones. */
+  etag: string;
+  layout: ZipLayout;
+  /** As the layout counts them. */
+  files: readonly { mediaId: Id; size: number; crc32: number; objectKey: string }[];
+}
+
+/**
+ * @param publicId of the repository
+ * @returns the address of the archive as it is now @throws DomainError not_found, media_not_ready
+ */
+export async function offerDownload(
+  { db, vault, filesUrl }: { db: Queries; vault: Vault; filesUrl: string },
+  reader: Reader,
+  publicId: string,
+  now: Date,
+): Promise<RecordOf<'RepositoryDownload'>> {
+  const chosen = sql`${visibleTo(reader, now)} AND repository.public_id = ${publicId}`;
+  const { repositoryId, layout, fileName } = await openArchive(db, reader.clubId, chosen);
+  const expiresAt = new Date(Math.floor((now.getTime() + lifetimeMs) / 1_000) * 1_000);
+  const token = downloadToken(vault, { repositoryId, studentId: reader.id, expiresAt });
+  return {
+    url: `${filesUrl}${downloadsPath}/${token}`,
+    expires_at: expiresAt.toISOString(),
+    file_name: fileName,
+    size_bytes: layout.size,
+  };
+}
+
+/** Judges the student's access as it is now. @returns the archive that the token is for @throws DomainError not_found, media_not_ready */
+export async function openDownload(db: Queries, token: DownloadToken, now: Date): Promise<Archive> {
+  const { repositoryId, studentId } = token;
+  const club = await db.one<{ clubId: Id }>(
+    sql`SELECT club_id AS "clubId" FROM repositories WHERE id = ${repositoryId}`,
+  );
+  if (!club) throw notFound('repository');
+  const visible = visibleTo({ clubId: club.clubId, id: studentId }, now);
+  return openArchive(db, club.clubId, sql`${visible} AND repository.id = ${repositoryId}`);
+}
+
+async function openArchive(db: Queries, clubId: Id, chosen: Sql): Promise<Archive & { repositoryId: Id }> {
+  const repository = await db.one<{ id: Id; title: string }>(
+    sql`SELECT repository.id, repository.title FROM repositories repository WHERE ${chosen}`,
+  );
+  if (!repository) throw notFound('repository');
+  const rows = await db.rows<HostedFile>(sql`
+    SELECT media.id AS "mediaId", coalesce(media.file_name, media.title) AS name, media.size_bytes AS size, media.crc32,
+           media.sha256, media.object_key AS "objectKey", item.added_at AS "addedAt"
+      FROM repository_items item JOIN media ON media.id = item.media_id
+     WHERE item.repository_id = ${repository.id} AND ${seenBy('student')}
+       AND media.object_key IS NOT NULL AND media.size_bytes IS NOT NULL
+     ORDER BY item.position`);
+  if (rows.length === 0) throw new DomainError('not_found', 'There are no files to download in this repository.');
+  const names = archiveNames(rows.map(({ name }) => name));
+  const files = rows.map(({ crc32: sum, ...row }, place) => {
+    if (sum === null)
+      throw new DomainError('media_not_ready', 'A file of the repository is still examined. Please try again shortly.');
+    return { ...row, name: names[place] ?? '', size: Number(row.size), crc32: Number(sum), modifiedAt: row.addedAt };
+  });
+  const said = files.map(({ name, size, crc32: sum, sha256, modifiedAt }) => [
+    name,
+    size,
+    sum,
+    sha256?.toString('hex'),
+    modifiedAt.getTime(),
+  ]);
+  const version = createHash('sha256').update(JSON.stringify(said)).digest('base64url');
+  return {
+    repositoryId: repository.id,
+    clubId,
+    fileName: `${safeName(repository.title)}.zip`,
+    etag: `"${layoutVersion}-${version}"`,
+    layout: layOutZip(files),
+    files,
+  };
+}
+
+/**
+ * Reads a part of an archive. No more of a file is in memory than a piece or two.
+ * @param signal ends the reading
+ * @throws Error where a file is gone, or is not as its row says: before the last byte of the file is given out, so an archive
+ *   is never whole without being right
+ */
+export async function* readArchive(
+  deps: { db: Queries; storage: ObjectStore },
+  { layout, files }: Archive,
+  { from, length }: { from: number; length: number },
+  signal: AbortSignal,
+): AsyncGenerator<Buffer, void, undefined> {
+  for (const part of partsOf(layout, from, length)) {
+    const file = 'file' in part ? files[part.file] : undefined;
+    if ('bytes' in part) yield part.bytes;
+    else if (file) yield* readFile(deps, file, part, signal);
+  }
+}
+
+async function* readFile(
+  { db, storage }: { db: Queries; storage: ObjectStore },
+  { mediaId, size, crc32: checksum, objectKey }: Archive['files'][number],
+  { from, length }: { from: number; length: number },
+  signal: AbortSignal,
+): AsyncGenerator<Buffer, void, undefined> {
+  const content =
+    (await storage.stream(objectKey, signal, { offset: from, length })) ??
+    (await readMoved({ db, storage }, mediaId, checksum, signal, { offset: from, length }));
+  let received = 0;
+  let sum = 0;
+  let held: Buffer | undefined;
+  for await (const piece of content) {
+    if (held) yield held;
+    received += piece.length;
+    if (length === size) sum = crc32(piece, sum);
+    held = piece;
+  }
+  const isRight = received === length && (length < size || sum === checksum);
+  if (!isRight || !held) throw new Error('A file of an archive is not as its row says');
+  yield held;
+}
+
+/** A file may have been published, or made private, since the archive was opened: it has another key then (MED-27). @throws Error */
+async function readMoved(
+  { db, storage }: { db: Queries; storage: ObjectStore },
+  mediaId: Id,
+  checksum: number,
+  signal: AbortSignal,
+  part: { offset: number; length: number },
+): Promise<AsyncIterable<Buffer>> {
+  const row = await db.one<{ objectKey: string }>(sql`
+    SELECT object_key AS "objectKey" FROM media
+     WHERE id = ${mediaId} AND crc32 = ${checksum} AND object_key IS NOT NULL AND ${seenBy('student')}`);
+  const content = row && (await storage.stream(row.objectKey, signal, part));
+  if (!content) throw new Error('A file of an archive is gone');
+  return content;
+}

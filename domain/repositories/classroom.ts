@@ -1,0 +1,34 @@
+/**
+ * Repositories as a student sees them: published ones that they have access to now. Everything else is answered alike,
+ * whether it is unpublished, without access or unknown (REPO-4).
+ */
+import type { RecordOf } from '../../contract/contract.ts';
+import type { Page, PageRequest } from '../../platform/infra/postgres/lists/page.ts';
+import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
+import { hasAccessToRepository } from '../access/enrollments/entitlement.ts';
+import type { Reader } from '../identity/student-ref.ts';
+import { listShown, showOne, type Showing } from './showing.ts';
+
+/** Of `repositories repository`. */
+export const visibleTo = ({ clubId, id }: Reader, now: Date): Sql => sql`repository.club_id = ${clubId}
+  AND repository.status = 'published' AND ${hasAccessToRepository(sql`repository.id`, id, now)}`;
+
+/** @returns a page of the repositories that the student can open, newest first */
+export async function listOwnRepositories(
+  showing: Showing,
+  reader: Reader,
+  page: PageRequest,
+  now: Date,
+): Promise<Page<RecordOf<'RepositorySummary'>>> {
+  return listShown(showing, page, visibleTo(reader, now), 'student');
+}
+
+/** @throws DomainError not_found, alike for whatever the student cannot open */
+export async function openRepository(
+  showing: Showing,
+  reader: Reader,
+  publicId: string,
+  now: Date,
+): Promise<RecordOf<'Repository'>> {
+  return showOne(showing, sql`${visibleTo(reader, now)} AND repository.public_id = ${publicId}`, 'student');
+}

@@ -1,0 +1,107 @@
+/** Repositories as records, with addresses of their files: administrators see every file, students those that are ready (REPO-4). */
+import { Repository } from '../../entities/repositories/repository.ts';
+import type { RecordOf } from '../../contract/contract.ts';
+import { notFound } from '../../platform/core/errors.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
+import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
+import { columns, sql, type RowOf, type Sql } from '../../platform/infra/postgres/sql.ts';
+import { mediaColumns, presentMedia, type StoredMedia } from '../media/media.ts';
+
+export interface Showing {
+  db: Queries;
+  storage: ObjectStore;
+}
+
+export type Viewer = 'administrator' | 'student';
+
+/** Of `media`: whether the viewer sees the file. */
+export const seenBy = (viewer: Viewer): Sql =>
+  viewer === 'student' ? sql`media.removed_at IS NULL AND media.status = 'ready'` : sql`media.removed_at IS NULL`;
+
+const repositoryColumns = columns(
+  Repository,
+  ['id', 'publicId', 'title', 'description', 'instructorName', 'coverMediaId', 'status', 'createdAt', 'publishedAt'],
+  'repository',
+).and<{
+  fileCount: number;
+  /** As Postgres gives a numeric. */
+  totalBytes: string;
+}>(sql`counted.files AS "fileCount", counted.bytes AS "totalBytes"`);
+type RepositoryRow = RowOf<typeof repositoryColumns>;
+
+/** A reference is a file of 0 bytes. */
+const repositoriesWithCounts = (viewer: Viewer) => sql`FROM repositories repository CROSS JOIN LATERAL (
+  SELECT count(*)::int AS files, coalesce(sum(media.size_bytes), 0) AS bytes
+    FROM repository_items item JOIN media ON media.id = item.media_id
+   WHERE item.repository_id = repository.id AND ${seenBy(viewer)}) counted`;
+
+/** @param chosen a condition of `repositories repository` @returns a page of them, newest first */
+export async function listShown(
+  showing: Showing,
+  page: PageRequest,
+  chosen: Sql,
+  viewer: Viewer,
+): Promise<Page<RecordOf<'RepositorySummary'>>> {
+  const { rows, total } = await listPage(showing.db, page, {
+    columns: repositoryColumns,
+    from: sql`${repositoriesWithCounts(viewer)} WHERE ${chosen}`,
+    counted: sql`FROM repositories repository WHERE ${chosen}`,
+    orderBy: sql`repository.created_at DESC, repository.id DESC`,
+  });
+  const covers = await coversOf(showing, rows, viewer);
+  return { rows: rows.map((row) => present(row, covers)), total };
+}
+
+/** @param chosen a condition of `repositories repository` that fits one @throws DomainError not_found */
+export async function showOne(showing: Showing, chosen: Sql, viewer: Viewer): Promise<RecordOf<'Repository'>> {
+  const row = await showing.db.one<RepositoryRow>(
+    sql`SELECT ${repositoryColumns} ${repositoriesWithCounts(viewer)} WHERE ${chosen}`,
+  );
+  if (!row) throw notFound('repository');
+  const files = await showing.db.rows<StoredMedia & { addedAt: Date }>(sql`
+    SELECT ${mediaColumns}, item.added_at AS "addedAt" FROM repository_items item JOIN media ON media.id = item.media_id
+     WHERE item.repository_id = ${row.id} AND ${seenBy(viewer)} ORDER BY item.position`);
+  const items = await Promise.all(
+    files.map(async (file) => ({
+      media: await presentMedia(file, showing.storage),
+      added_at: file.addedAt.toISOString(),
+    })),
+  );
+  // Of the same moment as the files, which may have changed since the first statement.
+  const totalBytes = files.reduce((sum, { sizeBytes }) => sum + Number(sizeBytes ?? 0), 0);
+  const covers = await coversOf(showing, [row], viewer);
+  return { ...present(row, covers), file_count: files.length, total_bytes: totalBytes, items };
+}
+
+/** By the id of the file. */
+async function coversOf(
+  { db, storage }: Showing,
+  rows: readonly RepositoryRow[],
+  viewer: Viewer,
+): Promise<Map<Id, RecordOf<'Media'>>> {
+  const ids = rows.flatMap(({ coverMediaId }) => coverMediaId ?? []);
+  if (ids.length === 0) return new Map();
+  const files = await db.rows<StoredMedia>(
+    sql`SELECT ${mediaColumns} FROM media WHERE media.id = ANY (${ids}::uuid[]) AND ${seenBy(viewer)}`,
+  );
+  return new Map(await Promise.all(files.map(async (file) => [file.id, await presentMedia(file, storage)] as const)));
+}
+
+function present(row: RepositoryRow, covers: ReadonlyMap<Id, RecordOf<'Media'>>): RecordOf<'RepositorySummary'> {
+  const cover = row.coverMediaId === null ? undefined : covers.get(row.coverMediaId);
+  return {
+    id: row.id,
+    public_id: row.publicId,
+    title: row.title,
+    status: row.status,
+    file_count: row.fileCount,
+    total_bytes: Number(row.totalBytes),
+    created_at: row.createdAt.toISOString(),
+    ...(row.description !== '' && { description: row.description }),
+    ...(row.instructorName !== '' && { instructor_name: row.instructorName }),
+    ...(cover && { cover }),
+    ...(row.publishedAt !== null && { published_at: row.publishedAt.toISOString() }),
+  };
+}

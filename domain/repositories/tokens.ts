@@ -1,0 +1,43 @@
+/** Tokens of downloads: each names a repository, a student and its own end, and proves that we wrote it. None is stored (REPO-5). */
+import { timingSafeEqual } from 'node:crypto';
+import type { Id } from '../../platform/core/ids.ts';
+import type { Vault } from '../../platform/infra/vault.ts';
+
+export interface DownloadToken {
+  repositoryId: Id;
+  studentId: Id;
+  /** In whole seconds. */
+  expiresAt: Date;
+}
+
+const idBytes = 16;
+const timeBytes = 6;
+const macBytes = 16;
+const mostBytes = 2 * idBytes + timeBytes;
+
+const mac = (vault: Vault, { repositoryId, studentId, expiresAt }: DownloadToken) =>
+  vault.derive(`download:${repositoryId}:${studentId}:${secondsOf(expiresAt)}`).subarray(0, macBytes);
+
+const secondsOf = (time: Date) => Math.floor(time.getTime() / 1_000);
+
+const bytesOf = (id: Id) => Buffer.from(id.replaceAll('-', ''), 'hex');
+const idAt = (bytes: Buffer, at: number): Id =>
+  bytes.toString('hex', at, at + idBytes).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+
+/** @returns letters, digits, `-` and `_` */
+export function downloadToken(vault: Vault, token: DownloadToken): string {
+  const time = Buffer.alloc(timeBytes);
+  time.writeUIntBE(secondsOf(token.expiresAt), 0, timeBytes);
+  const parts = [bytesOf(token.repositoryId), bytesOf(token.studentId), time, mac(vault, token)];
+  return Buffer.concat(parts).toString('base64url');
+}
+
+/** @returns what the token is for; undefined for a token that is not ours, or has expired */
+export function readDownloadToken(vault: Vault, text: string, now: Date): DownloadToken | undefined {
+  const bytes = Buffer.from(text, 'base64url');
+  if (bytes.length !== mostBytes + macBytes || bytes.toString('base64url') !== text) return undefined;
+  const expiresAt = new Date(bytes.readUIntBE(2 * idBytes, timeBytes) * 1_000);
+  const token = { repositoryId: idAt(bytes, 0), studentId: idAt(bytes, idBytes), expiresAt };
+  const isOurs = timingSafeEqual(bytes.subarray(mostBytes), mac(vault, token));
+  return isOurs && now < expiresAt ? token : undefined;
+}

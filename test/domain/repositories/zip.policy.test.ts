@@ -1,0 +1,195 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { crc32 } from 'node:zlib';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import yauzl from 'yauzl';
+import {
+  archiveNames,
+  layOutZip,
+  partsOf,
+  safeName,
+  type ZipFile,
+  type ZipLayout,
+} from '../../../domain/repositories/zip.policy.ts';
+
+const modifiedAt = new Date('2026-03-01T12:05:08.000Z');
+const fileOf = (name: string, content: Buffer): ZipFile & { content: Buffer } => ({
+  name,
+  content,
+  size: content.length,
+  crc32: crc32(content),
+  modifiedAt,
+});
+
+/** What stands in the archive from there on; of a file without content, zeros. */
+function bytesOf(layout: ZipLayout, contents: readonly Buffer[], from = 0, length = layout.size - from): Buffer {
+  return Buffer.concat(
+    partsOf(layout, from, length).map((part) =>
+      'bytes' in part
+        ? part.bytes
+        : (contents[part.file]?.subarray(part.from, part.from + part.length) ?? Buffer.alloc(part.length)),
+    ),
+  );
+}
+
+/** Asks Python's own reader. @param script prints JSON; `sys.argv[1]` is the archive @returns what it prints */
+async function askPython(path: string, script: string): Promise<unknown> {
+  const { stdout } = await promisify(execFile)('python3', ['-c', `import json, sys, zipfile\n${script}`, path]);
+  return JSON.parse(stdout);
+}
+
+class LayoutReader extends yauzl.RandomAccessReader {
+  readonly #layout: ZipLayout;
+  constructor(layout: ZipLayout) {
+    super();
+    this.#layout = layout;
+  }
+  override _readStreamForRange(start: number, end: number): Readable {
+    return Readable.from([bytesOf(this.#layout, [], start, end - start)]);
+  }
+}
+
+describe('layout of ZIP archives (REPO-6)', () => {
+  let folder: string;
+  before('a folder', async () => {
+    folder = await mkdtemp(join(tmpdir(), 'zip-'));
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  const files = [
+    fileOf('cards.txt', Buffer.from('A bowline\n')),
+    fileOf('Übung 1 結び.pdf', Buffer.alloc(70_000, 'knot')),
+    fileOf('empty', Buffer.alloc(0)),
+  ];
+
+  it('is read by yauzl and by Python with names, times and contents, and is as long as computed', async () => {
+    const layout = layOutZip(files);
+    const archive = bytesOf(
+      layout,
+      files.map(({ content }) => content),
+    );
+    expect(archive).to.have.length(layout.size);
+    const zip = await yauzl.fromBufferPromise(archive, { strictFileNames: true });
+    const seen = [];
+    for await (const entry of zip.eachEntry()) {
+      const content = await (await zip.openReadStreamPromise(entry)).toArray();
+      seen.push([entry.fileName, Buffer.concat(content as Buffer[]), entry.getLastModDate({ timezone: 'UTC' })]);
+    }
+    expect(seen).to.deep.equal(files.map(({ name, content }) => [name, content, modifiedAt]));
+    const path = join(folder, 'small.zip');
+    const handle = await open(path, 'w');
+    await handle.write(archive);
+    await handle.close();
+    expect(
+      await askPython(
+        path,
+        `z = zipfile.ZipFile(sys.argv[1])
+print(json.dumps([z.testzip(), [[i.filename, i.file_size, i.CRC, list(i.date_time)] for i in z.infolist()]]))`,
+      ),
+    ).to.deep.equal([null, files.map(({ name, size, crc32: sum }) => [name, size, sum, [2026, 3, 1, 12, 5, 8]])]);
+  });
+
+  it('gives out any part as it stands in the whole', () => {
+    const anyFile = fc.record({ name: fc.string({ minLength: 1 }), content: fc.uint8Array({ maxLength: 300 }) });
+    fc.assert(
+      fc.property(fc.array(anyFile, { maxLength: 6 }), fc.nat(), fc.nat(), (given, one, other) => {
+        const names = archiveNames(given.map(({ name }) => name));
+        const any = given.map(({ content }, place) => fileOf(names[place] ?? '', Buffer.from(content)));
+        const contents = any.map(({ content }) => content);
+        const layout = layOutZip(any);
+        const whole = bytesOf(layout, contents);
+        expect(whole).to.have.length(layout.size);
+        const [from, to] = [one % layout.size, other % layout.size].toSorted((a, b) => a - b) as [number, number];
+        expect(bytesOf(layout, contents, from, to - from + 1)).to.deep.equal(whole.subarray(from, to + 1));
+        const cut = [bytesOf(layout, contents, 0, from), bytesOf(layout, contents, from)];
+        expect(Buffer.concat(cut)).to.deep.equal(whole);
+      }),
+    );
+  });
+
+  it('beyond 4 GB: sizes and places are told in 64 bits, and both readers find every file', async () => {
+    const large = 5_000_000_000;
+    const zeros = { crc32: 0, modifiedAt };
+    const many: ZipFile[] = [
+      { name: 'first.mp4', size: 0xffff_fffe, ...zeros },
+      { name: 'second.mp4', size: large, ...zeros },
+      { name: 'third.mp4', size: 0xffff_ffff, ...zeros },
+      { name: 'last.txt', size: 3, ...zeros },
+    ];
+    const layout = layOutZip(many);
+    expect(layout.size).to.be.above(large + 2 * 0xffff_fffe);
+    const zip = await yauzl.fromRandomAccessReaderPromise(new LayoutReader(layout), layout.size, {});
+    const seen = [];
+    for await (const entry of zip.eachEntry()) seen.push([entry.fileName, entry.uncompressedSize]);
+    expect(seen).to.deep.equal(many.map(({ name, size }) => [name, size]));
+    // As a sparse file: what stands between the headers takes no room.
+    const path = join(folder, 'large.zip');
+    const handle = await open(path, 'w');
+    for (const segment of layout.segments)
+      if ('bytes' in segment) await handle.write(segment.bytes, 0, segment.length, segment.start);
+    await handle.close();
+    expect(
+      await askPython(
+        path,
+        `z = zipfile.ZipFile(sys.argv[1])
+print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.infolist() if i.file_size > 3]))`,
+      ),
+    ).to.deep.equal(many.slice(0, 3).map(({ name, size }) => [name, size, 3]));
+  });
+
+  it('without files is an empty archive', async () => {
+    const layout = layOutZip([]);
+    const zip = await yauzl.fromBufferPromise(bytesOf(layout, []), {});
+    expect([layout.size, zip.entryCount]).to.deep.equal([22, 0]);
+  });
+});
+
+describe('names in archives (REPO-6)', () => {
+  it('lead into no folder, and are taken by every file system', () => {
+    const table: readonly (readonly [given: string, name: string])[] = [
+      ['plan.pdf', 'plan.pdf'],
+      ['../../etc/passwd', '.._.._etc_passwd'],
+      [String.raw`C:\temp\x.txt`, 'C__temp_x.txt'],
+      ['a<b>:"|?*.txt', 'a_b______.txt'],
+      ['..', 'file'],
+      ['  ', 'file'],
+      ['notes. . ', 'notes'],
+      ['con.txt', '_con.txt'],
+      ['LPT1', '_LPT1'],
+      ['console.txt', 'console.txt'],
+      ['\u202Efdp.exe', '_fdp.exe'],
+      ['a\u0000b\nc', 'a_b_c'],
+      ['e\u0301.txt', '\u00E9.txt'],
+      ['\ud800.txt', '_.txt'],
+    ];
+    expect(table.map(([given]) => [given, safeName(given)])).to.deep.equal(table);
+  });
+
+  it('that are too long are cut between characters, and keep their ending', () => {
+    expect(safeName(`${'a'.repeat(300)}.pdf`)).to.equal(`${'a'.repeat(196)}.pdf`);
+    expect(safeName(`${'結'.repeat(100)}.pdf`)).to.equal(`${'結'.repeat(65)}.pdf`);
+  });
+
+  it('that a file system would take for one are numbered in their order', () => {
+    expect(archiveNames(['plan.pdf', 'Plan.PDF', 'plan.pdf', 'plan (2).pdf', 'plan', 'ＰＬＡＮ'])).to.deep.equal([
+      'plan.pdf',
+      'Plan (2).PDF',
+      'plan (3).pdf',
+      'plan (2) (2).pdf',
+      'plan',
+      'ＰＬＡＮ (2)',
+    ]);
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: 'binary' }), { maxLength: 30 }), (given) => {
+        const names = archiveNames(given);
+        expect(new Set(names.map((name) => name.normalize('NFC').toLowerCase())).size).to.equal(given.length);
+        for (const name of names) expect(Buffer.byteLength(name)).to.be.within(1, 220);
+      }),
+    );
+  });
+});

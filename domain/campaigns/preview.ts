@@ -10,7 +10,7 @@ import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { AddressedDeps } from '../deps.ts';
-import { compileEmail } from '../mail/content/compile.ts';
+import { keepCompiled } from '../mail/content/kept.ts';
 import type { EmailContent } from '../mail/content/email-content.ts';
 import { renderEmail, renderLine, type RecipientCopy } from '../mail/content/render.ts';
 import { emailProblems, reachedStudents } from './checks.ts';
@@ -135,6 +135,8 @@ export async function copyOf(
   return (await copierOf(deps, campaign, imageSeconds))(values);
 }
 
+const compiledOf = keepCompiled();
+
 /** The same for several, compiled once. */
 async function copierOf(
   { db, storage }: PreviewDeps,
@@ -145,7 +147,7 @@ async function copierOf(
   if ((await emailProblems(db, campaign)).length > 0) throw hasProblems();
   const club = await db.manager.findOneByOrFail(Club, { id: clubId });
   const sender = await db.manager.findOneBy(MailSender, { clubId });
-  const compiled = await compileEmail(campaign.content as EmailContent, {
+  const compiled = await compiledOf(campaign.content as EmailContent, {
     clubName: sender?.fromName ?? club.name,
     postalAddress: sender?.postalAddress ?? '',
   });

@@ -82,6 +82,7 @@ export const bodies: Partial<Record<OperationId, BodyMaker>> = {
   submitAssignment: (draw) => ({ text: `Tied ${draw.below(1e6)}` }),
   reviewAssignmentSubmission: () => ({ attempt: 1, outcome: 'changes_requested', comment: 'Once more.' }),
   createCommunitySpace: (draw) => ({ name: `Space ${draw.below(1e6)}`, auto_join: draw.chance(0.5) }),
+  orderCommunitySpaces: (_, pool) => ({ space_ids: pool.living('space').map(({ template }) => template) }),
   publishSpacePost: (draw) => ({ body: `Tied *${draw.below(1e6)}*` }),
   publishPostComment: (draw) => ({ body: `Tied ${draw.below(1e6)}` }),
   reservePostFile: announced(['image/png']),

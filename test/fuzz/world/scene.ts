@@ -62,7 +62,7 @@ export async function buildScene(ground: FuzzGround, club: ClubName): Promise<Sc
   scene.name('enrollment', revoked.id, 'revokedEnrollment');
   await addStanding(scene, student, course);
   await addAssignments(scene, student, course);
-  await addCommunity(scene, student);
+  await addCommunity(scene, student, visitor);
   await addAgent(scene, agent, student);
   await addSales(scene, opened[0]);
   await addFiles(scene);
@@ -194,27 +194,27 @@ async function addAssignments(scene: Furnishing, { token }: TestStudent, { lesso
   scene.name('submission', submission.text('id'));
 }
 
-/** A space whose member has published a post, commented on it and reported it. */
-async function addCommunity(scene: Furnishing, { token }: TestStudent): Promise<void> {
+/** A space whose members, two students, have published posts with comments; one post is reported. */
+async function addCommunity(scene: Furnishing, student: TestStudent, visitor: TestStudent): Promise<void> {
   const { canary } = scene;
   const space = (await scene.make('POST', '/community/spaces', { name: `Quay ${canary}` })).text('id');
   scene.name('space', space);
-  const spaces = '/classroom/community/spaces';
-  await scene.make('PUT', `${spaces}/${space}/membership`, undefined, { token });
-  const post = await scene.make('POST', `${spaces}/${space}/posts`, { body: `Ahoy ${canary}` }, { token });
-  const publicId = post.text('public_id');
-  scene.name('post', post.text('id'));
-  scene.name('post.public_id', publicId);
-  const comment = await scene.make(
-    'POST',
-    `/classroom/posts/${publicId}/comments`,
-    { body: `Aye ${canary}` },
-    { token },
-  );
-  const ofPost = { publicId: scene.template('post.public_id') };
-  scene.name('post_comment', comment.text('id'), 'post_comment', ofPost);
-  const report = await scene.make('POST', `/classroom/posts/${publicId}/reports`, { reason: canary }, { token });
-  scene.name('report', report.text('id'));
+  const at = `/classroom/community/spaces/${space}`;
+  for (const [number, { token }] of [student, student, visitor].entries()) {
+    await scene.make('PUT', `${at}/membership`, undefined, { token });
+    const post = await scene.make('POST', `${at}/posts`, { body: `Ahoy ${canary}` }, { token });
+    const publicId = post.text('public_id');
+    scene.name('post', post.text('id'), numbered('post', number));
+    const named = `${numbered('post', number)}.public_id`;
+    scene.name('post.public_id', publicId, named);
+    const commenting = `/classroom/posts/${publicId}/comments`;
+    const comment = await scene.make('POST', commenting, { body: `Aye ${canary}` }, { token });
+    const ofPost = { publicId: scene.template(named) };
+    scene.name('post_comment', comment.text('id'), numbered('post_comment', number), ofPost);
+    if (number > 0) continue;
+    const report = await scene.make('POST', `/classroom/posts/${publicId}/reports`, { reason: canary }, { token });
+    scene.name('report', report.text('id'));
+  }
 }
 
 /** A file that has arrived and waits to be completed, one that is public, and a folder. */

@@ -184,6 +184,7 @@ async function keepPicture(
   const [picture] = await makeRenditions(storage, contents, claim, ['preview']);
   await deps.failpoint('file_rendered');
   if (!picture) {
+    await digestWhole(contents, claim, signal); // it is the file that cannot be read, and not a part of it
     await recordFailure(db, claim, 'image_broken', now);
     return undefined;
   }

@@ -4,8 +4,8 @@ import { makePictures, type Box, type PictureProcess, type SmallPicture } from '
 /** A page of text takes half a second; PDFium holds the whole file in its memory. */
 const drawing: PictureProcess = {
   module: new URL('page-child.mjs', import.meta.url),
-  workMs: 20_000,
-  cpuSeconds: 30,
+  workMs: 90_000,
+  cpuSeconds: 20,
   maxHeapMb: 128,
   maxWasmMb: 512,
 };

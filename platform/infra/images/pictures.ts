@@ -19,9 +19,9 @@ export interface SmallPicture {
 /** What a process runs, and its bounds. */
 export interface PictureProcess {
   module: URL;
-  /** From the end of its input. */
+  /** From the end of its input. Far longer than `cpuSeconds`: a process that has not had them by then is no fault of the file. */
   workMs: number;
-  /** Counted by the kernel, so the process ends also where this one was killed. */
+  /** What a file may cost. Counted by the kernel, so the process ends also where this one was killed. */
   cpuSeconds: number;
   maxHeapMb: number;
   /** Of WebAssembly; absent where there is none. */
@@ -39,8 +39,9 @@ const script = 'ulimit -t "$1" && ulimit -c 0 && shift && exec "$@"';
  * @param input the file, as somebody uploaded it
  * @param boxes at least one
  * @param signal ends the process
- * @returns one picture for each box; undefined where the file cannot be read, or reached a bound
- * @throws whatever the input throws, the signal's reason, and Error where the process failed for another reason
+ * @returns one picture for each box; undefined where the file cannot be read, or reached its bound of CPU or memory
+ * @throws whatever the input throws, the signal's reason, and Error where the process failed for another reason: on a machine that is
+ * too busy, it was not done in time
  */
 export async function makePictures(
   { module, workMs, cpuSeconds, maxHeapMb, maxWasmMb }: PictureProcess,
@@ -62,6 +63,7 @@ export async function makePictures(
     stdio: ['pipe', 'pipe', 'ignore'],
   });
   const kill = () => void running.kill('SIGKILL');
+  let isLate = false;
   signal.addEventListener('abort', kill, { once: true });
   const chunks: Buffer[] = [];
   running.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -73,10 +75,14 @@ export async function makePictures(
   try {
     const failure = await send(input, running.stdin);
     if (failure) throw failure.error;
-    limit = setTimeout(kill, workMs);
+    limit = setTimeout(() => {
+      isLate = true;
+      kill();
+    }, workMs);
     const ended = await ending;
     signal.throwIfAborted();
     if ('error' in ended) throw ended.error;
+    if (isLate) throw new Error(`the process that makes pictures was not done after ${workMs} ms`);
     if (ended.code === unreadable || ended.code === null) return undefined; // null: ended at a bound
     if (ended.code !== 0) throw new Error(`the process that makes pictures ended with code ${ended.code}`);
     return picturesIn(Buffer.concat(chunks));

@@ -4,8 +4,8 @@ import { makePictures, type Box, type PictureProcess, type SmallPicture } from '
 /** Longer than the largest image takes by far; its pixels bound the rest of its memory. */
 const shrinking: PictureProcess = {
   module: new URL('shrink-child.mjs', import.meta.url),
-  workMs: 20_000,
-  cpuSeconds: 30,
+  workMs: 90_000,
+  cpuSeconds: 20,
   maxHeapMb: 128,
 };
 

@@ -54,7 +54,7 @@ describe('places of requests that write to uploads (MED-26)', () => {
     });
   };
 
-  it('after a minute the slowest in all clubs gives way, and after it the next slowest, never the newcomers', async () => {
+  it('after a minute the slowest of all gives way, then the next slowest, and never the newcomers', async () => {
     const given: string[] = [];
     for (let one = 0; one < 12; one++) {
       await giving(`a${one}`, given, 'a', { rate: 100 - one });

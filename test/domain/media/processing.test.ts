@@ -460,7 +460,7 @@ describe('an upload that has arrived (MED-16)', () => {
       return [response.headers.get('content-disposition')?.split(';')[1], format, width, height];
     };
 
-    it('gets a picture of its first page as thumbnail, in either visibility; its preview is the file (MED-22)', async () => {
+    it('gets its first page as thumbnail, private or public; its preview is the file (MED-22)', async () => {
       const file = await book();
       const ready = await uploadFile({ club }, file);
       expect(ready).to.include({ status: 'ready', type: 'pdf' }).and.not.have.any.keys('width', 'height');

@@ -110,9 +110,9 @@ describe('connections to receivers', () => {
     await post(idle, receiver);
     expect(receiver.connections(), 'idle').to.equal(2);
 
-    const old = connectionsWith({ ageMs: 100 });
+    const old = connectionsWith({ ageMs: 1_000 });
     await post(old, receiver);
-    await after(150);
+    await after(1_050);
     await post(old, receiver);
     expect(receiver.connections(), 'old, but kept before it was').to.equal(3);
     await post(old, receiver);

@@ -65,10 +65,11 @@ describe('the first page of a PDF', function () {
       expect(await draw(await bytes)).to.equal(undefined);
     });
 
-  it('is none of a page that takes too long, by the clock, and by its CPU where nobody looks at the clock', async () => {
+  it('is none of a page that takes too much CPU; too long by the clock is no verdict on the file', async () => {
     const begun = performance.now();
-    expect(await draw(endlessPdf(), { workMs: 300 }), 'clock').to.equal(undefined);
-    expect(performance.now() - begun, 'not at 20 s, or at 30 s of CPU').to.be.below(15_000);
+    const late = await draw(endlessPdf(), { workMs: 300 }).catch((error: Error) => error.message);
+    expect(late, 'clock').to.equal('the process that makes pictures was not done after 300 ms');
+    expect(performance.now() - begun, 'not at 20 s of CPU').to.be.below(15_000);
     expect(await draw(endlessPdf(), { workMs: 60_000, cpuSeconds: 1 }), 'CPU').to.equal(undefined);
   });
 

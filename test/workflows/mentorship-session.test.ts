@@ -137,6 +137,13 @@ describe('mentorship-session', function () {
     expect((await now()).getTime()).to.be.at.least(inHours(80).getTime());
   });
 
+  it('sends no reminder whose time had passed when the session was booked (MENT-11)', async () => {
+    const id = await book(inHours(3));
+    expect(await runOf(id).result()).to.equal('over');
+    await settled(id, 4);
+    expect((await mailsOf(id)).filter((mail) => mail.includes('before'))).to.deep.equal(['hour_before 0 sent']);
+  });
+
   it('never reminds of a canceled session: the entry is taken out, and the run ends', async () => {
     const id = await book(inHours(50));
     await settled(id, 2);

@@ -17,6 +17,7 @@ import { indexSource, type IndexingDeps } from '../domain/knowledge/indexing/sou
 import { lookAtMailDomain } from '../domain/mail/domains/checking.ts';
 import type { MailDomainSettings } from '../domain/mail/domains/domains.ts';
 import { sendTransactionalMail, type MailDeps } from '../domain/mail/send.ts';
+import { tellOfSession } from '../domain/mentorships/telling.ts';
 import { moveFile, type MovingDeps } from '../domain/media/moving.ts';
 import { lookAtExpiry } from '../domain/media/expiry.ts';
 import { processNotice, type NoticeDeps } from '../domain/sales/notices/processing.ts';
@@ -61,6 +62,7 @@ export const activities = {
   endpointGate: (deps: Given<'db' | 'vault'>) => ({ tendGate: activityOf(tendGate, deps) }),
   addOn: ({ addOns }: Given<'addOns'>) => ({ settle: activityOf(settleAddOn, addOns) }),
   transactionalMail: ({ mails }: Given<'mails'>) => ({ sendMail: activityOf(sendTransactionalMail, mails) }),
+  mentorshipSession: (deps: Given<'db' | 'vault'>) => ({ tellOfSession: activityOf(tellOfSession, deps) }),
   campaignRun: ({ campaigns }: Given<'campaigns'>) => ({
     sendCampaign: (id: Id, now: number) => heartbeating(() => stepCampaign(campaigns, id, timeOfStep(now))),
   }),

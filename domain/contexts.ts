@@ -31,6 +31,7 @@ import { eraseDue, purgeStudentFromMedia } from './media/erasure.ts';
 import { eraseLeftovers } from './media/leftovers.ts';
 import { followVideoHosting } from './media/expiry.ts';
 import { processOldFiles } from './media/processing/catching-up.ts';
+import { purgeStudentFromMentorships } from './mentorships/student-removal.ts';
 import { rollUpStorage } from './media/storage.ts';
 import { retainNotices } from './sales/retention.ts';
 import { claimNotices, purgeStudentFromSales } from './sales/student-removal.ts';
@@ -247,6 +248,12 @@ export const contexts = {
     eraseStudent: (tx, { studentId }) => purgeStudentFromAssignments(tx, studentId),
     changeEmail: null, // a mail goes to the address that the student has then
     retention: [], // unsent files go as media
+    factConsumers: [],
+  },
+  mentorships: {
+    eraseStudent: (tx, { studentId }, now) => purgeStudentFromMentorships(tx, studentId, now),
+    changeEmail: null, // a mail goes to the address that the student has then
+    retention: [],
     factConsumers: [],
   },
   agents: {

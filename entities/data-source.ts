@@ -78,6 +78,9 @@ import { Student } from './identity/student.ts';
 import { Certificate } from './learning/certificate.ts';
 import { CertificateFile } from './learning/certificate-file.ts';
 import { CourseCompletion } from './learning/course-completion.ts';
+import { Mentorship } from './mentorships/mentorship.ts';
+import { MentorshipDelivery } from './mentorships/mentorship-delivery.ts';
+import { MentorshipSession } from './mentorships/mentorship-session.ts';
 import { Course } from './learning/course.ts';
 import { LessonComment } from './learning/lesson-comment.ts';
 import { LessonProgress } from './learning/lesson-progress.ts';
@@ -151,6 +154,7 @@ import { VideoRenditions1795387197000 } from './migrations/1795387197000-video-r
 import { MediaRenditions1795385030000 } from './migrations/1795385030000-media-renditions.ts';
 import { MediaUploads1795388500000 } from './migrations/1795388500000-media-uploads.ts';
 import { DeliveryKinds1795398000000 } from './migrations/1795398000000-delivery-kinds.ts';
+import { Mentorships1795402100000 } from './migrations/1795402100000-mentorships.ts';
 import { MediaMoves1795389477000 } from './migrations/1795389477000-media-moves.ts';
 import { CommunityMemberships1795399000000 } from './migrations/1795399000000-community-memberships.ts';
 import { CommunityPosts1795399100000 } from './migrations/1795399100000-community-posts.ts';
@@ -301,6 +305,9 @@ const entities = [
   RegistrationLinkClaim,
   RegistrationLinkDelivery,
   Repository,
+  Mentorship,
+  MentorshipDelivery,
+  MentorshipSession,
   RepositoryItem,
   Purchase,
   RateLimitCounter,
@@ -401,6 +408,7 @@ const migrations = [
   DeliveryKinds1795398000000,
   CommunityMemberships1795399000000,
   CommunityPosts1795399100000,
+  Mentorships1795402100000,
 ];
 
 export interface DatabaseSettings {

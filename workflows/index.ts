@@ -96,6 +96,15 @@ export const automationGate = stepWorkflow<Activities['automationGate'], 'tendAu
   { waitingFor: ({ released }) => `the next page of runs; ${released} were let go` },
 );
 
+/** One session of a mentorship, from its booking until nothing is to be told of it any more. */
+export const mentorshipSession = stepWorkflow<Activities['mentorshipSession'], 'tellOfSession'>(
+  'tellOfSession',
+  { startToCloseTimeout: '30s' }, // one transaction of a few statements; Postgres itself ends a statement after 30 s
+  {
+    waitingFor: ({ at, sequence }) => `the next mail ${inAbout(at - Date.now())}; time ${sequence + 1} of the session`,
+  },
+);
+
 /** The end of a video that the club's plan does not keep: a warning, then its removal. Outcome `kept`: the plan keeps it now. */
 export const mediaExpiry = stepWorkflow<Activities['mediaExpiry'], 'lookAtMediaExpiry'>(
   'lookAtMediaExpiry',

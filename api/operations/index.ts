@@ -23,6 +23,7 @@ import * as mailNotices from './mail-notices.ts';
 import * as mailVisits from './mail-visits.ts';
 import * as media from './media.ts';
 import * as members from './members.ts';
+import * as mentorships from './mentorships.ts';
 import * as meta from './meta.ts';
 import * as repositories from './repositories.ts';
 import * as standing from './standing.ts';
@@ -58,6 +59,7 @@ export const operations: Operations = {
   ...mailVisits,
   ...media,
   ...members,
+  ...mentorships,
   ...meta,
   ...repositories,
   ...standing,

@@ -6610,6 +6610,411 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/clubs/{clubId}/mentorships": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List mentorships
+         * @description Newest first.
+         */
+        get: operations["listMentorships"];
+        put?: never;
+        /**
+         * Create a mentorship
+         * @description Creates a `draft`. The mentor is a member of the club. A `public_id` that another mentorship of the club has: `409 public_id_taken`; without one, it is made from the title.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         *     | `public_id_taken` | 409 | Another of these resources has this `public_id` in the club. |
+         */
+        post: operations["createMentorship"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/mentorships/{mentorshipId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a mentorship
+         * @description One mentorship, published or not.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getMentorship"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change a mentorship
+         * @description Changes what is given; what is absent stays. Students see a mentorship while it is `published`. What is booked stays as it is, whatever changes.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         *     | `public_id_taken` | 409 | Another of these resources has this `public_id` in the club. |
+         */
+        patch: operations["updateMentorship"];
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/mentorship-sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List sessions
+         * @description The club's calendar, in the order of the beginnings.
+         */
+        get: operations["listMentorshipSessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/mentorship-sessions/{sessionId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a session
+         * @description One session of the club.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getMentorshipSession"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/mentorship-sessions/{sessionId}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a session
+         * @description Until its end, with a reason that the student reads. The student and the mentor get an e-mail. A canceled session stays as it is. A session that is over: `409 session_state`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `session_state` | 409 | The state of the session does not allow this. |
+         */
+        post: operations["cancelMentorshipSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/mentorship-sessions/{sessionId}/no-show": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Say that the student did not come
+         * @description Of a session that has begun: `409 session_state` before, and for a canceled one. Safe to repeat.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `session_state` | 409 | The state of the session does not allow this. |
+         */
+        put: operations["setMentorshipNoShow"];
+        post?: never;
+        /**
+         * Say that the student came after all
+         * @description Takes `no_show` back. Safe to repeat.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `session_state` | 409 | The state of the session does not allow this. |
+         */
+        delete: operations["clearMentorshipNoShow"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/mentorships": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the mentorships that are open to the student
+         * @description Those that are published and that a delivery opens to the student, or that need none. Newest first.
+         */
+        get: operations["listOpenMentorships"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/mentorships/{publicId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a mentorship as a student
+         * @description A mentorship that is not published, or not open to the student: `404`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getOpenMentorship"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/mentorships/{publicId}/slots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the sessions that can be booked
+         * @description The free sessions of at most 31 days, in UTC. A time that clocks skip begins no session; one that they show twice begins one, at the first.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getMentorshipSlots"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/mentorships/{publicId}/bookings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Book a session
+         * @description `starts_at` is the beginning of a session that can be booked: `422 invalid_request` otherwise. Where the mentor or the student has another session then: `409 slot_taken`. `replaces` moves a booked session of the student to the new time; it keeps its id.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         *     | `slot_taken` | 409 | The mentor or the student has another session at that time. |
+         *     | `booking_limit_reached` | 409 | The student has as many upcoming sessions of the mentorship as it allows. |
+         *     | `too_late_to_cancel` | 409 | It is too late to cancel or to move the session. |
+         *     | `session_state` | 409 | The state of the session does not allow this. |
+         */
+        post: operations["bookMentorshipSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/mentorships/{publicId}/sessions/{sessionId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an own session
+         * @description Also after the mentorship is not open to the student any more.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getOwnMentorshipSession"];
+        put?: never;
+        post?: never;
+        /**
+         * Cancel an own session
+         * @description Until the deadline of the mentorship: `409 too_late_to_cancel` after it. A canceled session stays as it is, so this is safe to repeat.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `too_late_to_cancel` | 409 | It is too late to cancel or to move the session. |
+         */
+        delete: operations["cancelOwnMentorshipSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/mentorships/{publicId}/sessions/{sessionId}/agenda": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Write the agenda of an own session
+         * @description Until the session begins: `409 session_state` after that. The empty text removes it.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `session_state` | 409 | The state of the session does not allow this. |
+         */
+        put: operations["setMentorshipAgenda"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/mentorships/{publicId}/sessions/{sessionId}/rating": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Rate an own session
+         * @description For 30 days after its end: `409 session_state` otherwise. A later rating replaces the earlier one.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `session_state` | 409 | The state of the session does not allow this. |
+         */
+        put: operations["rateMentorshipSession"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/mentorship-sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the own sessions
+         * @description The latest first.
+         */
+        get: operations["listOwnMentorshipSessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clubs/{clubId}/sales-connections": {
         parameters: {
             query?: never;
@@ -7507,6 +7912,10 @@ export interface components {
          *     | `assignment_open` | 409 | The lesson has a required assignment whose work by the student is not approved. |
          *     | `submission_state` | 409 | The status of the submission does not allow this. |
          *     | `submission_changed` | 409 | The attempt is not the last one any more, or was reviewed or withdrawn meanwhile; read the submission again. |
+         *     | `slot_taken` | 409 | The mentor or the student has another session at that time. |
+         *     | `booking_limit_reached` | 409 | The student has as many upcoming sessions of the mentorship as it allows. |
+         *     | `too_late_to_cancel` | 409 | It is too late to cancel or to move the session. |
+         *     | `session_state` | 409 | The state of the session does not allow this. |
          *     | `post_exists` | 409 | A post or a comment with this `id` was published already. |
          *     | `post_locked` | 409 | The post takes no comments: it is locked, or deleted. |
          *     | `already_reported` | 409 | The student has reported this post or comment already. |
@@ -7532,7 +7941,7 @@ export interface components {
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          *     | `busy` | 503 | Other requests, most likely of the same club, hold what this one needs; nothing was changed. The header `Retry-After` says how many seconds to wait. | A later version may add values: accept those that you do not know.
          */
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_images" | "too_many_files" | "space_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "token_gone" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable" | "busy";
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_images" | "too_many_files" | "space_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "token_gone" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable" | "busy";
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -15513,6 +15922,622 @@ export interface components {
              */
             size_bytes: number;
         };
+        /** @description Students see and book `published` mentorships that are open to them, and no others. A later version may add values: accept those that you do not know. */
+        MentorshipStatus: "draft" | "published" | "archived";
+        /**
+         * @description Students see and book `published` mentorships that are open to them, and no others.
+         * @enum {string}
+         */
+        MentorshipStatusInput: "draft" | "published" | "archived";
+        /**
+         * @description The mentor.
+         * @example {
+         *       "administrator_id": "9a7b330a-5b0e-4a0e-8c63-6f6b8f0b1c2d",
+         *       "name": "Grace Example"
+         *     }
+         */
+        MentorOfSession: {
+            /**
+             * Format: uuid
+             * @description Id of the administrator.
+             */
+            administrator_id: string;
+            /** @description 1 to 120 characters. */
+            name: string;
+        };
+        /** @description Deliveries of any kind, at most 50: one of them opens the mentorship. None opens it to every student. */
+        DeliveryIds: string[];
+        /** @description Such as `09:30`, by the clock of the mentorship's zone. */
+        DayTime: string;
+        /** @description Such as `12:30`, at most `24:00`, by the clock of the mentorship's zone. */
+        DayEnd: string;
+        /**
+         * @description A part of a day of each week.
+         * @example {
+         *       "weekday": 1,
+         *       "from": "09:00",
+         *       "to": "12:00"
+         *     }
+         */
+        WeeklyHours: {
+            /**
+             * Format: int32
+             * @description 1 for Monday to 7 for Sunday.
+             */
+            weekday: number;
+            from: components["schemas"]["DayTime"];
+            to: components["schemas"]["DayEnd"];
+        };
+        /**
+         * @description A part of a day of each week.
+         * @example {
+         *       "weekday": 1,
+         *       "from": "09:00",
+         *       "to": "12:00"
+         *     }
+         */
+        WeeklyHoursInput: {
+            /**
+             * Format: int32
+             * @description 1 for Monday to 7 for Sunday.
+             */
+            weekday: number;
+            from: components["schemas"]["DayTime"];
+            to: components["schemas"]["DayEnd"];
+        };
+        /** @description At most 50 parts of days; those of a day do not overlap. */
+        Week: components["schemas"]["WeeklyHours"][];
+        /** @description At most 50 parts of days; those of a day do not overlap. */
+        WeekInput: components["schemas"]["WeeklyHoursInput"][];
+        /**
+         * @description A part of a day.
+         * @example {
+         *       "from": "09:00",
+         *       "to": "12:00"
+         *     }
+         */
+        DayHours: {
+            from: components["schemas"]["DayTime"];
+            to: components["schemas"]["DayEnd"];
+        };
+        /**
+         * @description A part of a day.
+         * @example {
+         *       "from": "09:00",
+         *       "to": "12:00"
+         *     }
+         */
+        DayHoursInput: {
+            from: components["schemas"]["DayTime"];
+            to: components["schemas"]["DayEnd"];
+        };
+        /**
+         * @description The hours of one date in place of those of its weekday.
+         * @example {
+         *       "date": "2026-12-24",
+         *       "hours": []
+         *     }
+         */
+        DatedHours: {
+            /**
+             * Format: date
+             * @description The date, such as `2026-12-24`, from 1970 to 2999.
+             */
+            date: string;
+            /** @description At most 12 parts of the day, which do not overlap; none says that nothing is offered. */
+            hours: components["schemas"]["DayHours"][];
+        };
+        /**
+         * @description The hours of one date in place of those of its weekday.
+         * @example {
+         *       "date": "2026-12-24",
+         *       "hours": []
+         *     }
+         */
+        DatedHoursInput: {
+            /**
+             * Format: date
+             * @description The date, such as `2026-12-24`, from 1970 to 2999.
+             */
+            date: string;
+            /** @description At most 12 parts of the day, which do not overlap; none says that nothing is offered. */
+            hours: components["schemas"]["DayHoursInput"][];
+        };
+        /** @description At most 366 dates with other hours, each once. */
+        Exceptions: components["schemas"]["DatedHours"][];
+        /** @description At most 366 dates with other hours, each once. */
+        ExceptionsInput: components["schemas"]["DatedHoursInput"][];
+        /**
+         * @description Hours that a member of the club offers. Every field but `meeting_url` and `published_at` is always present.
+         * @example {
+         *       "id": "5b0d7c1e-9f2a-4e3b-8c6d-1a2b3c4d5e6f",
+         *       "public_id": "rigging-clinic",
+         *       "title": "Rigging clinic",
+         *       "description": "Bring a picture of your rig.",
+         *       "status": "published",
+         *       "mentor": {
+         *         "administrator_id": "9a7b330a-5b0e-4a0e-8c63-6f6b8f0b1c2d",
+         *         "name": "Grace Example"
+         *       },
+         *       "delivery_ids": [],
+         *       "duration_minutes": 45,
+         *       "buffer_minutes": 15,
+         *       "time_zone": "Europe/Berlin",
+         *       "weekly_hours": [
+         *         {
+         *           "weekday": 1,
+         *           "from": "09:00",
+         *           "to": "12:00"
+         *         }
+         *       ],
+         *       "exceptions": [
+         *         {
+         *           "date": "2026-12-28",
+         *           "hours": []
+         *         }
+         *       ],
+         *       "notice_minutes": 1440,
+         *       "horizon_days": 30,
+         *       "max_upcoming": 1,
+         *       "cancel_deadline_minutes": 1440,
+         *       "meeting_url": "https://meet.example.com/rigging",
+         *       "created_at": "2026-02-01T10:00:00.000Z",
+         *       "updated_at": "2026-02-01T10:00:00.000Z",
+         *       "published_at": "2026-02-01T10:00:00.000Z"
+         *     }
+         */
+        Mentorship: {
+            /**
+             * Format: uuid
+             * @description Stays the same for as long as the mentorship exists.
+             */
+            id: string;
+            /** @description Its id in the addresses of the classroom. */
+            public_id: string;
+            /** @description 1 to 200 characters. */
+            title: string;
+            /** @description At most 5000 characters; empty where the club wrote none. */
+            description: string;
+            status: components["schemas"]["MentorshipStatus"];
+            mentor: components["schemas"]["MentorOfSession"];
+            delivery_ids: components["schemas"]["DeliveryIds"];
+            /** @description Minutes that a session lasts, 15 to 240. */
+            duration_minutes: number;
+            /** @description Minutes that stay free after each session. */
+            buffer_minutes: number;
+            /** @description A name of the IANA time zone database; the hours are by its clock. */
+            time_zone: string;
+            weekly_hours: components["schemas"]["Week"];
+            exceptions: components["schemas"]["Exceptions"];
+            /** @description A session is booked so many minutes before it begins, or earlier. */
+            notice_minutes: number;
+            /** @description A session is booked at most so many days before it begins. */
+            horizon_days: number;
+            /** @description Sessions that one student may have before them. */
+            max_upcoming: number;
+            /** @description A student cancels or moves a session so many minutes before it begins, or earlier. */
+            cancel_deadline_minutes: number;
+            /** @description Where they meet; absent where it is not said. */
+            meeting_url?: string;
+            /**
+             * Format: date-time
+             * @description When it was created (UTC).
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed (UTC).
+             */
+            updated_at: string;
+            /**
+             * Format: date-time
+             * @description When it was last published; absent if it never was.
+             */
+            published_at?: string;
+        };
+        /**
+         * Format: int32
+         * @description Minutes that a session lasts, 15 to 240.
+         */
+        Duration: number;
+        /**
+         * Format: int32
+         * @description Minutes that stay free after each session, 0 to 240.
+         */
+        Buffer: number;
+        /** @description A name of the IANA time zone database, such as `Europe/Berlin`. */
+        TimeZoneInput: string;
+        /**
+         * Format: int32
+         * @description A session is booked so many minutes before it begins, or earlier; at most 30 days.
+         */
+        Notice: number;
+        /**
+         * Format: int32
+         * @description A session is booked at most so many days before it begins, 1 to 180.
+         */
+        Horizon: number;
+        /**
+         * Format: int32
+         * @description Sessions that one student may have before them, 1 to 50.
+         */
+        MaxUpcoming: number;
+        /**
+         * Format: int32
+         * @description A student cancels or moves a session so many minutes before it begins, or earlier; at most 30 days.
+         */
+        CancelDeadline: number;
+        /** @description Where they meet, with `https` or `http`; the empty text is none. Only who has booked sees it. */
+        MeetingUrlInput: string;
+        /**
+         * @description A new mentorship.
+         * @example {
+         *       "title": "Rigging clinic",
+         *       "mentor_id": "9a7b330a-5b0e-4a0e-8c63-6f6b8f0b1c2d",
+         *       "duration_minutes": 45,
+         *       "buffer_minutes": 15,
+         *       "time_zone": "Europe/Berlin",
+         *       "weekly_hours": [
+         *         {
+         *           "weekday": 1,
+         *           "from": "09:00",
+         *           "to": "12:00"
+         *         }
+         *       ]
+         *     }
+         */
+        MentorshipCreation: {
+            title: components["schemas"]["Title"];
+            public_id?: components["schemas"]["PublicId"];
+            description?: components["schemas"]["Description"];
+            /**
+             * Format: uuid
+             * @description Id of a member of the club.
+             */
+            mentor_id: string;
+            delivery_ids?: components["schemas"]["DeliveryIds"];
+            duration_minutes: components["schemas"]["Duration"];
+            buffer_minutes?: components["schemas"]["Buffer"];
+            time_zone: components["schemas"]["TimeZoneInput"];
+            weekly_hours: components["schemas"]["WeekInput"];
+            exceptions?: components["schemas"]["ExceptionsInput"];
+            notice_minutes?: components["schemas"]["Notice"];
+            horizon_days?: components["schemas"]["Horizon"];
+            max_upcoming?: components["schemas"]["MaxUpcoming"];
+            cancel_deadline_minutes?: components["schemas"]["CancelDeadline"];
+            meeting_url?: components["schemas"]["MeetingUrlInput"];
+        };
+        /**
+         * @description At least one of the fields; an empty `meeting_url` removes it.
+         * @example {
+         *       "status": "published"
+         *     }
+         */
+        MentorshipChange: {
+            title?: components["schemas"]["Title"];
+            public_id?: components["schemas"]["PublicId"];
+            description?: components["schemas"]["Description"];
+            status?: components["schemas"]["MentorshipStatusInput"];
+            /**
+             * Format: uuid
+             * @description Id of a member of the club.
+             */
+            mentor_id?: string;
+            delivery_ids?: components["schemas"]["DeliveryIds"];
+            duration_minutes?: components["schemas"]["Duration"];
+            buffer_minutes?: components["schemas"]["Buffer"];
+            time_zone?: components["schemas"]["TimeZoneInput"];
+            weekly_hours?: components["schemas"]["WeekInput"];
+            exceptions?: components["schemas"]["ExceptionsInput"];
+            notice_minutes?: components["schemas"]["Notice"];
+            horizon_days?: components["schemas"]["Horizon"];
+            max_upcoming?: components["schemas"]["MaxUpcoming"];
+            cancel_deadline_minutes?: components["schemas"]["CancelDeadline"];
+            meeting_url?: components["schemas"]["MeetingUrlInput"];
+        };
+        /**
+         * @description A `booked` session is `completed` as soon as it has ended; `no_show` says that the student did not come.
+         * @enum {string}
+         */
+        MentorshipSessionStatus: "booked" | "canceled" | "completed" | "no_show";
+        /** @description Who canceled it. A later version may add values: accept those that you do not know. */
+        MentorshipCanceler: "student" | "club";
+        /**
+         * @description A session that a student has booked. `student` is absent once they are removed. The fields of a cancellation and of a rating are absent where there is none, and so is an agenda.
+         * @example {
+         *       "id": "1e6f3d2c-4b5a-4978-8c7d-6e5f4a3b2c1d",
+         *       "status": "booked",
+         *       "starts_at": "2026-03-02T09:00:00.000Z",
+         *       "ends_at": "2026-03-02T09:45:00.000Z",
+         *       "agenda": "My backstay slips.",
+         *       "booked_at": "2026-02-20T18:00:00.000Z",
+         *       "created_at": "2026-02-20T18:00:00.000Z",
+         *       "mentorship": {
+         *         "id": "5b0d7c1e-9f2a-4e3b-8c6d-1a2b3c4d5e6f",
+         *         "title": "Rigging clinic"
+         *       },
+         *       "mentor": {
+         *         "administrator_id": "9a7b330a-5b0e-4a0e-8c63-6f6b8f0b1c2d",
+         *         "name": "Grace Example"
+         *       },
+         *       "student": {
+         *         "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+         *         "name": "Ada Example",
+         *         "email": "ada@example.com"
+         *       }
+         *     }
+         */
+        MentorshipSession: {
+            /**
+             * Format: uuid
+             * @description Stays the same, also where the session is moved.
+             */
+            id: string;
+            status: components["schemas"]["MentorshipSessionStatus"];
+            /**
+             * Format: date-time
+             * @description When it begins (UTC).
+             */
+            starts_at: string;
+            /**
+             * Format: date-time
+             * @description When it ends (UTC).
+             */
+            ends_at: string;
+            /** @description What the student wants to speak of. */
+            agenda?: string;
+            /**
+             * Format: date-time
+             * @description When it was canceled (UTC).
+             */
+            canceled_at?: string;
+            canceled_by?: components["schemas"]["MentorshipCanceler"];
+            /** @description Why the club canceled it. */
+            cancel_reason?: string;
+            /** @description 1 to 5. */
+            rating?: number;
+            /** @description What the student said of it. */
+            rating_comment?: string;
+            /**
+             * Format: date-time
+             * @description When it was rated (UTC).
+             */
+            rated_at?: string;
+            /**
+             * Format: date-time
+             * @description When its present time was chosen (UTC).
+             */
+            booked_at: string;
+            /**
+             * Format: date-time
+             * @description When it was first booked (UTC).
+             */
+            created_at: string;
+            /** @description The mentorship that it was booked in. */
+            mentorship: {
+                /**
+                 * Format: uuid
+                 * @description Id of the mentorship.
+                 */
+                id: string;
+                /** @description 1 to 200 characters. */
+                title: string;
+            };
+            mentor: components["schemas"]["MentorOfSession"];
+            /** @description Who has booked it. */
+            student?: {
+                /**
+                 * Format: uuid
+                 * @description The student's id.
+                 */
+                id: string;
+                /** @description 1 to 120 characters. */
+                name: string;
+                /** @description The student's address as it is now. */
+                email: string;
+            };
+        };
+        /**
+         * @description Why the club cancels a session.
+         * @example {
+         *       "reason": "The mentor is ill."
+         *     }
+         */
+        MentorshipCancellation: {
+            /** @description For the student, 1 to 500 characters, not only blanks. */
+            reason: string;
+        };
+        /**
+         * @description A mentorship as students see it. Every field is always present.
+         * @example {
+         *       "public_id": "rigging-clinic",
+         *       "title": "Rigging clinic",
+         *       "description": "Bring a picture of your rig.",
+         *       "mentor_name": "Grace Example",
+         *       "duration_minutes": 45,
+         *       "time_zone": "Europe/Berlin",
+         *       "notice_minutes": 1440,
+         *       "horizon_days": 30,
+         *       "max_upcoming": 1,
+         *       "cancel_deadline_minutes": 1440
+         *     }
+         */
+        ClassroomMentorship: {
+            /** @description Its id in the addresses of the classroom. */
+            public_id: string;
+            /** @description 1 to 200 characters. */
+            title: string;
+            /** @description At most 5000 characters; empty where the club wrote none. */
+            description: string;
+            /** @description 1 to 120 characters. */
+            mentor_name: string;
+            /** @description Minutes that a session lasts. */
+            duration_minutes: number;
+            /** @description A name of the IANA time zone database; the hours are by its clock. */
+            time_zone: string;
+            /** @description A session is booked so many minutes before it begins, or earlier. */
+            notice_minutes: number;
+            /** @description A session is booked at most so many days before it begins. */
+            horizon_days: number;
+            /** @description Sessions that the student may have before them. */
+            max_upcoming: number;
+            /** @description The student cancels or moves a session so many minutes before it begins, or earlier. */
+            cancel_deadline_minutes: number;
+        };
+        /**
+         * @description The sessions that the student can book. Every field is always present.
+         * @example {
+         *       "time_zone": "Europe/Berlin",
+         *       "slots": [
+         *         {
+         *           "starts_at": "2026-03-02T08:00:00.000Z",
+         *           "ends_at": "2026-03-02T08:45:00.000Z"
+         *         }
+         *       ]
+         *     }
+         */
+        MentorshipSlots: {
+            /** @description The mentorship's zone, for showing the times by the mentor's clock. */
+            time_zone: string;
+            /** @description In their order. */
+            slots: {
+                /**
+                 * Format: date-time
+                 * @description When it begins (UTC).
+                 */
+                starts_at: string;
+                /**
+                 * Format: date-time
+                 * @description When it ends (UTC).
+                 */
+                ends_at: string;
+            }[];
+        };
+        /** @description What the student wants to speak of, at most 2000 characters. */
+        Agenda: string;
+        /**
+         * @description The beginning of a session that can be booked.
+         * @example {
+         *       "starts_at": "2999-03-04T08:00:00.000Z",
+         *       "agenda": "My backstay slips."
+         *     }
+         */
+        MentorshipBooking: {
+            starts_at: components["schemas"]["DateTimeInput"];
+            agenda?: components["schemas"]["Agenda"];
+            /**
+             * Format: uuid
+             * @description A booked session of the student in the same mentorship that moves.
+             */
+            replaces?: string;
+        };
+        /**
+         * @description A session as the student sees it who has booked it. `cancel_until` and `meeting_url` are there while it is `booked`. The fields of a cancellation and of a rating are absent where there is none, and so is an agenda.
+         * @example {
+         *       "id": "1e6f3d2c-4b5a-4978-8c7d-6e5f4a3b2c1d",
+         *       "status": "booked",
+         *       "starts_at": "2026-03-02T09:00:00.000Z",
+         *       "ends_at": "2026-03-02T09:45:00.000Z",
+         *       "agenda": "My backstay slips.",
+         *       "booked_at": "2026-02-20T18:00:00.000Z",
+         *       "created_at": "2026-02-20T18:00:00.000Z",
+         *       "mentorship": {
+         *         "public_id": "rigging-clinic",
+         *         "title": "Rigging clinic"
+         *       },
+         *       "mentor_name": "Grace Example",
+         *       "cancel_until": "2026-03-01T09:00:00.000Z",
+         *       "meeting_url": "https://meet.example.com/rigging"
+         *     }
+         */
+        OwnMentorshipSession: {
+            /**
+             * Format: uuid
+             * @description Stays the same, also where the session is moved.
+             */
+            id: string;
+            status: components["schemas"]["MentorshipSessionStatus"];
+            /**
+             * Format: date-time
+             * @description When it begins (UTC).
+             */
+            starts_at: string;
+            /**
+             * Format: date-time
+             * @description When it ends (UTC).
+             */
+            ends_at: string;
+            /** @description What the student wants to speak of. */
+            agenda?: string;
+            /**
+             * Format: date-time
+             * @description When it was canceled (UTC).
+             */
+            canceled_at?: string;
+            canceled_by?: components["schemas"]["MentorshipCanceler"];
+            /** @description Why the club canceled it. */
+            cancel_reason?: string;
+            /** @description 1 to 5. */
+            rating?: number;
+            /** @description What the student said of it. */
+            rating_comment?: string;
+            /**
+             * Format: date-time
+             * @description When it was rated (UTC).
+             */
+            rated_at?: string;
+            /**
+             * Format: date-time
+             * @description When its present time was chosen (UTC).
+             */
+            booked_at: string;
+            /**
+             * Format: date-time
+             * @description When it was first booked (UTC).
+             */
+            created_at: string;
+            /** @description The mentorship that it was booked in. */
+            mentorship: {
+                /** @description Id of the mentorship in the addresses of the classroom. */
+                public_id: string;
+                /** @description 1 to 200 characters. */
+                title: string;
+            };
+            /** @description 1 to 120 characters. */
+            mentor_name: string;
+            /**
+             * Format: date-time
+             * @description Until when it can be canceled or moved (UTC).
+             */
+            cancel_until?: string;
+            /** @description Where they meet; absent where it is not said. */
+            meeting_url?: string;
+        };
+        /**
+         * @description The agenda of a session; the empty text removes it.
+         * @example {
+         *       "agenda": "My backstay slips."
+         *     }
+         */
+        MentorshipAgenda: {
+            agenda: components["schemas"]["Agenda"];
+        };
+        /**
+         * @description How the student found the session.
+         * @example {
+         *       "rating": 5,
+         *       "comment": "Now it holds."
+         *     }
+         */
+        MentorshipRating: {
+            /**
+             * Format: int32
+             * @description 1 to 5.
+             */
+            rating: number;
+            /** @description At most 2000 characters. */
+            comment?: string;
+        };
         /** @description `generic` is the format that docs/reference/sales-notices.md describes, for every platform without an adapter. A later version may add values: accept those that you do not know. */
         SalesPlatform: "generic" | "hotmart" | "kiwify";
         /**
@@ -16057,7 +17082,7 @@ export interface components {
          *       "event": "plan.changed"
          *     }
          */
-        Notice: {
+        "Notice-2": {
             [key: string]: unknown;
         };
         /**
@@ -17644,6 +18669,21 @@ export interface components {
          * @example 7c9e6679-7425-40de-944b-e07fc1f90ae7
          */
         FolderId: string;
+        /**
+         * @description Id of a mentorship of this club.
+         * @example 5b0d7c1e-9f2a-4e3b-8c6d-1a2b3c4d5e6f
+         */
+        MentorshipId: string;
+        /**
+         * @description Id of a session of a mentorship of this club.
+         * @example 1e6f3d2c-4b5a-4978-8c7d-6e5f4a3b2c1d
+         */
+        MentorshipSessionId: string;
+        /**
+         * @description Public id of a mentorship.
+         * @example rigging-clinic
+         */
+        MentorshipPublicId: string;
         /**
          * @description Id of a sales connection of this club.
          * @example 4f1c2b7a-6a53-4a37-9a7c-2b1d7f0c9e11
@@ -40752,6 +41792,1524 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    listMentorships: {
+        parameters: {
+            query?: {
+                /** @description Only mentorships in this state. */
+                status?: components["schemas"]["MentorshipStatusInput"];
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of mentorships. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "5b0d7c1e-9f2a-4e3b-8c6d-1a2b3c4d5e6f",
+                     *           "public_id": "rigging-clinic",
+                     *           "title": "Rigging clinic",
+                     *           "description": "Bring a picture of your rig.",
+                     *           "status": "published",
+                     *           "mentor": {
+                     *             "administrator_id": "9a7b330a-5b0e-4a0e-8c63-6f6b8f0b1c2d",
+                     *             "name": "Grace Example"
+                     *           },
+                     *           "delivery_ids": [],
+                     *           "duration_minutes": 45,
+                     *           "buffer_minutes": 15,
+                     *           "time_zone": "Europe/Berlin",
+                     *           "weekly_hours": [
+                     *             {
+                     *               "weekday": 1,
+                     *               "from": "09:00",
+                     *               "to": "12:00"
+                     *             }
+                     *           ],
+                     *           "exceptions": [
+                     *             {
+                     *               "date": "2026-12-28",
+                     *               "hours": []
+                     *             }
+                     *           ],
+                     *           "notice_minutes": 1440,
+                     *           "horizon_days": 30,
+                     *           "max_upcoming": 1,
+                     *           "cancel_deadline_minutes": 1440,
+                     *           "meeting_url": "https://meet.example.com/rigging",
+                     *           "created_at": "2026-02-01T10:00:00.000Z",
+                     *           "updated_at": "2026-02-01T10:00:00.000Z",
+                     *           "published_at": "2026-02-01T10:00:00.000Z"
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description The records of this page. */
+                        data: components["schemas"]["Mentorship"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    createMentorship: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MentorshipCreation"];
+            };
+        };
+        responses: {
+            /** @description The mentorship. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "5b0d7c1e-9f2a-4e3b-8c6d-1a2b3c4d5e6f",
+                     *         "public_id": "rigging-clinic",
+                     *         "title": "Rigging clinic",
+                     *         "description": "Bring a picture of your rig.",
+                     *         "status": "published",
+                     *         "mentor": {
+                     *           "administrator_id": "9a7b330a-5b0e-4a0e-8c63-6f6b8f0b1c2d",
+                     *           "name": "Grace Example"
+                     *         },
+                     *         "delivery_ids": [],
+                     *         "duration_minutes": 45,
+                     *         "buffer_minutes": 15,
+                     *         "time_zone": "Europe/Berlin",
+                     *         "weekly_hours": [
+                     *           {
+                     *             "weekday": 1,
+                     *             "from": "09:00",
+                     *             "to": "12:00"
+                     *           }
+                     *         ],
+                     *         "exceptions": [
+                     *           {
+                     *             "date": "2026-12-28",
+                     *             "hours": []
+                     *           }
+                     *         ],
+                     *         "notice_minutes": 1440,
+                     *         "horizon_days": 30,
+                     *         "max_upcoming": 1,
+                     *         "cancel_deadline_minutes": 1440,
+                     *         "meeting_url": "https://meet.example.com/rigging",
+                     *         "created_at": "2026-02-01T10:00:00.000Z",
+                     *         "updated_at": "2026-02-01T10:00:00.000Z",
+                     *         "published_at": "2026-02-01T10:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Mentorship"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getMentorship: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a mentorship of this club.
+                 * @example 5b0d7c1e-9f2a-4e3b-8c6d-1a2b3c4d5e6f
+                 */
+                mentorshipId: components["parameters"]["MentorshipId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The mentorship. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "5b0d7c1e-9f2a-4e3b-8c6d-1a2b3c4d5e6f",
+                     *         "public_id": "rigging-clinic",
+                     *         "title": "Rigging clinic",
+                     *         "description": "Bring a picture of your rig.",
+                     *         "status": "published",
+                     *         "mentor": {
+                     *           "administrator_id": "9a7b330a-5b0e-4a0e-8c63-6f6b8f0b1c2d",
+                     *           "name": "Grace Example"
+                     *         },
+                     *         "delivery_ids": [],
+                     *         "duration_minutes": 45,
+                     *         "buffer_minutes": 15,
+                     *         "time_zone": "Europe/Berlin",
+                     *         "weekly_hours": [
+                     *           {
+                     *             "weekday": 1,
+                     *             "from": "09:00",
+                     *             "to": "12:00"
+                     *           }
+                     *         ],
+                     *         "exceptions": [
+                     *           {
+                     *             "date": "2026-12-28",
+                     *             "hours": []
+                     *           }
+                     *         ],
+                     *         "notice_minutes": 1440,
+                     *         "horizon_days": 30,
+                     *         "max_upcoming": 1,
+                     *         "cancel_deadline_minutes": 1440,
+                     *         "meeting_url": "https://meet.example.com/rigging",
+                     *         "created_at": "2026-02-01T10:00:00.000Z",
+                     *         "updated_at": "2026-02-01T10:00:00.000Z",
+                     *         "published_at": "2026-02-01T10:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Mentorship"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    updateMentorship: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a mentorship of this club.
+                 * @example 5b0d7c1e-9f2a-4e3b-8c6d-1a2b3c4d5e6f
+                 */
+                mentorshipId: components["parameters"]["MentorshipId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MentorshipChange"];
+            };
+        };
+        responses: {
+            /** @description The mentorship. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "5b0d7c1e-9f2a-4e3b-8c6d-1a2b3c4d5e6f",
+                     *         "public_id": "rigging-clinic",
+                     *         "title": "Rigging clinic",
+                     *         "description": "Bring a picture of your rig.",
+                     *         "status": "published",
+                     *         "mentor": {
+                     *           "administrator_id": "9a7b330a-5b0e-4a0e-8c63-6f6b8f0b1c2d",
+                     *           "name": "Grace Example"
+                     *         },
+                     *         "delivery_ids": [],
+                     *         "duration_minutes": 45,
+                     *         "buffer_minutes": 15,
+                     *         "time_zone": "Europe/Berlin",
+                     *         "weekly_hours": [
+                     *           {
+                     *             "weekday": 1,
+                     *             "from": "09:00",
+                     *             "to": "12:00"
+                     *           }
+                     *         ],
+                     *         "exceptions": [
+                     *           {
+                     *             "date": "2026-12-28",
+                     *             "hours": []
+                     *           }
+                     *         ],
+                     *         "notice_minutes": 1440,
+                     *         "horizon_days": 30,
+                     *         "max_upcoming": 1,
+                     *         "cancel_deadline_minutes": 1440,
+                     *         "meeting_url": "https://meet.example.com/rigging",
+                     *         "created_at": "2026-02-01T10:00:00.000Z",
+                     *         "updated_at": "2026-02-01T10:00:00.000Z",
+                     *         "published_at": "2026-02-01T10:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Mentorship"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listMentorshipSessions: {
+        parameters: {
+            query?: {
+                /** @description Only sessions with this status. */
+                status?: components["schemas"]["MentorshipSessionStatus"];
+                /** @description Only sessions of this mentorship. */
+                mentorship_id?: string;
+                /** @description Only sessions of this mentor. */
+                mentor_id?: string;
+                /** @description Only sessions of this student. */
+                student_id?: string;
+                /** @description Only sessions that begin then or later. */
+                since?: components["schemas"]["DateTimeInput"];
+                /** @description Only sessions that begin before. */
+                until?: components["schemas"]["DateTimeInput"];
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of sessions. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "1e6f3d2c-4b5a-4978-8c7d-6e5f4a3b2c1d",
+                     *           "status": "booked",
+                     *           "starts_at": "2026-03-02T09:00:00.000Z",
+                     *           "ends_at": "2026-03-02T09:45:00.000Z",
+                     *           "agenda": "My backstay slips.",
+                     *           "booked_at": "2026-02-20T18:00:00.000Z",
+                     *           "created_at": "2026-02-20T18:00:00.000Z",
+                     *           "mentorship": {
+                     *             "id": "5b0d7c1e-9f2a-4e3b-8c6d-1a2b3c4d5e6f",
+                     *             "title": "Rigging clinic"
+                     *           },
+                     *           "mentor": {
+                     *             "administrator_id": "9a7b330a-5b0e-4a0e-8c63-6f6b8f0b1c2d",
+                     *             "name": "Grace Example"
+                     *           },
+                     *           "student": {
+                     *             "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+                     *             "name": "Ada Example",
+                     *             "email": "ada@example.com"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description The records of this page. */
+                        data: components["schemas"]["MentorshipSession"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getMentorshipSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a session of a mentorship of this club.
+                 * @example 1e6f3d2c-4b5a-4978-8c7d-6e5f4a3b2c1d
+                 */
+                sessionId: components["parameters"]["MentorshipSessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The session. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "1e6f3d2c-4b5a-4978-8c7d-6e5f4a3b2c1d",
+                     *         "status": "booked",
+                     *         "starts_at": "2026-03-02T09:00:00.000Z",
+                     *         "ends_at": "2026-03-02T09:45:00.000Z",
+                     *         "agenda": "My backstay slips.",
+                     *         "booked_at": "2026-02-20T18:00:00.000Z",
+                     *         "created_at": "2026-02-20T18:00:00.000Z",
+                     *         "mentorship": {
+                     *           "id": "5b0d7c1e-9f2a-4e3b-8c6d-1a2b3c4d5e6f",
+                     *           "title": "Rigging clinic"
+                     *         },
+                     *         "mentor": {
+                     *           "administrator_id": "9a7b330a-5b0e-4a0e-8c63-6f6b8f0b1c2d",
+                     *           "name": "Grace Example"
+                     *         },
+                     *         "student": {
+                     *           "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+                     *           "name": "Ada Example",
+                     *           "email": "ada@example.com"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MentorshipSession"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    cancelMentorshipSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a session of a mentorship of this club.
+                 * @example 1e6f3d2c-4b5a-4978-8c7d-6e5f4a3b2c1d
+                 */
+                sessionId: components["parameters"]["MentorshipSessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MentorshipCancellation"];
+            };
+        };
+        responses: {
+            /** @description The session. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "1e6f3d2c-4b5a-4978-8c7d-6e5f4a3b2c1d",
+                     *         "status": "booked",
+                     *         "starts_at": "2026-03-02T09:00:00.000Z",
+                     *         "ends_at": "2026-03-02T09:45:00.000Z",
+                     *         "agenda": "My backstay slips.",
+                     *         "booked_at": "2026-02-20T18:00:00.000Z",
+                     *         "created_at": "2026-02-20T18:00:00.000Z",
+                     *         "mentorship": {
+                     *           "id": "5b0d7c1e-9f2a-4e3b-8c6d-1a2b3c4d5e6f",
+                     *           "title": "Rigging clinic"
+                     *         },
+                     *         "mentor": {
+                     *           "administrator_id": "9a7b330a-5b0e-4a0e-8c63-6f6b8f0b1c2d",
+                     *           "name": "Grace Example"
+                     *         },
+                     *         "student": {
+                     *           "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+                     *           "name": "Ada Example",
+                     *           "email": "ada@example.com"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MentorshipSession"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    setMentorshipNoShow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a session of a mentorship of this club.
+                 * @example 1e6f3d2c-4b5a-4978-8c7d-6e5f4a3b2c1d
+                 */
+                sessionId: components["parameters"]["MentorshipSessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The session. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "1e6f3d2c-4b5a-4978-8c7d-6e5f4a3b2c1d",
+                     *         "status": "booked",
+                     *         "starts_at": "2026-03-02T09:00:00.000Z",
+                     *         "ends_at": "2026-03-02T09:45:00.000Z",
+                     *         "agenda": "My backstay slips.",
+                     *         "booked_at": "2026-02-20T18:00:00.000Z",
+                     *         "created_at": "2026-02-20T18:00:00.000Z",
+                     *         "mentorship": {
+                     *           "id": "5b0d7c1e-9f2a-4e3b-8c6d-1a2b3c4d5e6f",
+                     *           "title": "Rigging clinic"
+                     *         },
+                     *         "mentor": {
+                     *           "administrator_id": "9a7b330a-5b0e-4a0e-8c63-6f6b8f0b1c2d",
+                     *           "name": "Grace Example"
+                     *         },
+                     *         "student": {
+                     *           "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+                     *           "name": "Ada Example",
+                     *           "email": "ada@example.com"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MentorshipSession"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    clearMentorshipNoShow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a session of a mentorship of this club.
+                 * @example 1e6f3d2c-4b5a-4978-8c7d-6e5f4a3b2c1d
+                 */
+                sessionId: components["parameters"]["MentorshipSessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The session. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "1e6f3d2c-4b5a-4978-8c7d-6e5f4a3b2c1d",
+                     *         "status": "booked",
+                     *         "starts_at": "2026-03-02T09:00:00.000Z",
+                     *         "ends_at": "2026-03-02T09:45:00.000Z",
+                     *         "agenda": "My backstay slips.",
+                     *         "booked_at": "2026-02-20T18:00:00.000Z",
+                     *         "created_at": "2026-02-20T18:00:00.000Z",
+                     *         "mentorship": {
+                     *           "id": "5b0d7c1e-9f2a-4e3b-8c6d-1a2b3c4d5e6f",
+                     *           "title": "Rigging clinic"
+                     *         },
+                     *         "mentor": {
+                     *           "administrator_id": "9a7b330a-5b0e-4a0e-8c63-6f6b8f0b1c2d",
+                     *           "name": "Grace Example"
+                     *         },
+                     *         "student": {
+                     *           "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+                     *           "name": "Ada Example",
+                     *           "email": "ada@example.com"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MentorshipSession"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listOpenMentorships: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of mentorships. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "public_id": "rigging-clinic",
+                     *           "title": "Rigging clinic",
+                     *           "description": "Bring a picture of your rig.",
+                     *           "mentor_name": "Grace Example",
+                     *           "duration_minutes": 45,
+                     *           "time_zone": "Europe/Berlin",
+                     *           "notice_minutes": 1440,
+                     *           "horizon_days": 30,
+                     *           "max_upcoming": 1,
+                     *           "cancel_deadline_minutes": 1440
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description The records of this page. */
+                        data: components["schemas"]["ClassroomMentorship"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getOpenMentorship: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a mentorship.
+                 * @example rigging-clinic
+                 */
+                publicId: components["parameters"]["MentorshipPublicId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The mentorship. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "public_id": "rigging-clinic",
+                     *         "title": "Rigging clinic",
+                     *         "description": "Bring a picture of your rig.",
+                     *         "mentor_name": "Grace Example",
+                     *         "duration_minutes": 45,
+                     *         "time_zone": "Europe/Berlin",
+                     *         "notice_minutes": 1440,
+                     *         "horizon_days": 30,
+                     *         "max_upcoming": 1,
+                     *         "cancel_deadline_minutes": 1440
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["ClassroomMentorship"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getMentorshipSlots: {
+        parameters: {
+            query?: {
+                /** @description From then on; now if absent. */
+                since?: components["schemas"]["DateTimeInput"];
+                /** @description Before then; 31 days after `since` if absent. */
+                until?: components["schemas"]["DateTimeInput"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a mentorship.
+                 * @example rigging-clinic
+                 */
+                publicId: components["parameters"]["MentorshipPublicId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sessions. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "time_zone": "Europe/Berlin",
+                     *         "slots": [
+                     *           {
+                     *             "starts_at": "2026-03-02T08:00:00.000Z",
+                     *             "ends_at": "2026-03-02T08:45:00.000Z"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MentorshipSlots"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    bookMentorshipSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a mentorship.
+                 * @example rigging-clinic
+                 */
+                publicId: components["parameters"]["MentorshipPublicId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MentorshipBooking"];
+            };
+        };
+        responses: {
+            /** @description The session. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "1e6f3d2c-4b5a-4978-8c7d-6e5f4a3b2c1d",
+                     *         "status": "booked",
+                     *         "starts_at": "2026-03-02T09:00:00.000Z",
+                     *         "ends_at": "2026-03-02T09:45:00.000Z",
+                     *         "agenda": "My backstay slips.",
+                     *         "booked_at": "2026-02-20T18:00:00.000Z",
+                     *         "created_at": "2026-02-20T18:00:00.000Z",
+                     *         "mentorship": {
+                     *           "public_id": "rigging-clinic",
+                     *           "title": "Rigging clinic"
+                     *         },
+                     *         "mentor_name": "Grace Example",
+                     *         "cancel_until": "2026-03-01T09:00:00.000Z",
+                     *         "meeting_url": "https://meet.example.com/rigging"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["OwnMentorshipSession"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getOwnMentorshipSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a mentorship.
+                 * @example rigging-clinic
+                 */
+                publicId: components["parameters"]["MentorshipPublicId"];
+                /**
+                 * @description Id of a session of a mentorship of this club.
+                 * @example 1e6f3d2c-4b5a-4978-8c7d-6e5f4a3b2c1d
+                 */
+                sessionId: components["parameters"]["MentorshipSessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The session. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "1e6f3d2c-4b5a-4978-8c7d-6e5f4a3b2c1d",
+                     *         "status": "booked",
+                     *         "starts_at": "2026-03-02T09:00:00.000Z",
+                     *         "ends_at": "2026-03-02T09:45:00.000Z",
+                     *         "agenda": "My backstay slips.",
+                     *         "booked_at": "2026-02-20T18:00:00.000Z",
+                     *         "created_at": "2026-02-20T18:00:00.000Z",
+                     *         "mentorship": {
+                     *           "public_id": "rigging-clinic",
+                     *           "title": "Rigging clinic"
+                     *         },
+                     *         "mentor_name": "Grace Example",
+                     *         "cancel_until": "2026-03-01T09:00:00.000Z",
+                     *         "meeting_url": "https://meet.example.com/rigging"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["OwnMentorshipSession"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    cancelOwnMentorshipSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a mentorship.
+                 * @example rigging-clinic
+                 */
+                publicId: components["parameters"]["MentorshipPublicId"];
+                /**
+                 * @description Id of a session of a mentorship of this club.
+                 * @example 1e6f3d2c-4b5a-4978-8c7d-6e5f4a3b2c1d
+                 */
+                sessionId: components["parameters"]["MentorshipSessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The session. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "1e6f3d2c-4b5a-4978-8c7d-6e5f4a3b2c1d",
+                     *         "status": "booked",
+                     *         "starts_at": "2026-03-02T09:00:00.000Z",
+                     *         "ends_at": "2026-03-02T09:45:00.000Z",
+                     *         "agenda": "My backstay slips.",
+                     *         "booked_at": "2026-02-20T18:00:00.000Z",
+                     *         "created_at": "2026-02-20T18:00:00.000Z",
+                     *         "mentorship": {
+                     *           "public_id": "rigging-clinic",
+                     *           "title": "Rigging clinic"
+                     *         },
+                     *         "mentor_name": "Grace Example",
+                     *         "cancel_until": "2026-03-01T09:00:00.000Z",
+                     *         "meeting_url": "https://meet.example.com/rigging"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["OwnMentorshipSession"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    setMentorshipAgenda: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a mentorship.
+                 * @example rigging-clinic
+                 */
+                publicId: components["parameters"]["MentorshipPublicId"];
+                /**
+                 * @description Id of a session of a mentorship of this club.
+                 * @example 1e6f3d2c-4b5a-4978-8c7d-6e5f4a3b2c1d
+                 */
+                sessionId: components["parameters"]["MentorshipSessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MentorshipAgenda"];
+            };
+        };
+        responses: {
+            /** @description The session. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "1e6f3d2c-4b5a-4978-8c7d-6e5f4a3b2c1d",
+                     *         "status": "booked",
+                     *         "starts_at": "2026-03-02T09:00:00.000Z",
+                     *         "ends_at": "2026-03-02T09:45:00.000Z",
+                     *         "agenda": "My backstay slips.",
+                     *         "booked_at": "2026-02-20T18:00:00.000Z",
+                     *         "created_at": "2026-02-20T18:00:00.000Z",
+                     *         "mentorship": {
+                     *           "public_id": "rigging-clinic",
+                     *           "title": "Rigging clinic"
+                     *         },
+                     *         "mentor_name": "Grace Example",
+                     *         "cancel_until": "2026-03-01T09:00:00.000Z",
+                     *         "meeting_url": "https://meet.example.com/rigging"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["OwnMentorshipSession"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    rateMentorshipSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a mentorship.
+                 * @example rigging-clinic
+                 */
+                publicId: components["parameters"]["MentorshipPublicId"];
+                /**
+                 * @description Id of a session of a mentorship of this club.
+                 * @example 1e6f3d2c-4b5a-4978-8c7d-6e5f4a3b2c1d
+                 */
+                sessionId: components["parameters"]["MentorshipSessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MentorshipRating"];
+            };
+        };
+        responses: {
+            /** @description The session. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "1e6f3d2c-4b5a-4978-8c7d-6e5f4a3b2c1d",
+                     *         "status": "booked",
+                     *         "starts_at": "2026-03-02T09:00:00.000Z",
+                     *         "ends_at": "2026-03-02T09:45:00.000Z",
+                     *         "agenda": "My backstay slips.",
+                     *         "booked_at": "2026-02-20T18:00:00.000Z",
+                     *         "created_at": "2026-02-20T18:00:00.000Z",
+                     *         "mentorship": {
+                     *           "public_id": "rigging-clinic",
+                     *           "title": "Rigging clinic"
+                     *         },
+                     *         "mentor_name": "Grace Example",
+                     *         "cancel_until": "2026-03-01T09:00:00.000Z",
+                     *         "meeting_url": "https://meet.example.com/rigging"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["OwnMentorshipSession"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listOwnMentorshipSessions: {
+        parameters: {
+            query?: {
+                /** @description Only sessions with this status. */
+                status?: components["schemas"]["MentorshipSessionStatus"];
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of sessions. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "1e6f3d2c-4b5a-4978-8c7d-6e5f4a3b2c1d",
+                     *           "status": "booked",
+                     *           "starts_at": "2026-03-02T09:00:00.000Z",
+                     *           "ends_at": "2026-03-02T09:45:00.000Z",
+                     *           "agenda": "My backstay slips.",
+                     *           "booked_at": "2026-02-20T18:00:00.000Z",
+                     *           "created_at": "2026-02-20T18:00:00.000Z",
+                     *           "mentorship": {
+                     *             "public_id": "rigging-clinic",
+                     *             "title": "Rigging clinic"
+                     *           },
+                     *           "mentor_name": "Grace Example",
+                     *           "cancel_until": "2026-03-01T09:00:00.000Z",
+                     *           "meeting_url": "https://meet.example.com/rigging"
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description The records of this page. */
+                        data: components["schemas"]["OwnMentorshipSession"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
     listSalesConnections: {
         parameters: {
             query?: {
@@ -41582,7 +44140,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Notice"];
+                "application/json": components["schemas"]["Notice-2"];
             };
         };
         responses: {
@@ -41781,7 +44339,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Notice"];
+                "application/json": components["schemas"]["Notice-2"];
             };
         };
         responses: {

@@ -47,8 +47,8 @@ async function readClub(db: Queries, clubId: Id, lock = sql``): Promise<ClubRow>
   return row;
 }
 
-/** Both must know it: Postgres counts months in it, and Node hours of a day. */
-async function requireTimeZone(tx: Transaction, name: string): Promise<void> {
+/** Both must know it: Postgres counts months in it, and Node hours of a day. @throws DomainError invalid_request */
+export async function requireTimeZone(tx: Transaction, name: string): Promise<void> {
   const known = await tx.rows(sql`SELECT 1 FROM pg_timezone_names WHERE name = ${name}`);
   if (known.length === 0 || !isKnownHere(name))
     throw new DomainError('invalid_request', 'time_zone must be a name of the IANA time zone database.');

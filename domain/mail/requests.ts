@@ -28,6 +28,8 @@ export interface MailRequest {
   endpointId?: Id;
   /** The review that it tells of, which is told once. */
   reviewId?: Id;
+  /** The session of a mentorship that it tells of: each template tells once of each of its times. */
+  session?: { id: Id; sequence: number };
   /** How urgent it is; as the template says if absent. */
   priority?: Priority;
 }
@@ -55,11 +57,12 @@ export async function requestMail(tx: Transaction, vault: Vault, request: MailRe
   const id = newId();
   const priority = request.priority ?? rule.priority;
   const sealedAddress = 'toFormerAddress' in rule ? vault.seal(request.email, id) : null;
-  await tx.run(sql`INSERT INTO transactional_mails
-       (id, club_id, template, ${raw(column)}, token_id, address_key, sealed_address, endpoint_id, review_id, status, next_attempt_at, created_at, priority)
+  const inserted = await tx.rows(sql`INSERT INTO transactional_mails
+       (id, club_id, template, ${raw(column)}, token_id, address_key, sealed_address, endpoint_id, review_id, session_id, session_sequence, status, next_attempt_at, created_at, priority)
      VALUES (${id}, ${clubId}, ${template}, ${recipientId}, ${tokenId}, ${addressKey}, ${sealedAddress}, ${request.endpointId ?? null},
-       ${request.reviewId ?? null}, 'pending', ${now}, ${now}, ${priority})`);
-  await wake(tx, 'transactionalMail', [{ id, clubId, priority }], now);
+       ${request.reviewId ?? null}, ${request.session?.id ?? null}, ${request.session?.sequence ?? null}, 'pending', ${now}, ${now}, ${priority})
+     ON CONFLICT (session_id, template, session_sequence) DO NOTHING RETURNING 1`);
+  if (inserted.length > 0) await wake(tx, 'transactionalMail', [{ id, clubId, priority }], now);
   return tokenId;
 }
 

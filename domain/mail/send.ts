@@ -2,11 +2,15 @@
 import type { Database, Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
+import type { CalendarEvent } from '../../platform/core/calendar.policy.ts';
 import { holdsWebAddress } from '../../platform/core/text.policy.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import { defineLease, runStep, type Claim } from '../../platform/engine/lease.ts';
 import { Club } from '../../entities/clubs/club.ts';
 import { AssignmentAttempt } from '../../entities/assignments/assignment-attempt.ts';
+import { Mentorship } from '../../entities/mentorships/mentorship.ts';
+import { MentorshipSession } from '../../entities/mentorships/mentorship-session.ts';
+import type { StoredSessionStatus } from '../../entities/mentorships/values.ts';
 import { Lesson } from '../../entities/learning/lesson.ts';
 import { OneTimeToken } from '../../entities/identity/one-time-token.ts';
 import { WebhookEndpoint } from '../../entities/webhooks/webhook-endpoint.ts';
@@ -16,12 +20,14 @@ import { takePlaceInDay } from './pace.ts';
 import type { PlanName } from '../../entities/billing/values.ts';
 import { waitAfterMailAttempt } from './schedule.policy.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
-import { mailTemplates, renderMail, type RenderedMail } from './templates.ts';
+import { mailTemplates, renderMail, type RenderedMail, type Template } from './templates.ts';
 
 export interface OutgoingMail extends RenderedMail {
   to: string;
   /** The same for every attempt, so that mailbox providers fold a repetition. */
   messageKey: Id;
+  /** The entry for the reader's calendar that it carries. */
+  calendar?: CalendarEvent;
 }
 
 /** What sends: resolves when the server has accepted the message, and rejects with an error that names a reply code. */
@@ -60,6 +66,21 @@ interface ClaimedMail extends Claim {
   endpointUrl: string | null;
   submissionId: Id | null;
   lessonTitle: string | null;
+  /** Of the session, each null where the session has another time than the one that the mail is about. */
+  sessionId: Id | null;
+  sessionStatus: StoredSessionStatus | null;
+  sessionSequence: number | null;
+  startsAt: Date | null;
+  endsAt: Date | null;
+  cancelReason: string | null;
+  rating: number | null;
+  mentorshipTitle: string | null;
+  timeZone: string | null;
+  meetingUrl: string | null;
+  mentorName: string | null;
+  /** The name of the session's student; null once they are removed. */
+  studentName: string | null;
+  isMember: boolean;
 }
 
 /** Longer than the SMTP client's own time limit, so that a living sender never loses its lease. */
@@ -83,13 +104,31 @@ const claimedColumns = columns(
   .and(columns(Club, { clubId: 'id', clubName: 'name', clubSlug: 'slug', clubCreatedAt: 'createdAt' }, 'club'))
   .and(columns(WebhookEndpoint, { endpointId: 'id', endpointUrl: 'url' }, 'endpoint'))
   .and(columns(AssignmentAttempt, ['submissionId'], 'attempt'))
-  .and(columns(Lesson, { lessonTitle: 'title' }, 'lesson'));
+  .and(columns(Lesson, { lessonTitle: 'title' }, 'lesson'))
+  .and(
+    columns(
+      MentorshipSession,
+      {
+        sessionId: 'id',
+        sessionStatus: 'status',
+        sessionSequence: 'sequence',
+        startsAt: 'startsAt',
+        endsAt: 'endsAt',
+        cancelReason: 'cancelReason',
+        rating: 'rating',
+      },
+      'session',
+    ),
+  )
+  .and(columns(Mentorship, { mentorshipTitle: 'title', timeZone: 'timeZone', meetingUrl: 'meetingUrl' }, 'mentorship'));
 
 const withRecipient = (now: Date) => sql`
      SELECT ${claimedColumns},
             coalesce(student.email, administrator.email, invitation.email) AS email,
             CASE WHEN coalesce(student.verified_at, administrator.verified_at) IS NOT NULL
-                 THEN coalesce(student.name, administrator.name) END AS name, coalesce(plan.plan, club.opening_plan) AS plan
+                 THEN coalesce(student.name, administrator.name) END AS name, coalesce(plan.plan, club.opening_plan) AS plan,
+            mentor.name AS "mentorName", attendee.name AS "studentName",
+            EXISTS (SELECT FROM memberships WHERE club_id = session.club_id AND administrator_id = administrator.id) AS "isMember"
        FROM claimed
        LEFT JOIN one_time_tokens token ON token.id = claimed.token_id AND token.expires_at > ${now}
        LEFT JOIN students student ON student.id = claimed.student_id
@@ -102,10 +141,14 @@ const withRecipient = (now: Date) => sql`
        LEFT JOIN assignment_attempts attempt ON attempt.id = review.attempt_id
        LEFT JOIN assignment_submissions submission ON submission.id = attempt.submission_id
        LEFT JOIN assignments assignment ON assignment.id = submission.assignment_id
-       LEFT JOIN lessons lesson ON lesson.id = assignment.lesson_id`;
+       LEFT JOIN lessons lesson ON lesson.id = assignment.lesson_id
+       LEFT JOIN mentorship_sessions session ON session.id = claimed.session_id AND session.sequence = claimed.session_sequence
+       LEFT JOIN mentorships mentorship ON mentorship.id = session.mentorship_id
+       LEFT JOIN administrators mentor ON mentor.id = session.mentor_id
+       LEFT JOIN students attendee ON attendee.id = session.student_id AND attendee.removed_at IS NULL`;
 
 async function send(deps: MailDeps, claimed: ClaimedMail, now: number): Promise<void> {
-  const mail = compose(deps, claimed);
+  const mail = compose(deps, claimed, new Date(now));
   if (!mail) {
     deps.onOutcome('canceled');
     return record(deps.db, claimed, 'canceled', now);
@@ -130,14 +173,19 @@ async function hasPlace(deps: MailDeps, claimed: ClaimedMail, now: number): Prom
 }
 
 /** @returns the mail, or undefined when there is nothing to send any more: the token is spent or gone, or the person is */
-function compose(deps: MailDeps, claimed: ClaimedMail): OutgoingMail | undefined {
-  const rule = mailTemplates[claimed.template];
+function compose(deps: MailDeps, claimed: ClaimedMail, now: Date): OutgoingMail | undefined {
+  const rule: Template = mailTemplates[claimed.template];
   const token =
-    'purpose' in rule && claimed.tokenId !== null ? tokenText(deps.vault, rule.purpose, claimed.tokenId) : undefined;
+    rule.purpose !== undefined && claimed.tokenId !== null
+      ? tokenText(deps.vault, rule.purpose, claimed.tokenId)
+      : undefined;
   const to = addressOf(deps, claimed);
-  if (to === null || ('purpose' in rule && token === undefined)) return undefined;
-  if ('aboutEndpoint' in rule && claimed.endpointId === null) return undefined;
-  if ('aboutReview' in rule && claimed.submissionId === null) return undefined;
+  if (to === null || (rule.purpose !== undefined && token === undefined)) return undefined;
+  if (rule.aboutEndpoint && claimed.endpointId === null) return undefined;
+  if (rule.aboutReview && claimed.submissionId === null) return undefined;
+  const session = sessionOf(claimed);
+  if (rule.aboutSession && !isWanted(rule.aboutSession, session, now)) return undefined;
+  if (rule.toMentor && !claimed.isMember) return undefined;
 
   const base =
     rule.site === 'classroom'
@@ -152,12 +200,77 @@ function compose(deps: MailDeps, claimed: ClaimedMail): OutgoingMail | undefined
       rule.path
         .replace('{token}', token ?? '')
         .replace('{endpoint}', claimed.endpointId ?? '')
-        .replace('{submission}', claimed.submissionId ?? ''),
+        .replace('{submission}', claimed.submissionId ?? '')
+        .replace('{session}', session?.id ?? ''),
     code: token ?? '',
     endpointUrl: claimed.endpointUrl ?? '',
-    lessonTitle: holdsWebAddress(claimed.lessonTitle ?? '') ? '' : (claimed.lessonTitle ?? ''),
+    lessonTitle: mailable(claimed.lessonTitle),
+    session: {
+      title: mailable(claimed.mentorshipTitle),
+      at: session === undefined ? '' : shownTime(session.startsAt, session.timeZone),
+      withWhom: mailable(rule.toMentor ? claimed.studentName : claimed.mentorName),
+      reason: mailable(claimed.cancelReason),
+    },
   });
-  return { ...rendered, to, messageKey: claimed.id };
+  const calendar = rule.calendar && session && entryOf(rule.calendar, session, claimed, now);
+  return { ...rendered, to, messageKey: claimed.id, ...(calendar && { calendar }) };
+}
+
+/** Words that the club chose are left out where they hold a web address (DEC-64). */
+const mailable = (words: string | null) => (words === null || holdsWebAddress(words) ? '' : words);
+
+/** The session at the time that the mail is about; undefined where it has another time by now, or the mail is about none. */
+interface SessionOfMail {
+  id: Id;
+  status: StoredSessionStatus;
+  sequence: number;
+  startsAt: Date;
+  endsAt: Date;
+  rating: number | null;
+  timeZone: string;
+}
+
+function sessionOf(claimed: ClaimedMail): SessionOfMail | undefined {
+  const { sessionId: id, sessionStatus: status, sessionSequence: sequence, startsAt, endsAt, timeZone } = claimed;
+  if (id === null || status === null || sequence === null) return undefined;
+  if (startsAt === null || endsAt === null || timeZone === null) return undefined;
+  return { id, status, sequence, startsAt, endsAt, rating: claimed.rating, timeZone };
+}
+
+/** Decided when the mail is claimed, so that nothing reminds of a session that was moved or canceled (MENT-11). */
+function isWanted(
+  wanted: NonNullable<Template['aboutSession']>,
+  session: SessionOfMail | undefined,
+  now: Date,
+): boolean {
+  if (!session) return false;
+  if (wanted === 'canceled') return session.status === 'canceled';
+  if (session.status !== 'booked') return false;
+  return wanted === 'to come' ? session.startsAt > now : session.rating === null;
+}
+
+/** @returns such as `Monday 2 March 2026 at 09:00 (Europe/Berlin)` */
+function shownTime(at: Date, timeZone: string): string {
+  const day = new Intl.DateTimeFormat('en-GB', {
+    timeZone,
+    weekday: 'long',
+    day: 'numeric',
+    month: 'long',
+    year: 'numeric',
+  });
+  const time = new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit', minute: '2-digit' });
+  return `${day.format(at)} at ${time.format(at)} (${timeZone})`;
+}
+
+function entryOf(
+  method: CalendarEvent['method'],
+  { id, sequence, startsAt, endsAt }: SessionOfMail,
+  { mentorshipTitle, meetingUrl }: ClaimedMail,
+  now: Date,
+): CalendarEvent {
+  const summary = mailable(mentorshipTitle) || 'Mentoring session';
+  const location = method === 'REQUEST' && meetingUrl !== null ? { location: meetingUrl } : {};
+  return { method, id, sequence, startsAt, endsAt, summary, ...location, stamp: now };
 }
 
 /** @returns null once the person was removed */

@@ -1,6 +1,7 @@
 /** The texts of transactional mails: one template a reason to write. */
 import type { Priority } from '../../entities/facts/values.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
+import type { CalendarEvent } from '../../platform/core/calendar.policy.ts';
 import { escapeHtml } from '../../platform/core/text.policy.ts';
 import type { TokenPurpose } from '../../entities/identity/values.ts';
 
@@ -17,9 +18,22 @@ export interface MailContext {
   endpointUrl: string;
   /** The lesson of the assignment whose review it tells of. */
   lessonTitle: string;
+  /** The session of a mentorship that it tells of; every field is empty where it tells of none. */
+  session: SessionWords;
 }
 
-interface Template {
+export interface SessionWords {
+  /** The mentorship's title; empty where it must not stand in a mail. */
+  title: string;
+  /** Its beginning by the clock of the mentorship's zone, which it names. */
+  at: string;
+  /** The one whom the reader meets; empty where the name must not stand in a mail. */
+  withWhom: string;
+  /** Why it was canceled; empty where nothing was said. */
+  reason: string;
+}
+
+export interface Template {
   /** The token that the mail carries, if it carries one. */
   purpose?: TokenPurpose;
   /** How urgent it is: for most somebody sits and waits. */
@@ -28,13 +42,19 @@ interface Template {
   aboutEndpoint?: true;
   /** Tells of a review of an assignment: sent only while there is one. */
   aboutReview?: true;
+  /** Tells of a session of a mentorship: sent only while the session has this state, at the time that the request names. */
+  aboutSession?: 'to come' | 'canceled' | 'ended';
+  /** Carries the session as an entry for calendars. */
+  calendar?: CalendarEvent['method'];
+  /** Goes to the mentor: sent only while they are a member of the club. */
+  toMentor?: true;
   /** The club sends it on its own account, to whom may know nothing of it: so many of a day (DEC-65). */
   paced?: true;
   /** Goes to an address that the student had before, which the request names. */
   toFormerAddress?: true;
-  /** Nobody can cause it at will (a review needs work that the student has sent), so an address gets as many as there are. */
+  /** Nobody can cause it at will (a review needs work that the student has sent, bookings are limited by LIM-10), so an address gets as many as there are. */
   uncapped?: true;
-  /** Path on the classroom's or the dashboard's address; `{token}` becomes the token, `{endpoint}` the endpoint's id, `{submission}` the submission's. */
+  /** Path on the classroom's or the dashboard's address; `{token}` becomes the token, `{endpoint}` the endpoint's id, `{submission}` the submission's, `{session}` the session's. */
   path: string;
   /** Whose pages it leads to. */
   site: 'classroom' | 'dashboard';
@@ -46,6 +66,18 @@ interface Template {
 }
 
 const ignore = 'If this was not you, you can ignore this message: nothing happens without the link.';
+
+const sessionOf = ({ title, withWhom }: SessionWords) =>
+  `${title === '' ? 'Your session' : `“${title}”`}${withWhom === '' ? '' : ` with ${withWhom}`}`;
+const because = ({ reason }: SessionWords) => (reason === '' ? [] : [reason]);
+const ofStudent = { priority: 1, uncapped: true, site: 'classroom', path: '/mentorships/sessions/{session}' } as const;
+const ofMentor = {
+  priority: 1,
+  uncapped: true,
+  toMentor: true,
+  site: 'dashboard',
+  path: '/mentorship-sessions/{session}',
+} as const;
 
 const ofLesson = (title: string) => (title === '' ? '' : ` for the lesson “${title}”`);
 
@@ -199,6 +231,69 @@ export const mailTemplates = {
       'Download what you want to keep. With a plan that includes video hosting, all of them stay.',
     ],
     action: 'Look at the videos',
+  },
+  mentorship_booked: {
+    ...ofStudent,
+    aboutSession: 'to come',
+    calendar: 'REQUEST',
+    subject: ({ clubName, session }) => `Your session at ${clubName}: ${session.at}`,
+    text: ({ session }) => [
+      `${sessionOf(session)} begins on ${session.at}.`,
+      'The entry for your calendar is attached. The page of the session says where you meet, and there you can move or cancel it.',
+    ],
+    action: 'Look at the session',
+  },
+  mentorship_canceled: {
+    ...ofStudent,
+    aboutSession: 'canceled',
+    calendar: 'CANCEL',
+    subject: ({ clubName, session }) => `Canceled at ${clubName}: your session on ${session.at}`,
+    text: ({ session }) => [`${sessionOf(session)} on ${session.at} is canceled.`, ...because(session)],
+    action: 'Look at the session',
+  },
+  mentorship_day_before: {
+    ...ofStudent,
+    aboutSession: 'to come',
+    subject: ({ clubName, session }) => `In a day at ${clubName}: your session on ${session.at}`,
+    text: ({ session }) => [
+      `${sessionOf(session)} begins on ${session.at}.`,
+      'If you cannot come, please move or cancel it on its page.',
+    ],
+    action: 'Look at the session',
+  },
+  mentorship_hour_before: {
+    ...ofStudent,
+    priority: 0,
+    aboutSession: 'to come',
+    subject: ({ clubName, session }) => `Soon at ${clubName}: your session on ${session.at}`,
+    text: ({ session }) => [`${sessionOf(session)} begins on ${session.at}. Its page says where you meet.`],
+    action: 'Look at the session',
+  },
+  mentorship_rating: {
+    ...ofStudent,
+    aboutSession: 'ended',
+    subject: ({ clubName }) => `How was your session at ${clubName}?`,
+    text: ({ session }) => [
+      `${sessionOf(session)} was on ${session.at}. Please say how it was: one to five, with some words if you like.`,
+      'You can do so for 30 days.',
+    ],
+    action: 'Rate the session',
+  },
+  mentorship_mentor_booked: {
+    ...ofMentor,
+    aboutSession: 'to come',
+    calendar: 'REQUEST',
+    subject: ({ clubName, session }) => `A session at ${clubName} was booked: ${session.at}`,
+    text: ({ session }) => [`${sessionOf(session)} begins on ${session.at}. The entry for your calendar is attached.`],
+    action: 'Look at the session',
+  },
+  mentorship_mentor_canceled: {
+    ...ofMentor,
+    aboutSession: 'canceled',
+    calendar: 'CANCEL',
+    subject: ({ clubName, session }) => `A session at ${clubName} was canceled: ${session.at}`,
+    text: ({ session }) => [`${sessionOf(session)} on ${session.at} is canceled.`, ...because(session)],
+    action: 'Look at the session',
   },
 } as const satisfies Record<MailTemplate, Template>;
 

@@ -3,6 +3,7 @@ import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm'
 import type { Relation } from 'typeorm';
 import { mailStatuses, type MailStatus, type MailTemplate } from './values.ts';
 import { AssignmentReview } from '../assignments/assignment-review.ts';
+import { MentorshipSession } from '../mentorships/mentorship-session.ts';
 import { Administrator } from '../identity/administrator.ts';
 import { Club } from '../clubs/club.ts';
 import { Invitation } from '../clubs/invitation.ts';
@@ -15,6 +16,7 @@ import { oneOf } from '../one-of.ts';
 @Check('transactional_mails_status', oneOf('status', mailStatuses))
 @Check('transactional_mails_recipient', 'num_nonnulls(student_id, administrator_id, invitation_id) <= 1')
 @Index('transactional_mails_address', ['addressKey', 'template', 'createdAt'])
+@Index('transactional_mails_session', ['sessionId', 'template', 'sessionSequence'], { unique: true })
 @Index('transactional_mails_overdue', ['nextAttemptAt'], { where: `status = 'pending'` })
 export class TransactionalMail {
   @PrimaryColumn({ type: 'uuid' })
@@ -60,6 +62,14 @@ export class TransactionalMail {
   @Index('transactional_mails_review', { unique: true })
   reviewId: string | null;
 
+  /** The session of a mentorship that it is about. */
+  @Column({ type: 'uuid', nullable: true })
+  sessionId: string | null;
+
+  /** Which time of the session: each kind of mail is asked for once for each (MENT-11). */
+  @Column({ type: 'integer', nullable: true })
+  sessionSequence: number | null;
+
   /** How urgent it is: decides its run's task queue, too. */
   @Column({ type: 'smallint', default: 1 })
   priority: Priority;
@@ -104,6 +114,9 @@ export class TransactionalMail {
 
   @ManyToOne(() => AssignmentReview, { onDelete: 'SET NULL' })
   review: Relation<AssignmentReview>;
+
+  @ManyToOne(() => MentorshipSession, { onDelete: 'SET NULL' })
+  session: Relation<MentorshipSession>;
 
   @ManyToOne(() => OneTimeToken, { onDelete: 'SET NULL' })
   token: Relation<OneTimeToken>;

@@ -15,6 +15,13 @@ export const mailTemplateNames = [
   'assignment_approved',
   'assignment_changes_requested',
   'media_expiring',
+  'mentorship_booked',
+  'mentorship_canceled',
+  'mentorship_day_before',
+  'mentorship_hour_before',
+  'mentorship_rating',
+  'mentorship_mentor_booked',
+  'mentorship_mentor_canceled',
 ] as const;
 export type MailTemplate = (typeof mailTemplateNames)[number];
 

@@ -38,12 +38,18 @@ export function nextOpening({ from, to }: DayWindow, zone: string, now: Date): D
 export function nextMinuteOfDay(minute: number, days: number, zone: string, now: Date): Date {
   const today = Temporal.Instant.fromEpochMilliseconds(now.getTime()).toZonedDateTimeISO(zone).toPlainDate();
   const time = Temporal.PlainTime.from({ hour: Math.floor(minute / 60), minute: minute % 60 });
-  const on = (date: Temporal.PlainDate): Date => {
-    const local = date.toPlainDateTime(time);
-    const zoned = local.toZonedDateTime(zone, { disambiguation: 'earlier' });
-    if (zoned.toPlainDateTime().equals(local)) return new Date(zoned.epochMilliseconds);
-    return new Date((zoned.getTimeZoneTransition('next') ?? zoned).epochMilliseconds);
-  };
+  const on = (date: Temporal.PlainDate): Date => firstInstantAt(date.toPlainDateTime(time), zone);
   const first = on(today.add({ days }));
   return first < now ? on(today.add({ days: days + 1 })) : first;
+}
+
+/**
+ * @param local such as `2026-03-29T02:30`
+ * @returns the first instant at which the clock of the zone shows that time or a later one: after a gap that it is in, and the
+ *   first of two
+ */
+export function firstInstantAt(local: Temporal.PlainDateTime, zone: string): Date {
+  const zoned = local.toZonedDateTime(zone, { disambiguation: 'earlier' });
+  if (zoned.toPlainDateTime().equals(local)) return new Date(zoned.epochMilliseconds);
+  return new Date((zoned.getTimeZoneTransition('next') ?? zoned).epochMilliseconds);
 }

@@ -1,7 +1,7 @@
 /** How a course, a lesson or an agent gets a `public_id` that nobody chose: made from its title. */
 
 /** Kinds of records with a `public_id`. */
-export type PublicKind = 'course' | 'lesson' | 'agent' | 'repository' | 'space';
+export type PublicKind = 'course' | 'lesson' | 'agent' | 'repository' | 'space' | 'mentorship';
 
 /** 32 characters, without the longest ending that keeps it apart from others. */
 const longest = 24;

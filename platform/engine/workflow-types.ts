@@ -15,6 +15,7 @@ import { AddOn } from '../../entities/billing/add-on.ts';
 import { Media } from '../../entities/media/media.ts';
 import { MediaMove } from '../../entities/media/media-move.ts';
 import { MailDomain } from '../../entities/mail/mail-domain.ts';
+import { MentorshipSession } from '../../entities/mentorships/mentorship-session.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { SalesNotice } from '../../entities/sales/sales-notice.ts';
 import { Subscription } from '../../entities/sales/subscription.ts';
@@ -142,6 +143,13 @@ export const workflowTypes = {
     attributes: { ClubId: 'clubId' },
     summary: 'an e-mail to send',
     due: [pending],
+  }),
+  mentorshipSession: row(MentorshipSession, {
+    id: 'mentorship-session',
+    taskQueue: 'mail',
+    attributes: { ClubId: 'clubId' },
+    summary: 'a session of a mentorship',
+    due: [{ at: 'looksAt', where: null, leased: false }],
   }),
   mediaExpiry: row(Media, {
     id: 'media-expiry',

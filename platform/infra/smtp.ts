@@ -1,6 +1,7 @@
 /** Sending over SMTP, on a few connections that stay open. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTransport } from 'nodemailer';
+import { icalendarOf, type CalendarEvent } from '../core/calendar.policy.ts';
 import type { Secret } from '../core/secret.ts';
 
 /** For connecting, the greeting, and each silence on the wire. */
@@ -26,6 +27,8 @@ export interface SmtpMessage {
   html: string;
   /** Becomes the left part of the Message-ID. */
   messageKey: string;
+  /** The entry for the reader's calendar that it carries. */
+  calendar?: CalendarEvent;
 }
 
 export interface SmtpSender {
@@ -43,13 +46,22 @@ export function createSmtpSender({ smtpUrl, from }: SmtpSettings): SmtpSender {
   const pool = { pool: true, maxConnections: smtpConnections, maxRequeues, ...smtpTimeLimits } as const;
   const open = () => createTransport({ url: smtpUrl.reveal(), ...pool });
   let transport = open();
-  const domain = addressIn(from).split('@')[1] ?? 'localhost';
+  const sender = addressIn(from);
+  const domain = sender.split('@')[1] ?? 'localhost';
   return {
-    async sendMail({ to, subject, text, html, messageKey }) {
+    async sendMail({ to, subject, text, html, messageKey, calendar }) {
+      const icalEvent = calendar && {
+        method: calendar.method,
+        filename: 'session.ics',
+        content: icalendarOf(calendar, sender, to),
+      };
       const messageId = `<${messageKey}@${domain}>`;
       const own = transport;
       try {
-        await Promise.race([own.sendMail({ from, to, subject, text, html, messageId }), tooSlow()]);
+        await Promise.race([
+          own.sendMail({ from, to, subject, text, html, messageId, ...(icalEvent && { icalEvent }) }),
+          tooSlow(),
+        ]);
       } catch (error) {
         // The connection is still busy with the message: a server that goes on like that must not use the pool up.
         if (error instanceof TooSlow && transport === own) {

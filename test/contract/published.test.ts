@@ -65,6 +65,7 @@ const fixed = [
   'EventEnrollment/status',
   'MediaStatus',
   'MediaVisibility',
+  'MentorshipSessionStatus',
   'ReviewOutcome',
   'UploadDescriptor/method',
   'WebhookDeliveryStatus',

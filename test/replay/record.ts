@@ -10,6 +10,7 @@ import { useRecorder, type Scenarios } from './recorder.ts';
 import { agentScenarios } from './scenarios/agents.ts';
 import { automationScenarios } from './scenarios/automations.ts';
 import { campaignScenarios } from './scenarios/campaigns.ts';
+import { mentorshipScenarios } from './scenarios/mentorships.ts';
 import { communityScenarios } from './scenarios/community.ts';
 import { mediaScenarios } from './scenarios/media.ts';
 import { mailScenarios } from './scenarios/mail.ts';
@@ -24,6 +25,7 @@ const scenarios: Scenarios = {
   ...communityScenarios,
   ...mailScenarios,
   ...mediaScenarios,
+  ...mentorshipScenarios,
   ...salesScenarios,
   ...studentImportScenarios,
   ...agentScenarios,

@@ -188,7 +188,10 @@ async function activitiesOf(
       ...all.webhookDelivery({ deliveries }),
       ...all.endpointGate(deliveries),
     }),
-    mail: all.transactionalMail({ mails: { db, vault, sendMail, links, warmUp: [], onOutcome() {} } }),
+    mail: {
+      ...all.transactionalMail({ mails: { db, vault, sendMail, links, warmUp: [], onOutcome() {} } }),
+      ...all.mentorshipSession({ db, vault }),
+    },
     campaigns: { ...all.campaignRun({ campaigns }), ...all.testMail({ campaigns }) },
     domains: all.mailDomain({ db, vault, mailDomains }),
     automations: {

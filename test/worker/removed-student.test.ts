@@ -18,6 +18,7 @@ import { emptyTables, keptOfClub, needlesIn, tracesInTables, type Needles } from
 import { buildOpenCourse } from '../toolkit/builders/access.ts';
 import { buildMaterial, buildOpenAgent } from '../toolkit/builders/agents.ts';
 import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
+import { buildMentorship, buildSession } from '../toolkit/builders/mentorships.ts';
 import { buildCohort } from '../toolkit/builders/courses.ts';
 import { png } from '../toolkit/builders/pictures.ts';
 import { mailedToken } from '../toolkit/builders/sessions.ts';
@@ -347,6 +348,19 @@ describe('the removal of a student leaves ids and dates', function () {
       comment: `Dear ${needleOf('review')}`,
     });
     await sample();
+    // A session to come with a mentor, and a past one with its rating.
+    const mentorship = await buildMentorship(club.id, { maxUpcoming: 2, deliveryIds: [course.deliveryId] });
+    const inAnHour = new Date(Math.ceil(Date.now() / 3_600_000) * 3_600_000 + 7_200_000).toISOString();
+    await student('POST', `/mentorships/${mentorship.publicId}/bookings`, {
+      starts_at: inAnHour,
+      agenda: `About ${needleOf('agenda')}`,
+    });
+    const past = await buildSession(mentorship.id, studentId, { startsAt: new Date(Date.now() - 7_200_000) });
+    await student('PUT', `/mentorships/${mentorship.publicId}/sessions/${past.id}/rating`, {
+      rating: 3,
+      comment: `From ${needleOf('rating')}`,
+    });
+    await sample();
     const question = { id: randomUUID(), content: `Who is ${needleOf('question')}? A bend?`, image_ids: [imageId] };
     await callAt(served.base, 'POST', `${at}/classroom/agents/${agent.publicId}/messages`, { token, body: question });
     await untilQuiet();
@@ -376,6 +390,8 @@ describe('the removal of a student leaves ids and dates', function () {
       'name of work': needleOf('work'),
       'text of work': needleOf('text'),
       review: needleOf('review'),
+      agenda: needleOf('agenda'),
+      rating: needleOf('rating'),
       post: needleOf('post'),
       'title of a post': needleOf('posttitle'),
       'comment on a post': needleOf('reply'),

@@ -6,6 +6,12 @@ import { mailTemplates, renderMail } from '../../../domain/mail/templates.ts';
 const context = {
   endpointUrl: 'https://crm.example.com/hooks',
   lessonTitle: 'Bends',
+  session: {
+    title: 'Rigging clinic',
+    at: 'Monday 2 March 2026 at 09:00 (Europe/Berlin)',
+    withWhom: 'Grace',
+    reason: 'The mentor is ill.',
+  },
   name: 'Ada',
   clubName: 'Harbour',
   link: 'https://harbour.example.com/x?token=T&a=b',

@@ -50,6 +50,10 @@ const announced =
   (mimes: readonly string[]): BodyMaker =>
   (draw) => ({ file_name: 'notes', mime: draw.pick(mimes), size_bytes: draw.between(200, 2_000) });
 
+/** Sessions of the scene begin every half an hour. */
+const nextHalfHour = (count: number) =>
+  new Date((Math.floor(Date.now() / 1_800_000) + count) * 1_800_000).toISOString();
+
 const outlineOfScene: Json = {
   modules: [
     { id: '{{own.module2}}', lesson_ids: ['{{own.lesson4}}', '{{own.lesson}}'] },
@@ -81,6 +85,14 @@ export const bodies: Partial<Record<OperationId, BodyMaker>> = {
   setAssignmentExtension: () => ({ due_at: '2999-03-12T22:00:00.000Z' }),
   submitAssignment: (draw) => ({ text: `Tied ${draw.below(1e6)}` }),
   reviewAssignmentSubmission: () => ({ attempt: 1, outcome: 'changes_requested', comment: 'Once more.' }),
+  createMentorship: (_draw, pool) => {
+    const mentor = oneOf('administrator')(_draw, pool);
+    if (mentor === undefined) return undefined;
+    const weekly = [1, 2, 3, 4, 5, 6, 7].map((weekday) => ({ weekday, from: '00:00', to: '24:00' }));
+    const times = { duration_minutes: 30, time_zone: 'UTC', weekly_hours: weekly };
+    return { title: `Clinic ${_draw.below(1e6)}`, mentor_id: mentor, ...times };
+  },
+  bookMentorshipSession: (draw) => ({ starts_at: nextHalfHour(draw.between(1, 600)) }),
   createCommunitySpace: (draw) => ({ name: `Space ${draw.below(1e6)}`, auto_join: draw.chance(0.5) }),
   orderCommunitySpaces: (_, pool) => ({ space_ids: pool.living('space').map(({ template }) => template) }),
   publishSpacePost: (draw) => ({ body: `Tied *${draw.below(1e6)}*` }),

@@ -18,6 +18,8 @@ const spelled: Readonly<Record<string, string>> = {
   assignment_submission: 'submission',
   post_file: 'media',
   member: 'administrator',
+  mentor: 'administrator',
+  mentorship_session: 'session',
   answer: 'message',
   question: 'message',
   next_level: 'level',
@@ -32,6 +34,7 @@ const answered: Partial<Record<OperationId, string>> = {
   signUpStudent: 'student',
   getSession: 'student',
   getProfile: 'administrator',
+  bookMentorshipSession: 'session',
 };
 
 const collections = new Set(

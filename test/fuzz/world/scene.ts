@@ -11,6 +11,7 @@ import { buildQuestion } from '../../toolkit/builders/questions.ts';
 import { endAnswer } from '../../toolkit/drive/answers.ts';
 import { buildMaterial, buildOpenAgent, type OpenAgent } from '../../toolkit/builders/agents.ts';
 import { runImport } from '../../toolkit/drive/imports.ts';
+import { buildMentorship, buildSession } from '../../toolkit/builders/mentorships.ts';
 import { buildMedia } from '../../toolkit/builders/media.ts';
 import { buildHostedFile, buildRepository } from '../../toolkit/builders/repositories.ts';
 import { alter } from '../../toolkit/drive/alter.ts';
@@ -62,6 +63,7 @@ export async function buildScene(ground: FuzzGround, club: ClubName): Promise<Sc
   scene.name('enrollment', revoked.id, 'revokedEnrollment');
   await addStanding(scene, student, course);
   await addAssignments(scene, student, course);
+  await addMentorship(scene, student);
   await addCommunity(scene, student, visitor);
   await addAgent(scene, agent, student);
   await addSales(scene, opened[0]);
@@ -192,6 +194,15 @@ async function addAssignments(scene: Furnishing, { token }: TestStudent, { lesso
   const path = `/classroom/assignments/${answered}/submissions`;
   const submission = await scene.make('POST', path, { text: `Tied, ${scene.canary}` }, { token });
   scene.name('submission', submission.text('id'));
+}
+
+/** A mentorship with hours all day, and a session that the student has booked. */
+async function addMentorship(scene: Furnishing, { id: studentId }: TestStudent): Promise<void> {
+  const { id, publicId } = await buildMentorship(scene.clubId, { title: `Clinic ${scene.canary}`, maxUpcoming: 50 });
+  scene.name('mentorship', id);
+  scene.name('mentorship.public_id', publicId);
+  const session = await buildSession(id, studentId, { startsAt: new Date(Date.now() + 90 * 86_400_000) });
+  scene.name('session', session.id, 'session', { publicId: scene.template('mentorship.public_id') });
 }
 
 /** A space whose members, two students, have published posts with comments; one post is reported. */

@@ -10,6 +10,7 @@ import { buildPostFile, buildSpace, buildSpaceMembership } from './community.ts'
 import { buildClub, buildMember, buildStudent, type TestClub, type TestStudent } from './clubs.ts';
 import { buildCohort, buildCourse } from './courses.ts';
 import { buildMedia } from './media.ts';
+import { buildMentorship, buildSession } from './mentorships.ts';
 import { buildRepository } from './repositories.ts';
 import { buildProduct, buildSalesConnection } from './sales.ts';
 import { buildEndpoint } from './webhooks.ts';
@@ -83,6 +84,13 @@ export interface Records {
   /** Active; its trigger is `manual`. */
   automation: Id;
   automationVersion: Id;
+  /** Published, open to everybody, with hours all day. */
+  mentorship: Id;
+  mentorshipPublicId: string;
+  /** Its mentor. */
+  mentor: Id;
+  /** The student's, in 90 days. */
+  mentorshipSession: Id;
   /** With the file, and one that is not examined yet; the student has access to it. */
   repository: Id;
   repositoryPublicId: string;
@@ -109,8 +117,9 @@ export async function buildFurnishedClub(): Promise<FurnishedClub> {
   const student = await buildStudent(club.id, { email });
   const scene = { clubId: club.id, studentId: student.id, ownerId: club.owner.id, now: new Date() };
   const learning = await furnishLearning(scene);
-  const [assignments, community, people, sales, webhooks, agents, mail, automations] = await Promise.all([
+  const [assignments, mentorships, community, people, sales, webhooks, agents, mail, automations] = await Promise.all([
     furnishAssignments(scene, learning.lesson),
+    furnishMentorships(scene),
     furnishCommunity(scene),
     furnishPeople(scene),
     furnishSales(scene, learning.delivery),
@@ -126,6 +135,7 @@ export async function buildFurnishedClub(): Promise<FurnishedClub> {
       student: student.id,
       ...learning,
       ...assignments,
+      ...mentorships,
       ...community,
       ...people,
       ...sales,
@@ -208,6 +218,12 @@ async function furnishAssignments({ clubId, studentId, now }: Scene, lessonId: I
     buildAssignmentFile(clubId, studentId),
   ]);
   return { assignment, submission, assignmentFile };
+}
+
+async function furnishMentorships({ clubId, studentId, now }: Scene) {
+  const { id, publicId, mentorId } = await buildMentorship(clubId);
+  const session = await buildSession(id, studentId, { startsAt: new Date(now.getTime() + 90 * 86_400_000) });
+  return { mentorship: id, mentorshipPublicId: publicId, mentor: mentorId, mentorshipSession: session.id };
 }
 
 async function furnishCommunity({ clubId, studentId, ownerId, now }: Scene) {

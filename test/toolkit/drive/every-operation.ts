@@ -36,7 +36,7 @@ export function pathOf(operation: ContractOperation, parameters: PathParameters 
 let pointsGiven = 0;
 
 /** Parts of a body that cannot be copied from the contract: an id that the caller chooses, an address of nobody, a name and points that nothing else has, a receiver that needs no name server, dates of these days. */
-const fresh: Readonly<Record<string, () => unknown>> = {
+const fresh: Readonly<Record<string, (example: JsonObject) => unknown>> = {
   id: () => randomUUID(),
   name: () => `Name ${newId()}`,
   points: () => (pointsGiven = (pointsGiven % 100) + 1),
@@ -44,6 +44,9 @@ const fresh: Readonly<Record<string, () => unknown>> = {
   url: () => 'https://93.184.216.34/hooks/club',
   external_id: () => newId(),
   at: () => new Date(Date.now() + 86_400_000).toISOString().slice(0, 16),
+  // The beginning of a session; one that has an end, too, is as the example has it.
+  starts_at: (example) =>
+    'ends_at' in example ? undefined : new Date((Math.ceil(Date.now() / 3_600_000) + 48) * 3_600_000).toISOString(),
   since: () => new Date(Date.now() - 86_400_000).toISOString(),
 };
 
@@ -51,7 +54,7 @@ const fresh: Readonly<Record<string, () => unknown>> = {
 export function bodyOf(operation: ContractOperation): JsonObject | undefined {
   if (!operation.hasBody) return undefined;
   const example = exampleOf(operation);
-  return Object.fromEntries(Object.entries(example).map(([name, value]) => [name, fresh[name]?.() ?? value]));
+  return Object.fromEntries(Object.entries(example).map(([name, value]) => [name, fresh[name]?.(example) ?? value]));
 }
 
 /** What a good request carries: JSON, or the example of the file that the operation takes. */

@@ -1,0 +1,284 @@
+/** Booking, moving and canceling sessions. Who changes a session of a student holds the student first (ENG-6). */
+import { Mentorship } from '../../entities/mentorships/mentorship.ts';
+import { MentorshipSession } from '../../entities/mentorships/mentorship-session.ts';
+import type { SessionCanceler } from '../../entities/mentorships/values.ts';
+import type { RecordOf } from '../../contract/contract.ts';
+import { DomainError, notFound } from '../../platform/core/errors.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import { wake } from '../../platform/engine/wakes.ts';
+import type { Transaction } from '../../platform/infra/postgres/database.ts';
+import { sqlStateOf } from '../../platform/infra/postgres/errors.ts';
+import { columns, sql } from '../../platform/infra/postgres/sql.ts';
+import { requireFeature } from '../billing/allowances.ts';
+import type { DatabaseDeps } from '../deps.ts';
+import { lockStudent } from '../identity/accounts.ts';
+import type { Reader } from '../identity/student-ref.ts';
+import { findOpenMentorship, hasMentor, type SeenMentorship } from './classroom.ts';
+import { cancelUntil, sessionRules } from './sessions.policy.ts';
+import { findOwnSession, findSession, type NamedSession } from './sessions.ts';
+import { isOffered } from './slots.policy.ts';
+
+type OwnSession = RecordOf<'OwnMentorshipSession'>;
+
+const minuteMs = 60_000;
+const slotTaken = () => new DomainError('slot_taken', 'The mentor or you have another session at that time.');
+const sessionState = (message: string) => new DomainError('session_state', message);
+
+/**
+ * Books a session, or moves one to another time. The slot is judged under the mentorship's row; exclusion constraints decide between
+ * bookings of several mentorships of one mentor.
+ * @param input.replaces the student's booked session of the same mentorship that moves; it keeps its id
+ * @throws DomainError not_found (mentorship, session to replace), feature_not_in_plan, invalid_request (no session begins then),
+ *   too_late_to_cancel (the session to replace), booking_limit_reached, slot_taken
+ */
+export async function bookSession(
+  { db }: DatabaseDeps,
+  student: Reader,
+  publicId: string,
+  input: RecordOf<'MentorshipBooking'>,
+  now: Date,
+): Promise<OwnSession> {
+  const startsAt = new Date(input.starts_at);
+  return db
+    .transaction(async (tx) => {
+      await lockStudent(tx, student.clubId, student.id);
+      const mentorship = await findOpenMentorship(tx, student, publicId, now, sql`FOR NO KEY UPDATE OF mentorship`);
+      const replaced =
+        input.replaces === undefined ? undefined : await lockOwn(tx, student, { publicId, sessionId: input.replaces });
+      await requireFeature(tx, student.clubId, 'community', 'person');
+      if (replaced) requireChangeable(replaced, now);
+      // Two bookings at once of two mentorships of one mentor take turns here, instead of each waiting for the other's row.
+      const hasHours = await hasMentor(tx, student, mentorship, sql`FOR NO KEY UPDATE`);
+      if (!hasHours || !isOffered(mentorship, startsAt, now))
+        throw new DomainError('invalid_request', 'starts_at: no session that can be booked now begins then.');
+      if (!replaced) await requireRoom(tx, student, mentorship, now);
+      const id = replaced?.id ?? newId();
+      await (replaced
+        ? moveSession(tx, replaced, timesOf(mentorship, startsAt), input.agenda, now)
+        : insertSession(
+            tx,
+            student,
+            mentorship,
+            { id, ...timesOf(mentorship, startsAt), agenda: input.agenda ?? '' },
+            now,
+          ));
+      await wake(tx, 'mentorshipSession', [{ id, clubId: student.clubId }], now);
+      return findOwnSession(tx, student, { publicId, sessionId: id }, now);
+    })
+    .catch((error: unknown) => {
+      throw sqlStateOf(error) === exclusionViolation ? slotTaken() : error;
+    });
+}
+
+const exclusionViolation = '23P01';
+
+/**
+ * Cancels a session of the student; one that is canceled stays as it is.
+ * @throws DomainError not_found, too_late_to_cancel
+ */
+export async function cancelOwnSession(
+  { db }: DatabaseDeps,
+  student: Reader,
+  named: NamedSession,
+  now: Date,
+): Promise<OwnSession> {
+  return db.transaction(async (tx) => {
+    await lockStudent(tx, student.clubId, student.id);
+    const session = await lockOwn(tx, student, named);
+    if (session.status !== 'canceled') {
+      requireChangeable(session, now);
+      await cancel(tx, { ...session, clubId: student.clubId }, { by: 'student', reason: '' }, now);
+    }
+    return findOwnSession(tx, student, named, now);
+  });
+}
+
+/** Until the session begins. @param agenda empty removes it @throws DomainError not_found, session_state */
+export async function setAgenda(
+  { db }: DatabaseDeps,
+  student: Reader,
+  named: NamedSession,
+  agenda: string,
+  now: Date,
+): Promise<OwnSession> {
+  return db.transaction(async (tx) => {
+    await lockStudent(tx, student.clubId, student.id);
+    const { id, status, startsAt } = await lockOwn(tx, student, named);
+    if (status !== 'booked' || startsAt <= now)
+      throw sessionState('The agenda of a session can be written until it begins.');
+    await tx.manager.update(MentorshipSession, { id }, { agenda: agenda.trim(), updatedAt: now });
+    return findOwnSession(tx, student, named, now);
+  });
+}
+
+/** For 30 days after the end; a later rating replaces the earlier one. @throws DomainError not_found, session_state */
+export async function rateSession(
+  { db }: DatabaseDeps,
+  student: Reader,
+  named: NamedSession,
+  { rating, comment }: RecordOf<'MentorshipRating'>,
+  now: Date,
+): Promise<OwnSession> {
+  return db.transaction(async (tx) => {
+    await lockStudent(tx, student.clubId, student.id);
+    const { id, status, endsAt } = await lockOwn(tx, student, named);
+    const over = now.getTime() - endsAt.getTime();
+    if (status !== 'booked' || over < 0 || over > sessionRules.ratedForMs)
+      throw sessionState('A session that took place can be rated for 30 days after its end.');
+    const words = { rating, ratingComment: comment?.trim() ?? '', ratedAt: now, updatedAt: now };
+    await tx.manager.update(MentorshipSession, { id }, words);
+    return findOwnSession(tx, student, named, now);
+  });
+}
+
+/** The club cancels a session before its end; one that is canceled stays as it is. @throws DomainError not_found, session_state */
+export async function cancelSession(
+  { db }: DatabaseDeps,
+  clubId: Id,
+  sessionId: Id,
+  reason: string,
+  now: Date,
+): Promise<RecordOf<'MentorshipSession'>> {
+  return db.transaction(async (tx) => {
+    const session = await lockOfClub(tx, clubId, sessionId);
+    if (session.status !== 'canceled') {
+      if (session.status !== 'booked' || session.endsAt <= now) throw sessionState('The session is over.');
+      await cancel(tx, { ...session, clubId }, { by: 'club', reason: reason.trim() }, now);
+    }
+    return findSession(tx, clubId, sessionId, now);
+  });
+}
+
+/**
+ * Says whether the student came to a session that has begun. Safe to repeat.
+ * @throws DomainError not_found, session_state (canceled, or not begun)
+ */
+export async function setNoShow(
+  { db }: DatabaseDeps,
+  clubId: Id,
+  sessionId: Id,
+  isNoShow: boolean,
+  now: Date,
+): Promise<RecordOf<'MentorshipSession'>> {
+  return db.transaction(async (tx) => {
+    const { id, status, startsAt } = await lockOfClub(tx, clubId, sessionId);
+    if (status === 'canceled' || startsAt > now)
+      throw sessionState('Only of a session that has begun it can be said whether the student came.');
+    const after = isNoShow ? 'no_show' : 'booked';
+    if (status !== after) await tx.manager.update(MentorshipSession, { id }, { status: after, updatedAt: now });
+    return findSession(tx, clubId, sessionId, now);
+  });
+}
+
+type Held = Pick<MentorshipSession, 'id' | 'status' | 'startsAt' | 'endsAt' | 'sequence'> &
+  Pick<Mentorship, 'cancelDeadlineMinutes'>;
+const heldColumns = columns(MentorshipSession, ['id', 'status', 'startsAt', 'endsAt', 'sequence'], 'session').and(
+  columns(Mentorship, ['cancelDeadlineMinutes'], 'mentorship'),
+);
+const ofMentorship = sql`FROM mentorship_sessions session JOIN mentorships mentorship ON mentorship.id = session.mentorship_id`;
+
+/** @throws DomainError not_found */
+async function lockOwn(tx: Transaction, student: Reader, { publicId, sessionId }: NamedSession): Promise<Held> {
+  const held = await tx.one<Held>(sql`SELECT ${heldColumns} ${ofMentorship}
+     WHERE session.id = ${sessionId} AND session.student_id = ${student.id} AND session.club_id = ${student.clubId}
+       AND mentorship.public_id = ${publicId} FOR NO KEY UPDATE OF session`);
+  if (!held) throw notFound('session');
+  return held;
+}
+
+/** @throws DomainError not_found */
+async function lockOfClub(tx: Transaction, clubId: Id, sessionId: Id): Promise<Held> {
+  const held = await tx.one<Held>(sql`SELECT ${heldColumns} ${ofMentorship}
+     WHERE session.id = ${sessionId} AND session.club_id = ${clubId} FOR NO KEY UPDATE OF session`);
+  if (!held) throw notFound('session');
+  return held;
+}
+
+/** @throws DomainError session_state (canceled, or the student did not come), too_late_to_cancel */
+function requireChangeable({ status, startsAt, cancelDeadlineMinutes }: Held, now: Date): void {
+  if (status === 'canceled') throw sessionState('The session is canceled.');
+  if (status !== 'booked' || now >= startsAt || now > cancelUntil(startsAt, cancelDeadlineMinutes))
+    throw new DomainError('too_late_to_cancel', 'It is too late to cancel or to move the session.');
+}
+
+/** Under the mentorship's row, so that of two bookings at once the second one counts the first. @throws DomainError booking_limit_reached */
+async function requireRoom(tx: Transaction, student: Reader, mentorship: SeenMentorship, now: Date): Promise<void> {
+  const upcoming = await tx.rows(sql`SELECT FROM mentorship_sessions
+     WHERE student_id = ${student.id} AND mentorship_id = ${mentorship.id} AND status = 'booked' AND starts_at > ${now}
+     LIMIT ${mentorship.maxUpcoming}`);
+  if (upcoming.length >= mentorship.maxUpcoming)
+    throw new DomainError(
+      'booking_limit_reached',
+      'You have as many upcoming sessions of this mentorship as it allows.',
+    );
+}
+
+interface Times {
+  mentorId: Id;
+  startsAt: Date;
+  endsAt: Date;
+  busyUntil: Date;
+}
+
+function timesOf({ mentorId, durationMinutes, bufferMinutes }: SeenMentorship, startsAt: Date): Times {
+  const endsAt = new Date(startsAt.getTime() + durationMinutes * minuteMs);
+  return { mentorId, startsAt, endsAt, busyUntil: new Date(endsAt.getTime() + bufferMinutes * minuteMs) };
+}
+
+async function insertSession(
+  tx: Transaction,
+  student: Reader,
+  mentorship: SeenMentorship,
+  session: Times & { id: Id; agenda: string },
+  now: Date,
+): Promise<void> {
+  await tx.manager.insert(MentorshipSession, {
+    ...session,
+    agenda: session.agenda.trim(),
+    clubId: student.clubId,
+    mentorshipId: mentorship.id,
+    studentId: student.id,
+    bookedAt: now,
+    looksAt: now,
+    createdAt: now,
+    updatedAt: now,
+  });
+}
+
+/** The exclusion constraints do not see the time that is left: a row does not conflict with itself. */
+async function moveSession(
+  tx: Transaction,
+  { id, sequence }: Held,
+  times: Times,
+  agenda: string | undefined,
+  now: Date,
+) {
+  const changed = { ...times, sequence: sequence + 1, bookedAt: now, looksAt: now, updatedAt: now };
+  await tx.manager.update(
+    MentorshipSession,
+    { id },
+    { ...changed, ...(agenda !== undefined && { agenda: agenda.trim() }) },
+  );
+}
+
+async function cancel(
+  tx: Transaction,
+  { id, clubId, sequence }: Pick<MentorshipSession, 'id' | 'clubId' | 'sequence'>,
+  { by, reason }: { by: SessionCanceler; reason: string },
+  now: Date,
+): Promise<void> {
+  await tx.manager.update(
+    MentorshipSession,
+    { id },
+    {
+      status: 'canceled',
+      sequence: sequence + 1,
+      canceledAt: now,
+      canceledBy: by,
+      cancelReason: reason,
+      looksAt: now,
+      updatedAt: now,
+    },
+  );
+  await wake(tx, 'mentorshipSession', [{ id, clubId }], now);
+}

@@ -1,0 +1,173 @@
+/** Mentorships as students see them: those that are published and open to them, and when sessions may begin. */
+import { Administrator } from '../../entities/identity/administrator.ts';
+import { Mentorship } from '../../entities/mentorships/mentorship.ts';
+import type { RecordOf } from '../../contract/contract.ts';
+import { DomainError, notFound } from '../../platform/core/errors.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
+import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
+import { columns, sql, type RowOf, type Sql } from '../../platform/infra/postgres/sql.ts';
+import { hasAccessToDelivery } from '../access/enrollments/entitlement.ts';
+import { hasFeature } from '../billing/allowances.ts';
+import type { Reader } from '../identity/student-ref.ts';
+import { sessionRules } from './sessions.policy.ts';
+import { bookableTimes, slotsBetween } from './slots.policy.ts';
+
+const seenColumns = columns(
+  Mentorship,
+  [
+    'id',
+    'publicId',
+    'title',
+    'description',
+    'mentorId',
+    'durationMinutes',
+    'bufferMinutes',
+    'timeZone',
+    'weeklyHours',
+    'exceptions',
+    'noticeMinutes',
+    'horizonDays',
+    'maxUpcoming',
+    'cancelDeadlineMinutes',
+  ],
+  'mentorship',
+).and(columns(Administrator, { mentorName: 'name' }, 'mentor'));
+export type SeenMentorship = RowOf<typeof seenColumns>;
+
+const withMentor = sql`FROM mentorships mentorship JOIN administrators mentor ON mentor.id = mentorship.mentor_id`;
+
+/** Of `mentorship`: published, and open to the student by one of its deliveries, or to everybody where it has none. */
+function isOpenTo(student: Reader, now: Date): Sql {
+  const opens = sql`SELECT FROM mentorship_deliveries opened WHERE opened.mentorship_id = mentorship.id`;
+  return sql`mentorship.club_id = ${student.clubId} AND mentorship.status = 'published'
+    AND (NOT EXISTS (${opens}) OR EXISTS (${opens} AND ${hasAccessToDelivery(sql`opened.delivery_id`, sql`${student.id}`, now)}))`;
+}
+
+/** @returns a page of what is open to the student, newest first */
+export async function listOpenMentorships(
+  db: Queries,
+  student: Reader,
+  page: PageRequest,
+  now: Date,
+): Promise<Page<RecordOf<'ClassroomMentorship'>>> {
+  const { rows, total } = await listPage(db, page, {
+    columns: seenColumns,
+    from: sql`${withMentor} WHERE ${isOpenTo(student, now)}`,
+    orderBy: sql`mentorship.created_at DESC, mentorship.id DESC`,
+  });
+  return { rows: rows.map(presentSeen), total };
+}
+
+/** @throws DomainError not_found, also where it is not open to the student */
+export async function readOpenMentorship(
+  db: Queries,
+  student: Reader,
+  publicId: string,
+  now: Date,
+): Promise<RecordOf<'ClassroomMentorship'>> {
+  return presentSeen(await findOpenMentorship(db, student, publicId, now));
+}
+
+/** @param lock `FOR …` @throws DomainError not_found, also where it is not open to the student */
+export async function findOpenMentorship(
+  db: Queries,
+  student: Reader,
+  publicId: string,
+  now: Date,
+  lock: Sql = sql``,
+): Promise<SeenMentorship> {
+  const row = await db.one<SeenMentorship>(
+    sql`SELECT ${seenColumns} ${withMentor} WHERE ${isOpenTo(student, now)} AND mentorship.public_id = ${publicId} ${lock}`,
+  );
+  if (!row) throw notFound('mentorship');
+  return row;
+}
+
+/**
+ * The sessions that the student may book: none where the club's plan has no community any more, or the mentor has left the club.
+ * @param input.since now if absent @param input.until 31 days after `since` if absent
+ * @throws DomainError not_found; invalid_request where `until` is not after `since`, or later than 31 days
+ */
+export async function listSlots(
+  db: Queries,
+  student: Reader,
+  publicId: string,
+  input: { since?: string; until?: string },
+  now: Date,
+): Promise<RecordOf<'MentorshipSlots'>> {
+  const mentorship = await findOpenMentorship(db, student, publicId, now);
+  const from = input.since === undefined ? now : new Date(input.since);
+  const to = input.until === undefined ? new Date(from.getTime() + sessionRules.slotsOverMs) : new Date(input.until);
+  const over = to.getTime() - from.getTime();
+  if (over <= 0 || over > sessionRules.slotsOverMs)
+    throw new DomainError('invalid_request', 'until: it must be after since, and at most 31 days later.');
+  const { first, last } = bookableTimes(mentorship, now);
+  const [earliest, latest] = [Math.max(from.getTime(), first.getTime()), Math.min(to.getTime(), last.getTime() + 1)];
+  const isOffering =
+    earliest < latest &&
+    (await hasFeature(db, student.clubId, 'community')) &&
+    (await hasMentor(db, student, mentorship));
+  const starts = isOffering ? slotsBetween(mentorship, new Date(earliest), new Date(latest)) : [];
+  const taken = starts.length === 0 ? [] : await takenTimes(db, student, mentorship, earliest, latest);
+  const minutes = 60_000;
+  const free = starts.filter((start) => {
+    const begin = start.getTime();
+    const end = begin + mentorship.durationMinutes * minutes;
+    const freeAgain = end + mentorship.bufferMinutes * minutes;
+    return !taken.some(({ from: busy, until, isOwn }) => begin < until && busy < (isOwn ? end : freeAgain));
+  });
+  return {
+    time_zone: mentorship.timeZone,
+    slots: free.map((start) => ({
+      starts_at: start.toISOString(),
+      ends_at: new Date(start.getTime() + mentorship.durationMinutes * minutes).toISOString(),
+    })),
+  };
+}
+
+/** @returns whether the mentor is a member of the club still */
+export async function hasMentor(
+  db: Queries,
+  { clubId }: Reader,
+  { mentorId }: Pick<SeenMentorship, 'mentorId'>,
+  lock: Sql = sql``,
+): Promise<boolean> {
+  const member = await db.one(
+    sql`SELECT 1 FROM memberships WHERE club_id = ${clubId} AND administrator_id = ${mentorId} ${lock}`,
+  );
+  return member !== undefined;
+}
+
+/** When the mentor has sessions with their buffers, of whatever mentorship and club, and when the student has sessions; in Unix milliseconds. */
+async function takenTimes(
+  db: Queries,
+  student: Reader,
+  { mentorId, durationMinutes, bufferMinutes }: SeenMentorship,
+  earliest: number,
+  latest: number,
+): Promise<{ from: number; until: number; isOwn: boolean }[]> {
+  const [from, to] = [new Date(earliest), new Date(latest + (durationMinutes + bufferMinutes) * 60_000)];
+  // As the exclusion constraints have them, whose indexes serve this.
+  const rows = await db.rows<{ from: Date; until: Date; isOwn: boolean }>(sql`
+    SELECT starts_at AS "from", busy_until AS until, false AS "isOwn" FROM mentorship_sessions
+     WHERE mentor_id = ${mentorId} AND tstzrange(starts_at, busy_until) && tstzrange(${from}, ${to}) AND status <> 'canceled'
+    UNION ALL
+    SELECT starts_at, ends_at, true FROM mentorship_sessions
+     WHERE student_id = ${student.id} AND tstzrange(starts_at, ends_at) && tstzrange(${from}, ${to}) AND status <> 'canceled'`);
+  return rows.map((row) => ({ from: row.from.getTime(), until: row.until.getTime(), isOwn: row.isOwn }));
+}
+
+function presentSeen(row: SeenMentorship): RecordOf<'ClassroomMentorship'> {
+  return {
+    public_id: row.publicId,
+    title: row.title,
+    description: row.description,
+    mentor_name: row.mentorName,
+    duration_minutes: row.durationMinutes,
+    time_zone: row.timeZone,
+    notice_minutes: row.noticeMinutes,
+    horizon_days: row.horizonDays,
+    max_upcoming: row.maxUpcoming,
+    cancel_deadline_minutes: row.cancelDeadlineMinutes,
+  };
+}

@@ -1,0 +1,83 @@
+/** What is told of a session and when (MENT-11), and how it is shown (MENT-9). */
+import type { StoredSessionStatus } from '../../entities/mentorships/values.ts';
+import type { MailTemplate } from '../../entities/mail/values.ts';
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+export const sessionRules = {
+  /** For so long after its end a session may be rated. */
+  ratedForMs: 30 * 24 * hourMs,
+  /** Slots are asked for over so long a time at most. */
+  slotsOverMs: 31 * 24 * hourMs,
+} as const;
+
+interface Session {
+  status: StoredSessionStatus;
+  startsAt: Date;
+  endsAt: Date;
+  bookedAt: Date;
+  canceledAt: Date | null;
+}
+
+export type ShownStatus = 'booked' | 'canceled' | 'completed' | 'no_show';
+
+/** @returns the status that callers see: a booked session is completed as soon as it has ended */
+export function shownStatus({ status, endsAt }: Pick<Session, 'status' | 'endsAt'>, now: Date): ShownStatus {
+  return status === 'booked' && endsAt <= now ? 'completed' : status;
+}
+
+export type SessionMail = Extract<MailTemplate, `mentorship_${string}`>;
+
+/** A mail about a session, and from when on it is due; it is asked for before `until`. */
+export interface DueMail {
+  template: SessionMail;
+  at: Date;
+  until: Date;
+}
+
+/**
+ * What is to be told of the session at its present time, in order. A reminder whose time had passed when the session was booked is
+ * none: the confirmation has just said so. A mail that is asked for is decided again when it is sent.
+ */
+function mailsOf({ status, startsAt, endsAt, bookedAt, canceledAt }: Session): DueMail[] {
+  if (status === 'canceled') {
+    if (canceledAt === null) return [];
+    return both('canceled', canceledAt, endsAt);
+  }
+  const before = (ms: number) => new Date(startsAt.getTime() - ms);
+  const reminders: readonly DueMail[] = [
+    { template: 'mentorship_day_before', at: before(24 * hourMs), until: startsAt },
+    { template: 'mentorship_hour_before', at: before(hourMs), until: startsAt },
+  ];
+  const request: DueMail = {
+    template: 'mentorship_rating',
+    at: endsAt,
+    until: new Date(endsAt.getTime() + sessionRules.ratedForMs),
+  };
+  return [
+    ...both('booked', bookedAt, startsAt),
+    ...reminders.filter(({ at }) => at > bookedAt),
+    ...(status === 'booked' ? [request] : []),
+  ];
+}
+
+const both = (what: 'booked' | 'canceled', at: Date, until: Date): DueMail[] => [
+  { template: `mentorship_${what}`, at, until },
+  { template: `mentorship_mentor_${what}`, at, until },
+];
+
+/** @returns the mails to ask for now, and when the next one is due */
+export function mailsNow(session: Session, now: Date): { due: DueMail[]; next: Date | null } {
+  const mails = mailsOf(session);
+  const later = mails.filter(({ at }) => at > now).map(({ at }) => at.getTime());
+  return {
+    due: mails.filter(({ at, until }) => at <= now && now < until),
+    next: later.length === 0 ? null : new Date(Math.min(...later)),
+  };
+}
+
+/** @returns the last moment at which the student may cancel or move the session (MENT-8) */
+export function cancelUntil(startsAt: Date, cancelDeadlineMinutes: number): Date {
+  return new Date(startsAt.getTime() - cancelDeadlineMinutes * minuteMs);
+}

@@ -1,0 +1,108 @@
+/** When sessions of a mentorship may begin, by its hours and the clock of its zone (MENT-4). What is booked is not asked here. */
+import { Temporal } from 'temporal-polyfill';
+import type { DatedHours, DayHours, WeeklyHours } from '../../entities/mentorships/values.ts';
+import { firstInstantAt } from '../../platform/core/local-time.ts';
+
+/** What decides which sessions a mentorship offers. */
+export interface Offer {
+  timeZone: string;
+  weeklyHours: readonly WeeklyHours[];
+  exceptions: readonly DatedHours[];
+  durationMinutes: number;
+  bufferMinutes: number;
+  noticeMinutes: number;
+  horizonDays: number;
+}
+
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
+
+/** @returns the earliest and the last time for which a session may be booked now (MENT-5) */
+export function bookableTimes({ noticeMinutes, horizonDays }: Offer, now: Date): { first: Date; last: Date } {
+  return {
+    first: new Date(now.getTime() + noticeMinutes * minuteMs),
+    last: new Date(now.getTime() + horizonDays * dayMs),
+  };
+}
+
+/**
+ * The beginnings of sessions from `from` on and before `to`, in their order. A session begins with its hours, and another one each
+ * duration and buffer later by the clock of the zone. A time that clocks skip begins none, one that they show twice begins one, at
+ * the first. Each session ends with its hours or before.
+ */
+export function slotsBetween(offer: Offer, from: Date, to: Date): Date[] {
+  const starts = new Set<number>();
+  const first = localDate(from, offer.timeZone).subtract({ days: 1 });
+  const last = localDate(to, offer.timeZone).add({ days: 1 });
+  for (let date = first; Temporal.PlainDate.compare(date, last) <= 0; date = date.add({ days: 1 }))
+    for (const hours of hoursOf(offer, date))
+      for (const start of startsIn(hours, date, offer))
+        if (start >= from.getTime() && start < to.getTime()) starts.add(start);
+  return [...starts].toSorted((one, other) => one - other).map((start) => new Date(start));
+}
+
+/** @returns whether a session may begin then and be booked now */
+export function isOffered(offer: Offer, startsAt: Date, now: Date): boolean {
+  const { first, last } = bookableTimes(offer, now);
+  if (startsAt < first || startsAt > last) return false;
+  return slotsBetween(offer, startsAt, new Date(startsAt.getTime() + 1)).length === 1;
+}
+
+/** @returns a sentence about the first thing that makes no sense in the hours; undefined where all of them do */
+export function faultOfHours({
+  weeklyHours,
+  exceptions,
+}: Pick<Offer, 'weeklyHours' | 'exceptions'>): string | undefined {
+  for (let weekday = 1; weekday <= 7; weekday++) {
+    const fault = faultOfDay(weeklyHours.filter((hours) => hours.weekday === weekday));
+    if (fault !== undefined) return `weekly_hours: ${fault}`;
+  }
+  const dates = exceptions.map(({ date }) => date);
+  if (new Set(dates).size < dates.length) return 'exceptions: a date is named twice.';
+  for (const { hours } of exceptions) {
+    const fault = faultOfDay(hours);
+    if (fault !== undefined) return `exceptions: ${fault}`;
+  }
+  return undefined;
+}
+
+function faultOfDay(hours: readonly DayHours[]): string | undefined {
+  const spans = hours.map(({ from, to }) => [minuteOf(from), minuteOf(to)] as const).toSorted(([a], [b]) => a - b);
+  if (spans.some(([from, to]) => from >= to)) return 'hours must end after they begin, on the same day.';
+  if (spans.some(([from], place) => from < (spans[place - 1]?.[1] ?? 0))) return 'hours of a day overlap.';
+  return undefined;
+}
+
+function hoursOf({ weeklyHours, exceptions }: Offer, date: Temporal.PlainDate): readonly DayHours[] {
+  const written = date.toString();
+  const exception = exceptions.find((one) => one.date === written);
+  return exception ? exception.hours : weeklyHours.filter(({ weekday }) => weekday === date.dayOfWeek);
+}
+
+function* startsIn(hours: DayHours, date: Temporal.PlainDate, offer: Offer): Generator<number> {
+  const { timeZone, durationMinutes, bufferMinutes } = offer;
+  const [from, to] = [minuteOf(hours.from), minuteOf(hours.to)];
+  const at = (minute: number) => date.toPlainDateTime().add({ minutes: minute });
+  const opens = firstInstantAt(at(from), timeZone).getTime();
+  const closes = firstInstantAt(at(to), timeZone).getTime();
+  const isPlain = closes - opens === (to - from) * minuteMs; // clocks are not changed meanwhile
+  for (let minute = from; minute < to; minute += durationMinutes + bufferMinutes) {
+    const start = isPlain ? opens + (minute - from) * minuteMs : startAt(at(minute), timeZone);
+    if (start !== undefined && start + durationMinutes * minuteMs <= closes) yield start;
+  }
+}
+
+/** @returns undefined for a time that clocks skip */
+function startAt(local: Temporal.PlainDateTime, zone: string): number | undefined {
+  const zoned = local.toZonedDateTime(zone, { disambiguation: 'earlier' });
+  return zoned.toPlainDateTime().equals(local) ? zoned.epochMilliseconds : undefined;
+}
+
+const localDate = (at: Date, zone: string) =>
+  Temporal.Instant.fromEpochMilliseconds(at.getTime()).toZonedDateTimeISO(zone).toPlainDate();
+
+/** @param time such as `09:30`; `24:00` for the end of the day */
+function minuteOf(time: string): number {
+  const [hour = 0, minute = 0] = time.split(':').map(Number);
+  return hour * 60 + minute;
+}

@@ -1,0 +1,56 @@
+/** The step of `mentorship-session/<id>`: asks for each mail about a session when it is due (MENT-11). */
+import { MentorshipSession } from '../../entities/mentorships/mentorship-session.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import type { Transaction } from '../../platform/infra/postgres/database.ts';
+import { columns, sql } from '../../platform/infra/postgres/sql.ts';
+import type { VaultDeps } from '../deps.ts';
+import { requestMail } from '../mail/requests.ts';
+import { mailsNow, type DueMail } from './sessions.policy.ts';
+
+export type SessionStep =
+  | { done: true; outcome: 'canceled' | 'over' | 'gone' }
+  | { done: false; at: number; sequence: number };
+
+const toldColumns = columns(
+  MentorshipSession,
+  ['id', 'clubId', 'status', 'startsAt', 'endsAt', 'bookedAt', 'canceledAt', 'sequence', 'mentorId', 'studentId'],
+  'session',
+).and<{ studentEmail: string | null; mentorEmail: string | null }>(sql`
+  (SELECT email FROM students WHERE id = session.student_id AND removed_at IS NULL) AS "studentEmail",
+  (SELECT email FROM administrators WHERE id = session.mentor_id AND EXISTS (
+     SELECT FROM memberships WHERE club_id = session.club_id AND administrator_id = session.mentor_id)) AS "mentorEmail"`);
+type Told = (typeof toldColumns)['row'];
+
+/**
+ * Under the session's row, in one transaction: a mail is a row that is unique by session, template and time, so repeating a step asks
+ * for none twice. Whether it is sent is decided when it is claimed.
+ * @param now Unix milliseconds
+ */
+export async function tellOfSession({ db, vault }: VaultDeps, id: Id, now: number): Promise<SessionStep> {
+  const at = new Date(now);
+  return db.transaction(async (tx) => {
+    const session = await tx.one<Told>(
+      sql`SELECT ${toldColumns} FROM mentorship_sessions session WHERE session.id = ${id} FOR NO KEY UPDATE OF session`,
+    );
+    if (!session) return { done: true, outcome: 'gone' };
+    const { due, next } = mailsNow(session, at);
+    for (const mail of due) await ask(tx, { vault, session, mail }, at);
+    await tx.manager.update(MentorshipSession, { id }, { looksAt: next });
+    if (next !== null) return { done: false, at: next.getTime(), sequence: session.sequence };
+    return { done: true, outcome: session.status === 'canceled' ? 'canceled' : 'over' };
+  });
+}
+
+async function ask(
+  tx: Transaction,
+  { vault, session, mail }: { vault: VaultDeps['vault']; session: Told; mail: DueMail },
+  now: Date,
+): Promise<void> {
+  const { template } = mail;
+  const isToMentor = template === 'mentorship_mentor_booked' || template === 'mentorship_mentor_canceled';
+  const email = isToMentor ? session.mentorEmail : session.studentEmail;
+  if (email === null) return;
+  const recipient = isToMentor ? { administratorId: session.mentorId } : { studentId: session.studentId };
+  const about = { id: session.id, sequence: session.sequence };
+  await requestMail(tx, vault, { template, clubId: session.clubId, recipient, email, session: about }, now);
+}

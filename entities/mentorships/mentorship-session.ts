@@ -1,0 +1,111 @@
+/** A session that a student has booked with a mentor. Moving it changes its time and keeps its id. */
+import { Check, Column, Entity, Exclusion, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Club } from '../clubs/club.ts';
+import { Administrator } from '../identity/administrator.ts';
+import { Student } from '../identity/student.ts';
+import { oneOf } from '../one-of.ts';
+import { Mentorship } from './mentorship.ts';
+import { sessionCancelers, storedSessionStatuses, type SessionCanceler, type StoredSessionStatus } from './values.ts';
+
+@Entity('mentorship_sessions')
+@Check('mentorship_sessions_status', oneOf('status', storedSessionStatuses))
+@Check('mentorship_sessions_times', 'starts_at < ends_at AND ends_at <= busy_until')
+@Check('mentorship_sessions_canceled', `(status = 'canceled') = (canceled_at IS NOT NULL)`)
+@Check('mentorship_sessions_canceler', oneOf('canceled_by', sessionCancelers))
+@Check('mentorship_sessions_rating', 'rating BETWEEN 1 AND 5')
+// One winner for each hour, whatever runs at once (MENT-6): a mentor is at one place, and so is a student.
+@Exclusion(
+  'mentorship_sessions_mentor',
+  `USING gist (mentor_id WITH =, tstzrange(starts_at, busy_until) WITH &&) WHERE (status <> 'canceled')`,
+)
+@Exclusion(
+  'mentorship_sessions_student',
+  `USING gist (student_id WITH =, tstzrange(starts_at, ends_at) WITH &&) WHERE (status <> 'canceled')`,
+)
+@Index('mentorship_sessions_club', ['clubId', 'startsAt', 'id'])
+@Index('mentorship_sessions_mentorship', ['mentorshipId', 'startsAt', 'id'])
+@Index('mentorship_sessions_of_student', ['studentId', 'startsAt', 'id'])
+@Index('mentorship_sessions_due', ['looksAt'], { where: 'looks_at IS NOT NULL' })
+export class MentorshipSession {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  @Column({ type: 'uuid' })
+  mentorshipId: string;
+
+  /** The mentor at the time of booking. */
+  @Column({ type: 'uuid' })
+  mentorId: string;
+
+  @Column({ type: 'uuid' })
+  studentId: string;
+
+  @Column({ type: 'text', default: 'booked' })
+  status: StoredSessionStatus;
+
+  @Column({ type: 'timestamptz' })
+  startsAt: Date;
+
+  @Column({ type: 'timestamptz' })
+  endsAt: Date;
+
+  /** Its end, and the buffer that the mentorship had when it was booked. */
+  @Column({ type: 'timestamptz' })
+  busyUntil: Date;
+
+  /** From 0; moving and canceling raise it. It numbers the versions of the calendar entry, and names the time that a mail is about. */
+  @Column({ type: 'integer', default: 0 })
+  sequence: number;
+
+  /** What the student wants to speak of; empty if nothing was said. */
+  @Column({ type: 'text', default: '' })
+  agenda: string;
+
+  /** When the present time was chosen. */
+  @Column({ type: 'timestamptz' })
+  bookedAt: Date;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  canceledAt: Date | null;
+
+  @Column({ type: 'text', nullable: true })
+  canceledBy: SessionCanceler | null;
+
+  @Column({ type: 'text', default: '' })
+  cancelReason: string;
+
+  @Column({ type: 'smallint', nullable: true })
+  rating: number | null;
+
+  @Column({ type: 'text', default: '' })
+  ratingComment: string;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  ratedAt: Date | null;
+
+  /** When its run looks at it next; null once nothing is to be told any more. */
+  @Column({ type: 'timestamptz', nullable: true })
+  looksAt: Date | null;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz' })
+  updatedAt: Date;
+
+  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  club: Relation<Club>;
+
+  @ManyToOne(() => Mentorship, { onDelete: 'CASCADE' })
+  mentorship: Relation<Mentorship>;
+
+  @ManyToOne(() => Administrator, { onDelete: 'CASCADE' })
+  mentor: Relation<Administrator>;
+
+  @ManyToOne(() => Student, { onDelete: 'CASCADE' })
+  student: Relation<Student>;
+}

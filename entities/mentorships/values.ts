@@ -1,0 +1,28 @@
+/** The values that columns of mentorships may hold. */
+
+export const mentorshipStatuses = ['draft', 'published', 'archived'] as const;
+export type MentorshipStatus = (typeof mentorshipStatuses)[number];
+
+/** What is stored; a booked session whose end has passed is shown as completed (MENT-9). */
+export const storedSessionStatuses = ['booked', 'canceled', 'no_show'] as const;
+export type StoredSessionStatus = (typeof storedSessionStatuses)[number];
+
+export const sessionCancelers = ['student', 'club'] as const;
+export type SessionCanceler = (typeof sessionCancelers)[number];
+
+/** A part of a day by the clock of the mentorship's zone: `09:00` to `12:30`, at most to `24:00`. */
+export interface DayHours {
+  from: string;
+  to: string;
+}
+
+/** Hours of each week. @property weekday 1 for Monday to 7 for Sunday */
+export interface WeeklyHours extends DayHours {
+  weekday: number;
+}
+
+/** The hours of one date (`2026-12-24`) in place of those of its weekday; an empty list says that there are none. */
+export interface DatedHours {
+  date: string;
+  hours: readonly DayHours[];
+}

@@ -1,0 +1,190 @@
+/** When sessions may begin (MENT-4), against an oracle that walks through the minutes. */
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { faultOfHours, isOffered, slotsBetween, type Offer } from '../../../domain/mentorships/slots.policy.ts';
+import { eachCase } from '../../toolkit/assert/each-case.ts';
+
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
+const offer = (more: Partial<Offer>): Offer => ({
+  timeZone: 'Europe/Berlin',
+  weeklyHours: [],
+  exceptions: [],
+  durationMinutes: 60,
+  bufferMinutes: 0,
+  noticeMinutes: 0,
+  horizonDays: 180,
+  ...more,
+});
+const everyDay = (from: string, to: string) => [1, 2, 3, 4, 5, 6, 7].map((weekday) => ({ weekday, from, to }));
+const shown = (one: Offer, from: string, to: string) =>
+  slotsBetween(one, new Date(from), new Date(to)).map((at) => at.toISOString().slice(5, 16));
+
+/** The clock of a zone, read with Intl alone. */
+const clocks = new Map<string, Intl.DateTimeFormat>();
+function clockOf(at: number, timeZone: string): { date: string; minute: number; weekday: number } {
+  const format =
+    clocks.get(timeZone) ??
+    new Intl.DateTimeFormat('en-CA', {
+      timeZone,
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+      hour: '2-digit',
+      minute: '2-digit',
+    });
+  clocks.set(timeZone, format);
+  const part = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, value]));
+  const date = `${part['year']}-${part['month']}-${part['day']}`;
+  return {
+    date,
+    minute: Number(part['hour']) * 60 + Number(part['minute']),
+    weekday: new Date(`${date}T00:00:00Z`).getUTCDay() || 7,
+  };
+}
+
+const minuteOf = (time: string) => Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
+
+/** The rule, one minute after another: when each part of a day opens and closes, and which minutes begin a session in it. */
+function oracle(one: Offer, from: number, to: number): number[] {
+  const minutes: { at: number; date: string; minute: number; weekday: number }[] = [];
+  for (let at = from - 2 * dayMs; at < to + 2 * dayMs; at += minuteMs)
+    minutes.push({ at, ...clockOf(at, one.timeZone) });
+  const days = new Map<string, number>();
+  for (const { date, weekday } of minutes) days.set(date, weekday);
+  const found = new Set<number>();
+  for (const [date, weekday] of days) {
+    const exception = one.exceptions.find((candidate) => candidate.date === date);
+    for (const hours of exception ? exception.hours : one.weeklyHours.filter((other) => other.weekday === weekday)) {
+      const [opensAt, closesAt] = [minuteOf(hours.from), minuteOf(hours.to)];
+      const showsFrom = (time: number) =>
+        minutes.find((now) => now.date > date || (now.date === date && now.minute >= time))?.at ?? Infinity;
+      const closes = showsFrom(closesAt);
+      const seen = new Set<number>();
+      for (const now of minutes) {
+        if (now.date !== date || seen.has(now.minute)) continue;
+        seen.add(now.minute);
+        const isOnGrid = (now.minute - opensAt) % (one.durationMinutes + one.bufferMinutes) === 0;
+        const isOpen = now.minute >= opensAt && now.minute < closesAt;
+        if (isOpen && isOnGrid && now.at + one.durationMinutes * minuteMs <= closes) found.add(now.at);
+      }
+    }
+  }
+  return [...found].filter((at) => at >= from && at < to).toSorted((a, b) => a - b);
+}
+
+describe('domain/mentorships/slots.policy', () => {
+  it('begins a session with its hours and each duration and buffer later; the last one ends in time', () => {
+    const one = offer({
+      weeklyHours: [{ weekday: 1, from: '09:00', to: '12:00' }],
+      durationMinutes: 45,
+      bufferMinutes: 15,
+    });
+    expect(shown(one, '2026-03-02T00:00Z', '2026-03-03T00:00Z')).to.deep.equal([
+      '03-02T08:00',
+      '03-02T09:00',
+      '03-02T10:00',
+    ]);
+    const longer = { ...one, durationMinutes: 55 };
+    expect(shown(longer, '2026-03-02T00:00Z', '2026-03-03T00:00Z')).to.deep.equal(['03-02T08:00', '03-02T09:10']);
+  });
+
+  it('begins none in the hour that clocks skip, and one in the hour that they show twice', () => {
+    const nights = offer({ weeklyHours: everyDay('01:00', '04:00') });
+    expect(shown(nights, '2026-03-28T23:00Z', '2026-03-29T10:00Z')).to.deep.equal(['03-29T00:00', '03-29T01:00']);
+    expect(shown(nights, '2026-10-24T22:00Z', '2026-10-25T10:00Z')).to.deep.equal([
+      '10-24T23:00',
+      '10-25T00:00',
+      '10-25T02:00',
+    ]);
+  });
+
+  it('has the hours of a date in place of those of its weekday, and none where the list is empty', () => {
+    const exceptions = [
+      { date: '2026-03-02', hours: [] },
+      { date: '2026-03-03', hours: [{ from: '23:00', to: '24:00' }] },
+    ];
+    const one = offer({ weeklyHours: everyDay('09:00', '10:00'), exceptions });
+    expect(shown(one, '2026-03-02T00:00Z', '2026-03-05T00:00Z')).to.deep.equal(['03-03T22:00', '03-04T08:00']);
+  });
+
+  it('agrees with an oracle that walks through the minutes, where clocks change and where they do not', function () {
+    this.timeout(30_000);
+    // Each change of clocks is of another kind: an hour, half an hour, at midnight, over midnight, and a skipped day.
+    const changes: readonly (readonly [zone: string, near: string])[] = [
+      ['Europe/Berlin', '2026-03-29T00:00Z'],
+      ['Europe/Berlin', '2026-10-25T00:00Z'],
+      ['America/New_York', '2026-03-08T06:00Z'],
+      ['America/Havana', '2026-11-01T04:00Z'],
+      ['Africa/Cairo', '2026-04-23T21:00Z'],
+      ['America/Sao_Paulo', '2018-02-18T02:00Z'],
+      ['Australia/Lord_Howe', '2026-04-04T14:00Z'],
+      ['Australia/Lord_Howe', '2026-10-03T15:00Z'],
+      ['Pacific/Apia', '2011-12-30T09:00Z'],
+      ['Asia/Kathmandu', '2026-05-05T00:00Z'],
+    ];
+    const time = fc.integer({ min: 0, max: 96 }).map((quarter) => quarter * 15);
+    const written = (minute: number) =>
+      `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`;
+    const hours = fc
+      .tuple(time, time)
+      .filter(([from, to]) => from < to)
+      .map(([from, to]) => ({ from: written(from), to: written(to) }));
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...changes),
+        hours,
+        fc.option(hours, { nil: undefined }),
+        fc.integer({ min: 15, max: 240 }),
+        fc.integer({ min: 0, max: 60 }),
+        ([timeZone, near], weekly, dated, durationMinutes, bufferMinutes) => {
+          const at = Date.parse(near);
+          const exceptions = dated === undefined ? [] : [{ date: clockOf(at, timeZone).date, hours: [dated] }];
+          const weeklyHours = everyDay(weekly.from, weekly.to);
+          const one = offer({ timeZone, weeklyHours, exceptions, durationMinutes, bufferMinutes });
+          const [from, to] = [at - dayMs, at + dayMs];
+          const found = slotsBetween(one, new Date(from), new Date(to)).map((slot) => slot.getTime());
+          expect(found).to.deep.equal(oracle(one, from, to));
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+
+  it('offers a session from the notice on and up to the horizon, to the minute', async () => {
+    const one = offer({ timeZone: 'UTC', weeklyHours: everyDay('00:00', '24:00'), noticeMinutes: 120, horizonDays: 2 });
+    const now = new Date('2026-03-02T08:00:00Z');
+    await eachCase(
+      [
+        ['2026-03-02T10:00:00Z', true],
+        ['2026-03-02T09:00:00Z', false],
+        ['2026-03-02T10:30:00Z', false],
+        ['2026-03-04T08:00:00Z', true],
+        ['2026-03-04T09:00:00Z', false],
+        ['2026-03-01T10:00:00Z', false],
+      ] as const,
+      ([at, expected]) => expect(isOffered(one, new Date(at), now), at).to.equal(expected),
+    );
+  });
+
+  it('finds hours that end before they begin, that overlap, and a date that is named twice', () => {
+    const monday = (from: string, to: string) => ({ weekday: 1, from, to });
+    const of = (weeklyHours: Offer['weeklyHours'], exceptions: Offer['exceptions'] = []) =>
+      faultOfHours({ weeklyHours, exceptions });
+    expect(of([monday('09:00', '12:00'), monday('12:00', '24:00')])).to.equal(undefined);
+    expect(of([monday('12:00', '12:00')])).to.match(/^weekly_hours: .*must end after they begin/);
+    expect(of([monday('09:00', '12:00'), monday('11:45', '13:00')])).to.match(/^weekly_hours: .*overlap/);
+    const date = { date: '2026-12-24', hours: [{ from: '10:00', to: '09:00' }] };
+    expect(of([], [date])).to.match(/^exceptions: .*must end/);
+    expect(
+      of(
+        [],
+        [
+          { ...date, hours: [] },
+          { ...date, hours: [] },
+        ],
+      ),
+    ).to.match(/^exceptions: a date is named twice/);
+  });
+});

@@ -1,0 +1,205 @@
+/** What is told of a session, with time skipped: confirmation, reminders, request for a rating, and what is never sent (MENT-11). */
+import { expect } from 'chai';
+import { activities as all } from '../../activities/index.ts';
+import { bookSession, cancelOwnSession } from '../../domain/mentorships/booking.ts';
+import type { OutgoingMail } from '../../domain/mail/send.ts';
+import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
+import { icalendarOf } from '../../platform/core/calendar.policy.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
+import { createWorkflowClient } from '../../worker/workflow-client.ts';
+import { buildClub, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';
+import { buildMentorship, type TestMentorship } from '../toolkit/builders/mentorships.ts';
+import { until } from '../toolkit/drive/until.ts';
+import { testDeps } from '../toolkit/stack/database.ts';
+import { relayHere, type RelayHere } from '../toolkit/stack/relay-here.ts';
+import { searchAttributes } from '../toolkit/stack/skipped-engine.ts';
+import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
+import { runWorkerHere } from '../toolkit/stack/worker.ts';
+
+const hour = 3_600_000;
+
+describe('mentorship-session', function () {
+  this.timeout(60_000);
+  const workers: { stop(): Promise<void> }[] = [];
+  after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
+  const environment = useTimeSkipping();
+  let relay: RelayHere;
+  let outbox: OutgoingMail[];
+  before('start the worker', async () => {
+    const { connection, nativeConnection } = environment();
+    await connection.operatorService.addSearchAttributes({ namespace: 'default', searchAttributes });
+    relay = relayHere(createWorkflowClient(nativeConnection, 'default'), ['mentorshipSession', 'transactionalMail']);
+    const deps = await testDeps();
+    const links = { classroomUrl: 'https://{slug}.example.com', dashboardUrl: 'https://dashboard.example.com' };
+    const mails = {
+      ...deps,
+      links,
+      warmUp: [],
+      onOutcome() {},
+      sendMail: async (mail: OutgoingMail) => void outbox.push(mail),
+    };
+    const activities = relay.carryingAfterEach({ ...all.mentorshipSession(deps), ...all.transactionalMail({ mails }) });
+    workers.push(await runWorkerHere(nativeConnection, { taskQueue: 'mail', activities }));
+  });
+
+  let club: TestClub;
+  let ada: TestStudent;
+  let mentorship: TestMentorship;
+  let start: number;
+  beforeEach(async () => {
+    outbox = [];
+    club = await buildClub();
+    relay.serve(club.id);
+    ada = await buildStudent(club.id);
+    mentorship = await buildMentorship(club.id, {
+      meetingUrl: 'https://meet.example.com/x',
+      timeZone: 'Europe/Berlin',
+    });
+    start = Math.ceil((await environment().currentTimeMs()) / hour) * hour;
+  });
+  const now = async () => new Date(await environment().currentTimeMs());
+  const inHours = (count: number) => new Date(start + count * hour);
+  const book = async (startsAt: Date, replaces?: Id): Promise<Id> => {
+    const input = { starts_at: startsAt.toISOString(), ...(replaces !== undefined && { replaces }) };
+    const { id } = await bookSession(
+      await testDeps(),
+      { clubId: club.id, id: ada.id },
+      mentorship.publicId,
+      input,
+      await now(),
+    );
+    await relay.carry();
+    return id;
+  };
+  const cancel = async (sessionId: Id) => {
+    const named = { publicId: mentorship.publicId, sessionId };
+    await cancelOwnSession(await testDeps(), { clubId: club.id, id: ada.id }, named, await now());
+    await relay.carry();
+  };
+  const mailsOf = async (sessionId: Id) => {
+    const { db } = await testDeps();
+    const mails = await db.manager.find(TransactionalMail, {
+      where: { sessionId },
+      order: { createdAt: 'ASC', template: 'ASC' },
+    });
+    return mails.map(({ template, sessionSequence, status }) => `${template.slice(11)} ${sessionSequence} ${status}`);
+  };
+  const settled = (sessionId: Id, count: number) =>
+    until(`${count} mails`, { timeoutMs: 15_000 }, async () => {
+      const mails = await mailsOf(sessionId);
+      return mails.length >= count && mails.every((mail) => !mail.endsWith('pending'));
+    });
+  const runOf = (id: Id) => environment().client.workflow.getHandle(workflowIdOf('mentorshipSession', id));
+  const to = (address: string) => outbox.filter((mail) => mail.to === address);
+
+  it('confirms with a calendar entry, reminds 24 h and 1 h before, asks for a rating, once each (MENT-11)', async () => {
+    const id = await book(inHours(50));
+    await settled(id, 2);
+    const [confirmation] = to(ada.email);
+    expect(confirmation?.calendar).to.deep.include({ method: 'REQUEST', id, sequence: 0, startsAt: inHours(50) });
+    expect(confirmation?.text).to.include('(Europe/Berlin)').and.to.not.include('meet.example.com');
+    const at = async (time: Date) => {
+      await environment().sleep(Math.max(0, time.getTime() - (await now()).getTime()));
+    };
+    await at(new Date(inHours(26).getTime() - 60_000));
+    expect(await mailsOf(id)).to.deep.equal(['booked 0 sent', 'mentor_booked 0 sent']);
+    await at(new Date(inHours(26).getTime() + 60_000));
+    await settled(id, 3);
+    await at(new Date(inHours(49).getTime() - 60_000));
+    expect(await mailsOf(id)).to.have.length(3);
+    expect(await runOf(id).result()).to.equal('over');
+    await settled(id, 5);
+    expect(await mailsOf(id)).to.deep.equal([
+      'booked 0 sent',
+      'mentor_booked 0 sent',
+      'day_before 0 sent',
+      'hour_before 0 sent',
+      'rating 0 sent',
+    ]);
+    expect(outbox).to.have.length(5);
+  });
+
+  it('reminds of the new time alone after a move; the entry keeps its id, its sequence is raised', async () => {
+    const id = await book(inHours(50));
+    await settled(id, 2);
+    expect(await book(inHours(80), id)).to.equal(id);
+    await settled(id, 4);
+    expect(await runOf(id).result()).to.equal('over');
+    await settled(id, 7);
+    const reminded = (await mailsOf(id)).filter((mail) => /before|rating/.test(mail));
+    expect(reminded).to.deep.equal(['day_before 1 sent', 'hour_before 1 sent', 'rating 1 sent']);
+    const entries = to(ada.email).flatMap(({ calendar }) => (calendar ? [[calendar.id, calendar.sequence]] : []));
+    expect(entries).to.deep.equal([
+      [id, 0],
+      [id, 1],
+    ]);
+    expect((await now()).getTime()).to.be.at.least(inHours(80).getTime());
+  });
+
+  it('never reminds of a canceled session: the entry is taken out, and the run ends', async () => {
+    const id = await book(inHours(50));
+    await settled(id, 2);
+    await environment().sleep(10 * hour);
+    await cancel(id);
+    expect(await runOf(id).result()).to.equal('canceled');
+    await settled(id, 4);
+    await environment().sleep(60 * hour);
+    expect((await mailsOf(id)).toSorted()).to.deep.equal([
+      'booked 0 sent',
+      'canceled 1 sent',
+      'mentor_booked 0 sent',
+      'mentor_canceled 1 sent',
+    ]);
+    expect(to(ada.email).at(-1)?.calendar).to.deep.include({ method: 'CANCEL', id, sequence: 1 });
+  });
+
+  it('sends no reminder that was asked for before a move and is claimed after it (MENT-11)', async () => {
+    const deps = await testDeps();
+    const id = await book(inHours(30));
+    await settled(id, 2);
+    await deps.db.source.query(
+      `UPDATE transactional_mails SET template = 'mentorship_hour_before', status = 'pending', fence = 9
+       WHERE session_id = $1 AND template = 'mentorship_booked'`,
+      [id],
+    );
+    await deps.db.source.query(`UPDATE mentorship_sessions SET sequence = 7 WHERE id = $1`, [id]);
+    const [mail] = await deps.db.source.query<{ id: Id }[]>(
+      `SELECT id FROM transactional_mails WHERE session_id = $1 AND template = 'mentorship_hour_before'`,
+      [id],
+    );
+    const { sendMail } = all.transactionalMail({
+      mails: {
+        ...deps,
+        links: { classroomUrl: 'https://x', dashboardUrl: 'https://x' },
+        warmUp: [],
+        onOutcome() {},
+        sendMail: async (sent) => void outbox.push(sent),
+      },
+    });
+    const before = outbox.length;
+    expect(await sendMail(mail?.id ?? '', (await now()).getTime())).to.deep.equal({ done: true, outcome: 'canceled' });
+    expect(outbox).to.have.length(before);
+    await cancel(id);
+    await runOf(id).result();
+  });
+
+  it('the calendar entry is folded at 75 bytes, and escapes what would end a line', () => {
+    const event = {
+      method: 'REQUEST' as const,
+      id: 'x',
+      sequence: 2,
+      startsAt: new Date('2026-03-02T09:00:00Z'),
+      endsAt: new Date('2026-03-02T09:45:00Z'),
+      summary: `Knots, bends; \\ and\nEND:VEVENT ${'ü'.repeat(60)}`,
+      stamp: new Date('2026-02-01T00:00:00Z'),
+    };
+    const text = icalendarOf(event, 'news@club.example', 'ada@example.com');
+    expect(text.split('\r\n').filter((line) => Buffer.byteLength(line) > 75)).to.deep.equal([]);
+    const unfolded = text.replaceAll('\r\n ', '');
+    expect(unfolded)
+      .to.include('\r\nUID:x@club.example\r\nSEQUENCE:2\r\n')
+      .and.to.include('DTSTART:20260302T090000Z\r\n');
+    expect(unfolded).to.include(`SUMMARY:Knots\\, bends\\; \\\\ and\\nEND:VEVENT ${'ü'.repeat(60)}\r\n`);
+  });
+});

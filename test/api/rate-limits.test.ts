@@ -156,7 +156,7 @@ describe('rate limits', function () {
       'A classroom write of no operation and nobody known: 60 per minute per IP',
       60,
       '404 not_found',
-      () => post(`/v1/clubs/${randomUUID()}/classroom/mentorships/m1/bookings`, { ip: someAddress() }),
+      () => post(`/v1/clubs/${randomUUID()}/classroom/no-such-place/m1`, { ip: someAddress() }),
     ],
   ];
 

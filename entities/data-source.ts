@@ -156,6 +156,7 @@ import { MediaUploads1795388500000 } from './migrations/1795388500000-media-uplo
 import { DeliveryKinds1795398000000 } from './migrations/1795398000000-delivery-kinds.ts';
 import { PdfPages1795399700000 } from './migrations/1795399700000-pdf-pages.ts';
 import { Mentorships1795402100000 } from './migrations/1795402100000-mentorships.ts';
+import { AgentPictures1795408469000 } from './migrations/1795408469000-agent-pictures.ts';
 import { MediaMoves1795389477000 } from './migrations/1795389477000-media-moves.ts';
 import { CommunityMemberships1795399000000 } from './migrations/1795399000000-community-memberships.ts';
 import { CommunityPosts1795399100000 } from './migrations/1795399100000-community-posts.ts';
@@ -411,6 +412,7 @@ const migrations = [
   CommunityPosts1795399100000,
   PdfPages1795399700000,
   Mentorships1795402100000,
+  AgentPictures1795408469000,
 ];
 
 export interface DatabaseSettings {

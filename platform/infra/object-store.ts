@@ -29,6 +29,7 @@ import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import type { Secret } from '../core/secret.ts';
 import { allowOrigins } from './bucket-cors.ts';
 import { joinParts, type Joining } from './part-store.ts';
+import { createAddressSigner } from './signed-addresses.ts';
 
 /** Bytes of an upload in memory: one part at a time, the smallest that S3 takes. */
 const partBytes = 5 * 1_024 * 1_024;
@@ -91,11 +92,11 @@ export interface ObjectStore {
    */
   signPut(key: string, contentType: string, length: number | undefined, seconds: number): Promise<SignedRequest>;
   /**
-   * @param answer the headers that the file comes with
-   * @param seconds how long the address is good, by the store's clock
+   * @param answer the headers that the file comes with; absent: as it was stored
+   * @param seconds how long the address is good, by the store's clock; absent: at least 15 minutes, and others may have got the same (MED-6)
    * @returns an address that the file can be fetched from
    */
-  signGet(key: string, answer: { disposition: string; contentType: string }, seconds: number): Promise<string>;
+  signGet(key: string, answer?: { disposition: string; contentType: string }, seconds?: number): Promise<string>;
   /** @returns the address at which everybody finds a public file, for as long as it is there @throws Error for a private one */
   publicAddress(key: string): string;
   /**
@@ -164,6 +165,7 @@ export function createObjectStore(
 ): ObjectStore {
   const bucketOf = (key: string) => (key.startsWith(publicPrefix) ? storage.publicBucket : storage.privateBucket);
   const client = new S3Client(clientConfig(storage));
+  const signAddress = createAddressSigner(storage.endpoint, client.config);
   return {
     linksUrl: storage.linksUrl,
     async put(Key, ContentType, Body) {
@@ -214,10 +216,7 @@ export function createObjectStore(
       const url = await getSignedUrl(client, command, { expiresIn, signableHeaders: signed });
       return { url, headers };
     },
-    signGet(Key, { disposition, contentType }, expiresIn) {
-      const response = { ResponseContentDisposition: disposition, ResponseContentType: contentType };
-      return getSignedUrl(client, new GetObjectCommand({ Bucket: bucketOf(Key), Key, ...response }), { expiresIn });
-    },
+    signGet: (key, answer, seconds) => signAddress({ bucket: bucketOf(key), key, answer, seconds }),
     publicAddress(key) {
       if (!key.startsWith(publicPrefix)) throw new Error('A private file has no public address');
       return `${storage.publicFilesUrl}/${key}`;

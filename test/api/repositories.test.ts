@@ -6,14 +6,17 @@ import yauzl from 'yauzl';
 import { archiveDownloads } from '../../api/metrics.ts';
 import { openDownload, readArchive } from '../../domain/repositories/archive.ts';
 import { downloadToken, readDownloadToken } from '../../domain/repositories/tokens.ts';
+import { showOne } from '../../domain/repositories/showing.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
+import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildAccessDelivery, buildEnrollment } from '../toolkit/builders/access.ts';
 import { buildPlan } from '../toolkit/builders/billing.ts';
 import { buildClub, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';
 import { buildMedia } from '../toolkit/builders/media.ts';
-import { buildHostedFile, buildRepository, type TestRepository } from '../toolkit/builders/repositories.ts';
 import { alter } from '../toolkit/drive/alter.ts';
+import { buildFiles, buildHostedFile, buildRepository, type TestRepository } from '../toolkit/builders/repositories.ts';
 import { call, clock, expectError, type Answer } from '../toolkit/drive/api.ts';
 import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
 import { until } from '../toolkit/drive/until.ts';
@@ -49,6 +52,26 @@ describe('repositories', () => {
   }
   const own = (student: TestStudent, path = '', method = 'GET') =>
     call(method, `/v1/clubs/${club.id}/classroom/repositories${path}`, { token: student.token });
+
+  it('the read of 500 files lets other requests have their turn after every 50 (REPO-4)', async () => {
+    const { id } = await buildRepository(club.id, { mediaIds: await buildFiles(club.id, 500) });
+    let turn = 0;
+    let turning = setImmediate(function next() {
+      turn += 1;
+      turning = setImmediate(next);
+    });
+    const signedIn: number[] = [];
+    const storage = {
+      signGet: async (key: string) => (signedIn.push(turn), key),
+    } as Partial<ObjectStore> as ObjectStore;
+    const { db } = await testDeps();
+    const { items } = await showOne({ db, storage }, sql`repository.id = ${id}`, 'administrator');
+    clearImmediate(turning);
+    expect([items.length, signedIn.length]).to.deep.equal([500, 1_000]);
+    expect([...Map.groupBy(signedIn, (at) => at).values()].map(({ length }) => length)).to.deep.equal(
+      Array(10).fill(100),
+    );
+  });
 
   describe('POST /v1/clubs/{clubId}/repositories', () => {
     it('201: creates a draft without files, as it is read afterwards', async () => {

@@ -1,6 +1,6 @@
 /** An image that a student shows an agent: kept as a picture of ours alone, upright and without metadata (MED-22). */
 import { sql } from '../../../platform/infra/postgres/sql.ts';
-import { mediaRules, type ImageType } from '../media.policy.ts';
+import { processingRules, type ImageType } from '../media.policy.ts';
 import type { FileClaim } from './claims.ts';
 import { asAway, contentsOf, type Contents } from './contents.ts';
 import { digestWhole } from './digest.ts';
@@ -41,7 +41,7 @@ export async function keepPicture(
   const digest = await digestWhole(contentsOf(storage, key), { sizeBytes }, signal);
   await forgetOthers(deps, claim, [picture]);
   if (wasReady) {
-    const emptiesAt = new Date(now.getTime() + 2 * mediaRules.addressMs); // one is good for so long, and its download takes a while
+    const emptiesAt = new Date(now.getTime() + processingRules.emptiedAfterMs);
     await recordPicture(db, claim, { digest, picture, emptiesAt }, now);
     return 'addresses';
   }

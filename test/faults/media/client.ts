@@ -54,7 +54,7 @@ export async function answered(url: string, request: RequestInit, accepted: read
   }
 }
 
-export interface FileRecord {
+interface FileRecord {
   id: Id;
   status: 'uploading' | 'processing' | 'ready' | 'failed';
   visibility: 'private' | 'public';

@@ -1,13 +1,15 @@
-/** Files that are removed from a bucket that keeps versions of them, and files that are copied. */
+/** Files that are removed from a bucket that keeps versions of them, files that are copied, and signed addresses. */
 import {
   CreateBucketCommand,
   GetBucketCorsCommand,
+  GetObjectCommand,
   ListObjectVersionsCommand,
   PutBucketCorsCommand,
   PutBucketVersioningCommand,
   S3Client,
   type CORSRule,
 } from '@aws-sdk/client-s3';
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { expect } from 'chai';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -17,6 +19,10 @@ import { readConfig } from '../../../config.ts';
 import { newId } from '../../../platform/core/ids.ts';
 import { openBucketTo } from '../../../api/files/bucket-origins.ts';
 import { clientConfig, createObjectStore, type ObjectStore } from '../../../platform/infra/object-store.ts';
+import { createAddressSigner } from '../../../platform/infra/signed-addresses.ts';
+import { dispositionOf } from '../../../domain/media/file-name.policy.ts';
+import { eachCase } from '../../toolkit/assert/each-case.ts';
+import { withClockStopped } from '../../toolkit/fakes/timers.ts';
 import { testStack } from '../../toolkit/stack/stack.ts';
 
 describe('the removal of a file', function () {
@@ -244,5 +250,83 @@ describe('the pages that may send files to a bucket (MED-12)', function () {
     stopping.abort(); // or it would ask again in a minute
     await away;
     expect([asked, said.length]).to.deep.equal([1, 1]);
+  });
+});
+
+describe('the signed address of a file (MED-6)', function () {
+  this.timeout(20_000);
+  const names = [
+    'knot.pdf',
+    `Größe "100 %" of Herr O'Neil (1)*!~.pdf`,
+    'a=b&c?d#e;f,g+h/i\\j.txt',
+    '結び目 🪢.png',
+    '%41%2F.txt',
+  ];
+  let store: ObjectStore;
+  before('a store', async () => {
+    await testStack();
+    store = createObjectStore(readConfig().storage);
+  });
+  after(() => store.close());
+
+  it('is what getSignedUrl gives, byte for byte, whatever key and name hold', async () => {
+    const { storage } = readConfig();
+    const stores = [storage.endpoint, 'https://s3.eu-west-1.amazonaws.com', 'https://files.example:8443/s3/'];
+    await eachCase(stores, async (endpoint) => {
+      const client = new S3Client({ ...clientConfig({ ...storage, endpoint }), region: 'eu-west-1' });
+      const sign = createAddressSigner(endpoint, client.config);
+      for (const name of names)
+        for (const answer of [
+          undefined,
+          { disposition: dispositionOf('attachment', name), contentType: 'text/plain; charset=utf-8' },
+        ])
+          await withClockStopped(async () => {
+            const file = { Bucket: 'private', Key: `media/${name}` };
+            const headers = answer && {
+              ResponseContentDisposition: answer.disposition,
+              ResponseContentType: answer.contentType,
+            };
+            const usual = await getSignedUrl(client, new GetObjectCommand({ ...file, ...headers }), { expiresIn: 77 });
+            expect(await sign({ bucket: file.Bucket, key: file.Key, answer, seconds: 77 })).to.equal(usual);
+          });
+      client.destroy();
+    });
+  });
+
+  it('opens the file with the headers that it names, or those of the file; changed it opens none', async () => {
+    await eachCase(names, async (name) => {
+      const key = `media/${newId()}/${name.replaceAll(/[/\\]/g, '')}`;
+      await store.put(key, 'text/x-knot', Readable.from([Buffer.from(name)]));
+      const disposition = dispositionOf('attachment', name);
+      const address = await store.signGet(key, { disposition, contentType: 'text/plain' });
+      const named = await fetch(address);
+      const headers = ['content-disposition', 'content-type'].map((header) => named.headers.get(header));
+      expect([named.status, await named.text(), ...headers]).to.deep.equal([200, name, disposition, 'text/plain']);
+      const plain = await fetch(await store.signGet(key));
+      expect([plain.status, plain.headers.get('content-type')]).to.deep.equal([200, 'text/x-knot']);
+      for (const changed of [address.replace('text%2Fplain', 'text%2Fhtml'), address.replace('=1200', '=12000')])
+        expect((await fetch(changed)).status).to.equal(403);
+      await store.remove(key);
+    });
+  });
+
+  it('is the same for five minutes and good for 20, so whoever gets it has at least 15', async () => {
+    const [key, answer] = ['media/knot', { disposition: 'inline', contentType: 'text/plain' }];
+    const began = Date.now();
+    const at = (time: number, work: () => Promise<string>) => withClockStopped(work, began + time);
+    const first = await at(0, () => store.signGet(key, answer));
+    expect(new URL(first).searchParams.get('X-Amz-Expires')).to.equal('1200');
+    expect(await at(5 * 60_000 - 1, () => store.signGet(key, answer))).to.equal(first);
+    const later = await at(5 * 60_000 + 1, () => store.signGet(key, answer));
+    const others = [
+      later,
+      await at(0, () => store.signGet('media/knots', answer)),
+      await at(0, () => store.signGet(key, { ...answer, contentType: 'text/html' })),
+      await at(0, () => store.signGet(key, { ...answer, disposition: 'attachment' })),
+      await at(0, () => store.signGet(key)),
+      await at(0, () => store.signGet(key, answer, 60)),
+      await at(0, () => store.signGet(`public/${key}`, answer)),
+    ];
+    expect(new Set([first, ...others]).size).to.equal(8);
   });
 });

@@ -5,7 +5,6 @@
 import type { Readable } from 'node:stream';
 import {
   AbortMultipartUploadCommand,
-  CompleteMultipartUploadCommand,
   CopyObjectCommand,
   CreateMultipartUploadCommand,
   DeleteObjectCommand,
@@ -28,7 +27,7 @@ import { Upload } from '@aws-sdk/lib-storage';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import type { Secret } from '../core/secret.ts';
 import { allowOrigins } from './bucket-cors.ts';
-import { joinParts, type Joining } from './part-store.ts';
+import { completeUpload, joinParts, type Joining } from './part-store.ts';
 import { createAddressSigner } from './signed-addresses.ts';
 
 /** Bytes of an upload in memory: one part at a time, the smallest that S3 takes. */
@@ -300,8 +299,7 @@ async function copyInParts(
     failed.abort(); // the others do not go on by themselves
     throw error;
   });
-  const whole = { Bucket, Key, UploadId, MultipartUpload: { Parts: parts } };
-  await client.send(new CompleteMultipartUploadCommand(whole), { abortSignal });
+  await completeUpload(client, { Bucket, Key, UploadId }, parts, abortSignal);
 }
 
 /** @throws Error where nothing comes for as long as an answer may take */

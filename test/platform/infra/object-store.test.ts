@@ -19,6 +19,7 @@ import { readConfig } from '../../../config.ts';
 import { newId } from '../../../platform/core/ids.ts';
 import { openBucketTo } from '../../../api/files/bucket-origins.ts';
 import { clientConfig, createObjectStore, type ObjectStore } from '../../../platform/infra/object-store.ts';
+import { joinParts } from '../../../platform/infra/part-store.ts';
 import { createAddressSigner } from '../../../platform/infra/signed-addresses.ts';
 import { dispositionOf } from '../../../domain/media/file-name.policy.ts';
 import { eachCase } from '../../toolkit/assert/each-case.ts';
@@ -120,6 +121,35 @@ describe('the removal of a file', function () {
       expect(refused.removed).to.equal('AccessDenied');
       expect(refused.left).to.equal(2);
     });
+  });
+});
+
+describe('the joining of the parts of a file (MED-26)', () => {
+  it('has more time than other answers of a store, which may copy all of them', async () => {
+    const xml = (name: string, content: string) => `<${name}>${content}</${name}>`;
+    const part = xml('Part', '<PartNumber>1</PartNumber><Size>5</Size><ETag>"e"</ETag>');
+    const server = createServer((request, response) => {
+      const isJoining = request.method === 'POST';
+      response.setHeader('content-type', 'application/xml');
+      const answer = isJoining
+        ? xml('CompleteMultipartUploadResult', '<ETag>"e"</ETag>')
+        : xml('ListPartsResult', part);
+      setTimeout(() => response.end(answer), isJoining ? 300 : 0);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const client = new S3Client({
+      endpoint: `http://127.0.0.1:${port}`,
+      region: 'us-east-1',
+      forcePathStyle: true,
+      credentials: { accessKeyId: 'unused', secretAccessKey: 'unused' },
+      requestHandler: { requestTimeout: 100, throwOnRequestTimeout: true },
+      maxAttempts: 1,
+    });
+    expect(await joinParts(client, { Bucket: 'private', Key: 'media/a', UploadId: 'u' }, 5)).to.equal('joined');
+    client.destroy();
+    server.close();
+    server.closeAllConnections();
   });
 });
 

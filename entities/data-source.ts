@@ -39,6 +39,7 @@ import { CommunityPostFile } from './community/community-post-file.ts';
 import { CommunityReaction } from './community/community-reaction.ts';
 import { CommunityReport } from './community/community-report.ts';
 import { CommunitySpace } from './community/community-space.ts';
+import { SpaceDigest } from './community/space-digest.ts';
 import { AddOn } from './billing/add-on.ts';
 import { BillingEvent } from './billing/billing-event.ts';
 import { ClubFeatureChange } from './billing/club-feature-change.ts';
@@ -157,6 +158,7 @@ import { DeliveryKinds1795398000000 } from './migrations/1795398000000-delivery-
 import { PdfPages1795399700000 } from './migrations/1795399700000-pdf-pages.ts';
 import { Mentorships1795402100000 } from './migrations/1795402100000-mentorships.ts';
 import { AgentPictures1795408469000 } from './migrations/1795408469000-agent-pictures.ts';
+import { SpaceDigests1795409600000 } from './migrations/1795409600000-space-digests.ts';
 import { MediaMoves1795389477000 } from './migrations/1795389477000-media-moves.ts';
 import { CommunityMemberships1795399000000 } from './migrations/1795399000000-community-memberships.ts';
 import { CommunityPosts1795399100000 } from './migrations/1795399100000-community-posts.ts';
@@ -310,6 +312,7 @@ const entities = [
   Mentorship,
   MentorshipDelivery,
   MentorshipSession,
+  SpaceDigest,
   RepositoryItem,
   Purchase,
   RateLimitCounter,
@@ -413,6 +416,7 @@ const migrations = [
   PdfPages1795399700000,
   Mentorships1795402100000,
   AgentPictures1795408469000,
+  SpaceDigests1795409600000,
 ];
 
 export interface DatabaseSettings {

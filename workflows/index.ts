@@ -4,6 +4,7 @@ import { answerRules } from '../domain/agents/answers/answers.policy.ts';
 import { inAbout } from '../platform/core/durations.policy.ts';
 import { stepWorkflow, untilItSucceeds } from './step-workflow.ts';
 
+export { beginDigests } from './begin-digests.ts';
 export { retention } from './retention.ts';
 export { sweep } from './sweep.ts';
 export { webhookDelivery } from './webhook-delivery.ts';
@@ -117,6 +118,32 @@ export const spaceFill = stepWorkflow<Activities['spaceFill'], 'fillSpace'>(
   'fillSpace',
   { startToCloseTimeout: '1m' }, // one transaction of a few statements; Postgres itself ends a statement after 30 s
   { waitingFor: ({ waits }) => (waits ? 'transactions that began before it' : 'the next page of students') },
+);
+
+const digestWaits = {
+  rate: 'the rate of its sender',
+  day: 'the next day, because its club or its domain is new and has sent enough today,',
+  retries: 'the next attempt',
+  server: 'the mail server, which is not reached or refuses',
+  under_way: 'mails that are under way',
+  page: 'the next page',
+} as const;
+
+/** The daily mail of a club's spaces on one date: a page of members after another, and the mails that follow from each. */
+export const spaceDigest = stepWorkflow<Activities['spaceDigest'], 'sendDigest'>(
+  'sendDigest',
+  {
+    startToCloseTimeout: '5m', // a page claims for 10 s; its last mails take a minute, and their records 2 min while Postgres is away
+    heartbeatTimeout: '10s', // the step beats every 2.5 s: the death of its worker is noticed so soon
+  },
+  {
+    waitingFor: ({ at, waitingFor, page, pages, settled, recipients }) =>
+      [
+        `page ${page} of ${pages}`,
+        `${settled} of ${recipients} mails settled`,
+        `${digestWaits[waitingFor]}${at === undefined ? '' : ` ${inAbout(at - Date.now())}`}`,
+      ].join('; '),
+  },
 );
 
 /** One notice of a sales platform, from its arrival until it is processed, ignored or failed. */

@@ -157,6 +157,7 @@ import { MediaUploads1795388500000 } from './migrations/1795388500000-media-uplo
 import { DeliveryKinds1795398000000 } from './migrations/1795398000000-delivery-kinds.ts';
 import { Mentorships1795402100000 } from './migrations/1795402100000-mentorships.ts';
 import { SpaceDigests1795409600000 } from './migrations/1795409600000-space-digests.ts';
+import { HiddenPosts1795411200000 } from './migrations/1795411200000-hidden-posts.ts';
 import { MediaMoves1795389477000 } from './migrations/1795389477000-media-moves.ts';
 import { CommunityMemberships1795399000000 } from './migrations/1795399000000-community-memberships.ts';
 import { CommunityPosts1795399100000 } from './migrations/1795399100000-community-posts.ts';
@@ -413,6 +414,7 @@ const migrations = [
   CommunityPosts1795399100000,
   Mentorships1795402100000,
   SpaceDigests1795409600000,
+  HiddenPosts1795411200000,
 ];
 
 export interface DatabaseSettings {

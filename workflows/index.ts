@@ -193,10 +193,11 @@ export const sourceIndex = stepWorkflow<Activities['sourceIndex'], 'indexSource'
   },
 );
 
-const videoWaits = {
-  turn: 'the renditions of the video',
+const readyWaits = {
+  turn: 'its next step',
   place: 'a place beside other videos',
   disk: 'room on the disk for the video',
+  addresses: 'the end of the addresses of its original',
 } as const;
 
 /** A file that has arrived, until it can be delivered, has failed, or is removed. */
@@ -211,7 +212,7 @@ export const mediaProcessing = stepWorkflow<Activities['mediaProcessing'], 'proc
     waitingFor: ({ at, faults, for: reason }) =>
       reason === undefined
         ? `another try ${inAbout(at - Date.now())}, after ${faults} fault(s) of ours`
-        : `${videoWaits[reason]} ${inAbout(at - Date.now())}; the file is ready`,
+        : `${readyWaits[reason]} ${inAbout(at - Date.now())}; the file is ready`,
     ended: ({ outcome, error }) => (error === undefined ? outcome : `${outcome}: ${error}`),
   },
 );

@@ -82,8 +82,6 @@ export const mediaRules = {
   completionMs: 60 * minuteMs,
   /** And so long after it, nothing can arrive any more, however slowly it is sent. */
   arrivalMs: 24 * 60 * minuteMs,
-  /** How long the address of a file is good. */
-  addressMs: 15 * minuteMs,
   /** Of an agent's image, in pixels. */
   agentImageSide: 8_000,
   /** Of a student, uploading or ready, that no question shows. */
@@ -147,6 +145,8 @@ export const processingRules = {
   maxWatching: 200,
   /** Of files that were ready before they were processed, so many are under way at a time. */
   caughtUpAtOnce: 50,
+  /** So long an original is kept that a picture has replaced: signed addresses of it are good for 20 minutes, and a download takes a while. */
+  emptiedAfterMs: 30 * minuteMs,
 } as const;
 
 /** Of the boxes below: what was made by others is not shown. */
@@ -230,7 +230,7 @@ export const movingRules = {
   /** So long anybody may keep where the lasting address of a public file leads. */
   linkSeconds: 300,
   /**
-   * So long a file that has moved stays where it was, by what it was there: signed addresses of a private one are good for 15 minutes, and
+   * So long a file that has moved stays where it was, by what it was there: signed addresses of a private one are good for 20 minutes, and
    * reading it takes its time; where a lasting address led may be kept for 5 minutes.
    */
   readableMs: { private: hourMs, public: 6 * minuteMs },

@@ -15,7 +15,7 @@ import type {
   RenditionRole,
   ScreenType,
 } from '../../entities/media/values.ts';
-import { isTextType, mayRun, movingRules, mediaRules, renditionVersion, type MediaError } from './media.policy.ts';
+import { isTextType, mayRun, movingRules, renditionVersion, type MediaError } from './media.policy.ts';
 
 export interface MediaDeps {
   db: Database;
@@ -99,7 +99,7 @@ export async function loadMedia(
   return found;
 }
 
-/** The record; the addresses of a file that is ready are signed for some minutes, and stand nowhere; those of a public one last. */
+/** The record; the addresses of a file that is ready are signed for some minutes, and are not stored; those of a public one last. */
 export async function presentMedia(stored: StoredMedia, storage: ObjectStore): Promise<RecordOf<'Media'>> {
   return {
     id: stored.id,
@@ -131,7 +131,7 @@ async function addressesOf(
 ): Promise<{ preview_url: string; thumbnail_url?: string; download_url: string } | undefined> {
   if (objectKey === null || mime === null) return undefined;
   const address = (key: string, kind: 'inline' | 'attachment', contentType: string, name = fileName ?? '') =>
-    storage.signGet(key, { disposition: dispositionOf(kind, name), contentType }, mediaRules.addressMs / 1_000);
+    storage.signGet(key, { disposition: dispositionOf(kind, name), contentType });
   const { preview, thumbnail, video } = renditions ?? {};
   // What the file is loaded as, in place of the original: of an image for agents nothing else is kept.
   const loaded = purpose === 'agent_image' ? preview : video;

@@ -1,10 +1,15 @@
-/** Files that are removed from a bucket that keeps versions of them, and files that are copied. */
+/** Files that are removed from a bucket that keeps versions of them, files that are copied, and signed addresses. */
 import {
   CreateBucketCommand,
+  GetBucketCorsCommand,
+  GetObjectCommand,
   ListObjectVersionsCommand,
+  PutBucketCorsCommand,
   PutBucketVersioningCommand,
   S3Client,
+  type CORSRule,
 } from '@aws-sdk/client-s3';
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { expect } from 'chai';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -12,7 +17,13 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { readConfig } from '../../../config.ts';
 import { newId } from '../../../platform/core/ids.ts';
-import { createObjectStore, type ObjectStore } from '../../../platform/infra/object-store.ts';
+import { openBucketTo } from '../../../api/files/bucket-origins.ts';
+import { clientConfig, createObjectStore, type ObjectStore } from '../../../platform/infra/object-store.ts';
+import { joinParts } from '../../../platform/infra/part-store.ts';
+import { createAddressSigner } from '../../../platform/infra/signed-addresses.ts';
+import { dispositionOf } from '../../../domain/media/file-name.policy.ts';
+import { eachCase } from '../../toolkit/assert/each-case.ts';
+import { withClockStopped } from '../../toolkit/fakes/timers.ts';
 import { testStack } from '../../toolkit/stack/stack.ts';
 
 describe('the removal of a file', function () {
@@ -113,6 +124,35 @@ describe('the removal of a file', function () {
   });
 });
 
+describe('the joining of the parts of a file (MED-26)', () => {
+  it('has more time than other answers of a store, which may copy all of them', async () => {
+    const xml = (name: string, content: string) => `<${name}>${content}</${name}>`;
+    const part = xml('Part', '<PartNumber>1</PartNumber><Size>5</Size><ETag>"e"</ETag>');
+    const server = createServer((request, response) => {
+      const isJoining = request.method === 'POST';
+      response.setHeader('content-type', 'application/xml');
+      const answer = isJoining
+        ? xml('CompleteMultipartUploadResult', '<ETag>"e"</ETag>')
+        : xml('ListPartsResult', part);
+      setTimeout(() => response.end(answer), isJoining ? 300 : 0);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const client = new S3Client({
+      endpoint: `http://127.0.0.1:${port}`,
+      region: 'us-east-1',
+      forcePathStyle: true,
+      credentials: { accessKeyId: 'unused', secretAccessKey: 'unused' },
+      requestHandler: { requestTimeout: 100, throwOnRequestTimeout: true },
+      maxAttempts: 1,
+    });
+    expect(await joinParts(client, { Bucket: 'private', Key: 'media/a', UploadId: 'u' }, 5)).to.equal('joined');
+    client.destroy();
+    server.close();
+    server.closeAllConnections();
+  });
+});
+
 describe('the copy of a file inside the store', function () {
   this.timeout(20_000);
   const parts = 5 * 1_024 * 1_024; // the smallest that S3 takes
@@ -160,5 +200,163 @@ describe('the copy of a file inside the store', function () {
     const outcome = await store.copy(from, to, headers, stopped).catch((error: Error) => error.name);
     expect([outcome, await store.size(to)]).to.deep.equal(['AbortError', undefined]);
     expect(() => store.publicAddress(from)).to.throw('A private file has no public address');
+  });
+});
+
+describe('the pages that may send files to a bucket (MED-12)', function () {
+  this.timeout(20_000);
+  const [dashboard, classroom] = ['https://dashboard.example.com', 'https://classroom.example.com'] as const;
+  let s3: S3Client;
+  before('a client', async () => {
+    await testStack();
+    s3 = new S3Client(clientConfig(readConfig().storage));
+  });
+  after(() => s3.destroy());
+
+  /** A bucket of its own. @param rules that somebody has set there */
+  async function bucketWith(rules: CORSRule[] = []) {
+    const Bucket = `cors-${newId()}`;
+    await s3.send(new CreateBucketCommand({ Bucket }));
+    if (rules.length > 0) await s3.send(new PutBucketCorsCommand({ Bucket, CORSConfiguration: { CORSRules: rules } }));
+    const store = createObjectStore({ ...readConfig().storage, privateBucket: Bucket });
+    const ruled = async () => (await s3.send(new GetBucketCorsCommand({ Bucket }))).CORSRules ?? [];
+    return {
+      allow: (...origins: string[]) => store.allowOrigins(origins),
+      origins: async () => (await ruled()).map(({ AllowedOrigins }) => AllowedOrigins),
+      async maySend(origin: string, headers = 'content-type,if-none-match') {
+        const url = `${readConfig().storage.endpoint}/${Bucket}/media/a`;
+        const asked = { 'access-control-request-method': 'PUT', 'access-control-request-headers': headers };
+        const answer = await fetch(url, { method: 'OPTIONS', headers: { origin, ...asked } });
+        await answer.arrayBuffer();
+        return answer.headers.get('access-control-allow-origin') === origin;
+      },
+      close: () => store.close(),
+    };
+  }
+
+  it('are those of the last call, and those whom rules of others allow', async () => {
+    const other = { AllowedOrigins: ['https://backup.example.com'], AllowedMethods: ['GET'] };
+    const bucket = await bucketWith([other]);
+    expect(await bucket.maySend(dashboard)).to.equal(false);
+    expect([await bucket.allow(dashboard), await bucket.allow(dashboard)]).to.deep.equal([true, false]);
+    expect([await bucket.maySend(dashboard), await bucket.maySend(classroom)]).to.deep.equal([true, false]);
+    expect(await bucket.maySend(dashboard, 'x-amz-acl')).to.equal(false);
+    expect(await bucket.allow(classroom)).to.equal(true);
+    expect([await bucket.maySend(dashboard), await bucket.maySend(classroom)]).to.deep.equal([false, true]);
+    expect(await bucket.origins()).to.deep.equal([[classroom], other.AllowedOrigins]);
+    bucket.close();
+  });
+
+  it('stay as somebody has set them, where those suffice', async () => {
+    const wide = { AllowedOrigins: ['https://*.example.com'], AllowedMethods: ['GET', 'PUT'], AllowedHeaders: ['*'] };
+    const bucket = await bucketWith([wide]);
+    expect(await bucket.allow(dashboard, classroom)).to.equal(false);
+    expect(await bucket.origins()).to.deep.equal([wide.AllowedOrigins]);
+    expect(await bucket.allow(dashboard, 'https://another.example.org')).to.equal(true);
+    bucket.close();
+  });
+
+  it('are told to the store once it answers; its refusal is a warning, and no origins ask nothing', async () => {
+    const said: string[] = [];
+    const log = {
+      info: (words: unknown) => said.push(`info ${String(words)}`),
+      warn: (_: object, words = '') => said.push(`warn ${words}`),
+    };
+    const stopping = new AbortController();
+    const asking = (origins: string[], allowOrigins: () => Promise<boolean>) =>
+      openBucketTo(origins, { allowOrigins }, log as never, stopping.signal);
+    await asking([], () => Promise.reject(new Error('It was asked.')));
+    await asking([dashboard], () =>
+      Promise.reject(Object.assign(new Error('No.'), { $metadata: { httpStatusCode: 403 } })),
+    );
+    expect(said).to.deep.equal([
+      'warn the CORS rules of the private bucket cannot be set: see to them, or browsers cannot upload',
+    ]);
+    let asked = 0;
+    const away = asking([dashboard], () => {
+      asked += 1;
+      return Promise.reject(new Error('The store is away.'));
+    });
+    stopping.abort(); // or it would ask again in a minute
+    await away;
+    expect([asked, said.length]).to.deep.equal([1, 1]);
+  });
+});
+
+describe('the signed address of a file (MED-6)', function () {
+  this.timeout(20_000);
+  const names = [
+    'knot.pdf',
+    `Größe "100 %" of Herr O'Neil (1)*!~.pdf`,
+    'a=b&c?d#e;f,g+h/i\\j.txt',
+    '結び目 🪢.png',
+    '%41%2F.txt',
+  ];
+  let store: ObjectStore;
+  before('a store', async () => {
+    await testStack();
+    store = createObjectStore(readConfig().storage);
+  });
+  after(() => store.close());
+
+  it('is what getSignedUrl gives, byte for byte, whatever key and name hold', async () => {
+    const { storage } = readConfig();
+    const stores = [storage.endpoint, 'https://s3.eu-west-1.amazonaws.com', 'https://files.example:8443/s3/'];
+    await eachCase(stores, async (endpoint) => {
+      const client = new S3Client({ ...clientConfig({ ...storage, endpoint }), region: 'eu-west-1' });
+      const sign = createAddressSigner(endpoint, client.config);
+      for (const name of names)
+        for (const answer of [
+          undefined,
+          { disposition: dispositionOf('attachment', name), contentType: 'text/plain; charset=utf-8' },
+        ])
+          await withClockStopped(async () => {
+            const file = { Bucket: 'private', Key: `media/${name}` };
+            const headers = answer && {
+              ResponseContentDisposition: answer.disposition,
+              ResponseContentType: answer.contentType,
+            };
+            const usual = await getSignedUrl(client, new GetObjectCommand({ ...file, ...headers }), { expiresIn: 77 });
+            expect(await sign({ bucket: file.Bucket, key: file.Key, answer, seconds: 77 })).to.equal(usual);
+          });
+      client.destroy();
+    });
+  });
+
+  it('opens the file with the headers that it names, or those of the file; changed it opens none', async () => {
+    await eachCase(names, async (name) => {
+      const key = `media/${newId()}/${name.replaceAll(/[/\\]/g, '')}`;
+      await store.put(key, 'text/x-knot', Readable.from([Buffer.from(name)]));
+      const disposition = dispositionOf('attachment', name);
+      const address = await store.signGet(key, { disposition, contentType: 'text/plain' });
+      const named = await fetch(address);
+      const headers = ['content-disposition', 'content-type'].map((header) => named.headers.get(header));
+      expect([named.status, await named.text(), ...headers]).to.deep.equal([200, name, disposition, 'text/plain']);
+      const plain = await fetch(await store.signGet(key));
+      expect([plain.status, plain.headers.get('content-type')]).to.deep.equal([200, 'text/x-knot']);
+      for (const changed of [address.replace('text%2Fplain', 'text%2Fhtml'), address.replace('=1200', '=12000')])
+        expect((await fetch(changed)).status).to.equal(403);
+      await store.remove(key);
+    });
+  });
+
+  it('is the same for five minutes and good for 20, so whoever gets it has at least 15', async () => {
+    const [key, answer] = ['media/knot', { disposition: 'inline', contentType: 'text/plain' }];
+    const began = Date.now();
+    const at = (time: number, work: () => Promise<string>) => withClockStopped(work, began + time);
+    const first = await at(0, () => store.signGet(key, answer));
+    expect(new URL(first).searchParams.get('X-Amz-Expires')).to.equal('1200');
+    expect(await at(5 * 60_000 - 1, () => store.signGet(key, answer))).to.equal(first);
+    const later = await at(5 * 60_000 + 1, () => store.signGet(key, answer));
+    const others = [
+      later,
+      await at(0, () => store.signGet('media/knots', answer)),
+      await at(0, () => store.signGet(key, { ...answer, contentType: 'text/html' })),
+      await at(0, () => store.signGet(key, { ...answer, disposition: 'attachment' })),
+      await at(0, () => store.signGet(key)),
+      await at(0, () => store.signGet(key, answer, 60)),
+      await at(0, () => store.signGet(`public/${key}`, answer)),
+    ];
+    expect(new Set([first, ...others]).size).to.equal(8);
   });
 });

@@ -62,3 +62,17 @@ export async function buildHostedFile(clubId: Id, fileName: string, bytes: Uint8
   ]);
   return file;
 }
+
+/** As many files of the library that are ready; the bucket has nothing of them. @returns their ids */
+export async function buildFiles(clubId: Id, count: number): Promise<Id[]> {
+  const ids = Array.from({ length: count }, newId);
+  await (
+    await testDatabase()
+  ).query(
+    `INSERT INTO media (id, club_id, purpose, kind, title, provider, status, file_name, mime, size_bytes, object_key, created_at, updated_at)
+     SELECT id, $1, 'library', 'document', 'Rope', 'objstore', 'ready', 'Rope.txt', 'text/plain', 4, 'media/' || id, now(), now()
+       FROM unnest($2::uuid[]) AS id`,
+    [clubId, ids],
+  );
+  return ids;
+}

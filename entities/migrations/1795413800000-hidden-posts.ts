@@ -11,7 +11,7 @@ const down = `
   DROP INDEX "community_posts_hidden";
 `;
 
-export class HiddenPosts1795411200000 implements MigrationInterface {
+export class HiddenPosts1795413800000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(up);
   }

@@ -154,6 +154,7 @@ import { VideoRenditions1795387197000 } from './migrations/1795387197000-video-r
 import { MediaRenditions1795385030000 } from './migrations/1795385030000-media-renditions.ts';
 import { MediaUploads1795388500000 } from './migrations/1795388500000-media-uploads.ts';
 import { DeliveryKinds1795398000000 } from './migrations/1795398000000-delivery-kinds.ts';
+import { Avatars1795409100000 } from './migrations/1795409100000-avatars.ts';
 import { Mentorships1795402100000 } from './migrations/1795402100000-mentorships.ts';
 import { MediaMoves1795389477000 } from './migrations/1795389477000-media-moves.ts';
 import { CommunityMemberships1795399000000 } from './migrations/1795399000000-community-memberships.ts';
@@ -409,6 +410,7 @@ const migrations = [
   CommunityMemberships1795399000000,
   CommunityPosts1795399100000,
   Mentorships1795402100000,
+  Avatars1795409100000,
 ];
 
 export interface DatabaseSettings {

@@ -6610,6 +6610,44 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/clubs/{clubId}/classroom/avatar": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reserve the upload of the own picture
+         * @description Returns the record, `uploading`, and a signed descriptor, as for a file of the library. Once it is completed and `ready`, `avatar_url` of the student shows it, and so do the posts and comments of the student; the picture from before is erased then. PNG, JPEG, GIF or WEBP of at most 10 MB and 50 million pixels; of an animation the first picture. What is kept is the square in its middle, of at most 512 pixels a side, as a JPEG, or a PNG where it is transparent, without metadata; the record then says type and size of that. It is never public. A new reservation ends one whose picture is not `ready` yet, and ten may be made within 15 minutes: `409 too_many_images`. The club's storage counts pictures: `402 limit_reached` where it has no room.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `too_many_images` | 409 | The student has as many images that no question shows as a student may have. |
+         */
+        post: operations["reserveAvatar"];
+        /**
+         * Delete the own picture
+         * @description Takes the student's picture away, with one that is being uploaded, and erases the files. Safe to repeat.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        delete: operations["deleteAvatar"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clubs/{clubId}/mentorships": {
         parameters: {
             query?: never;
@@ -8037,7 +8075,7 @@ export interface components {
             club_id: string;
             /** @description The club's name in the address of its classroom. */
             club_slug: string;
-            /** @description Address of the student's picture; absent where there is none. */
+            /** @description Signed address of the student's picture, good for 15 minutes: read the record again for another one. Absent where there is none. */
             avatar_url?: string;
         };
         /**
@@ -9233,7 +9271,7 @@ export interface components {
             author: {
                 /** @description 1 to 120 characters. */
                 name: string;
-                /** @description Absent where the author has none. */
+                /** @description Signed address of the picture, good for 15 minutes. Absent where the author has none. */
                 avatar_url?: string;
             };
             /** @description Whether the reader wrote it, and may delete it. */
@@ -15064,7 +15102,7 @@ export interface components {
             kind: "student" | "administrator" | string;
             /** @description 1 to 120 characters. */
             name: string;
-            /** @description Absent where the author has none. */
+            /** @description Signed address of the picture, good for 15 minutes. Absent where the author has none. */
             avatar_url?: string;
         };
         /** @description The six kinds of reactions. A later version may add values: accept those that you do not know. */
@@ -15919,6 +15957,27 @@ export interface components {
             /**
              * Format: int64
              * @description Exact size in bytes, 1 to 5,242,880; the signature covers it.
+             */
+            size_bytes: number;
+        };
+        /**
+         * @description A picture of the student that is going to be uploaded.
+         * @example {
+         *       "file_name": "me at the helm.jpg",
+         *       "mime": "image/jpeg",
+         *       "size_bytes": 2834021
+         *     }
+         */
+        AvatarCreation: {
+            file_name: components["schemas"]["FileName"];
+            /**
+             * @description The content decides.
+             * @enum {string}
+             */
+            mime: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
+            /**
+             * Format: int64
+             * @description Exact size in bytes, 1 to 10,485,760; the signature covers it.
              */
             size_bytes: number;
         };
@@ -41787,6 +41846,135 @@ export interface operations {
             };
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    reserveAvatar: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AvatarCreation"];
+            };
+        };
+        responses: {
+            /** @description The record, and where its file goes. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "7c9e6679-7425-40de-944b-e07fc1f90ae7",
+                     *         "kind": "document",
+                     *         "title": "essay.pdf",
+                     *         "provider": "objstore",
+                     *         "status": "uploading",
+                     *         "visibility": "private",
+                     *         "archived": false,
+                     *         "created_at": "2026-03-02T09:15:00.000Z",
+                     *         "file_name": "essay.pdf",
+                     *         "mime": "application/pdf",
+                     *         "type": "pdf"
+                     *       },
+                     *       "upload": {
+                     *         "method": "put",
+                     *         "url": "https://files.example.com/private/7c9e6679?signature=abc",
+                     *         "headers": {
+                     *           "content-type": "application/pdf"
+                     *         },
+                     *         "expires_at": "2026-03-02T10:15:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MediaReservation"];
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    deleteAvatar: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The student has no picture. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             422: components["responses"]["InvalidRequest"];
             429: components["responses"]["RateLimited"];
             default: components["responses"]["Otherwise"];

@@ -2,12 +2,21 @@
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
+import type { Box } from '../../../platform/infra/images/pictures.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 import type { MediaKind, MediaStatus } from '../../../entities/media/values.ts';
 import { MediaRendition } from '../../../entities/media/media-rendition.ts';
 import { eraseFile } from '../erasure.ts';
-import { processingRules, videoRules, type ImageType, type MediaError } from '../media.policy.ts';
+import {
+  isKeptAsPicture,
+  keptPictureBox,
+  processingRules,
+  renditionBoxes,
+  videoRules,
+  type ImageType,
+  type MediaError,
+} from '../media.policy.ts';
 import { claimFile, holdFile, putOff, releaseFile, type FileClaim } from './claims.ts';
 import { asAway, contentsOf, StoreAway, type Contents } from './contents.ts';
 import { digestOf, type Digest } from './digest.ts';
@@ -137,7 +146,8 @@ async function workOn(
     await recordFailure(db, claim, found.error, now);
     return undefined;
   }
-  if (claim.purpose === 'agent_image') return keepPicture(deps, claim, contents, { signal, tell, now });
+  const box = keptPictureBox(claim.purpose);
+  if (box) return keepPicture(deps, claim, contents, { box, signal, tell, now });
   tell('checksums');
   const digest = await digestWhole(contents, claim, signal);
   tell('renditions');
@@ -149,9 +159,9 @@ async function workOn(
   return isContinued ? 'turn' : undefined;
 }
 
-/** Whether an image for agents is kept as a picture of ours, in the place of the original. */
+/** Whether a picture of ours is kept in the place of the original. */
 const hasPicture = ({ purpose, renditions }: FileClaim) =>
-  purpose === 'agent_image' && renditions?.preview !== undefined;
+  isKeptAsPicture(purpose) && renditions?.preview !== undefined;
 
 /**
  * Safe to repeat. If the file is removed meanwhile, the empty object goes at once, or with what is erased once more when nothing can
@@ -170,18 +180,18 @@ async function emptyOriginal({ db, storage }: ProcessingDeps, claim: FileClaim, 
 }
 
 /**
- * An image for agents is kept as a picture that was made of it, upright and without metadata. The file is that from then on; another
- * step empties the original, and leaves its key, so that the address of the upload takes nothing in its place (ADR 15).
+ * An image that students see of each other, or show an agent, is kept as a picture that was made of it, upright and without metadata. The
+ * file is that from then on; another step empties the original, and leaves its key, so that the address of the upload takes nothing in its place (ADR 15).
  */
 async function keepPicture(
   deps: ProcessingDeps,
   claim: FileClaim,
   contents: Contents,
-  { signal, tell, now }: { signal: AbortSignal; tell: (words: string) => void; now: Date },
+  { box, signal, tell, now }: { box: Box; signal: AbortSignal; tell: (words: string) => void; now: Date },
 ): Promise<Waits> {
   const { db, storage } = deps;
   tell('renditions');
-  const [picture] = await makeRenditions(storage, contents, claim, ['preview']);
+  const [picture] = await makeRenditions(storage, contents, claim, { preview: box });
   await deps.failpoint('file_rendered');
   if (!picture) {
     await digestWhole(contents, claim, signal); // it is the file that cannot be read, and not a part of it
@@ -237,7 +247,7 @@ async function picturesOf(
   if (!(kind === 'image' || isPdf) || claim.purpose !== 'library') return [];
   const made = isPdf
     ? await makePage(storage, contents, claim, signal)
-    : await makeRenditions(storage, contents, claim, ['preview', 'thumbnail']);
+    : await makeRenditions(storage, contents, claim, renditionBoxes);
   await failpoint('file_rendered');
   return made;
 }

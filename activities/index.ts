@@ -11,6 +11,9 @@ import { settleAddOn, type AddOnDeps } from '../domain/billing/settling.ts';
 import { sendTestMail, type TestMailDeps } from '../domain/campaigns/test-mails.ts';
 import { stepCampaign } from '../domain/campaigns/step.ts';
 import type { VaultDeps } from '../domain/deps.ts';
+import { beginDigests } from '../domain/community/digests/beginning.ts';
+import type { DigestDeps } from '../domain/community/digests/sending.ts';
+import { stepDigest } from '../domain/community/digests/step.ts';
 import { fillSpace } from '../domain/joining/joining.ts';
 import { processFile, type ProcessingDeps } from '../domain/media/processing/step.ts';
 import { indexSource, type IndexingDeps } from '../domain/knowledge/indexing/source-step.ts';
@@ -40,6 +43,7 @@ export interface ActivityDeps extends VaultDeps {
   deliveries: DeliveryDeps;
   mails: MailDeps;
   campaigns: TestMailDeps;
+  digests: DigestDeps;
   mailDomains: MailDomainSettings;
   automations: RunDeps;
   notices: NoticeDeps;
@@ -105,9 +109,16 @@ export const activities = {
     },
   }),
   spaceFill: ({ db }: Given<'db'>) => ({ fillSpace: activityOf(fillSpace, { db }) }),
+  spaceDigest: ({ digests }: Given<'digests'>) => ({
+    sendDigest: (id: string, now: number) => heartbeating(() => stepDigest(digests, id, timeOfStep(now))),
+  }),
+  beginDigests: ({ db }: Given<'db'>) => ({
+    /** @param now the workflow's time in Unix milliseconds */
+    beginDigests: (now: number) => beginDigests(db, new Date(timeOfStep(now))),
+  }),
   sweep: ({ db, onRescued }: Given<'db' | 'onRescued'>) => sweepActivities(db, onRescued),
   retention: (deps: Given<'db' | 'vault' | 'storage'>) => retentionActivities(deps),
-} satisfies Record<WorkflowType | 'sweep' | 'retention', (deps: ActivityDeps) => object>;
+} satisfies Record<WorkflowType | 'beginDigests' | 'sweep' | 'retention', (deps: ActivityDeps) => object>;
 
 /** By workflow type: what workflows call. */
 export type Activities = { [Type in keyof typeof activities]: ReturnType<(typeof activities)[Type]> };

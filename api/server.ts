@@ -19,6 +19,7 @@ import { createLimiter } from './rate-limits/limiter.ts';
 import { createEgress } from '../platform/infra/egress/egress.ts';
 import { createApp } from './app.ts';
 import type { ApiDeps } from './middleware/context.ts';
+import { openBucketTo } from './files/bucket-origins.ts';
 import { openFilesListener } from './files/listener.ts';
 import { drain, listen } from './listening.ts';
 import { createOpenStreams } from './open-streams.ts';
@@ -144,6 +145,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => answerUnreadable(socket, error.code));
   const port = await listen(server, config.api.port, config.api.host);
   log.info({ port, files_port: files.port }, 'the API is listening');
+  void openBucketTo(config.api.corsOrigins, storage, log, stopping.signal);
 
   return {
     port,

@@ -8,7 +8,7 @@ import { automationMeasurements, benchAutomations } from './automations.ts';
 import { benchCampaigns, campaignMeasurements } from './campaigns.ts';
 import { benchCommunity, communityMeasurements } from './community.ts';
 import { benchImport, importMeasurements } from './import.ts';
-import { benchMedia, mediaMeasurements } from './media.ts';
+import { benchMedia, longMediaMeasurements, mediaMeasurements } from './media.ts';
 import { benchReads, readMeasurements } from './reads.ts';
 import { benchRetrieval, retrievalMeasurements } from './retrieval/suite.ts';
 import { benchSales, salesMeasurements } from './sales.ts';
@@ -18,6 +18,8 @@ import { benchWebhooks, webhookMeasurements } from './webhooks/suite.ts';
 
 interface Suite {
   measurements: readonly string[];
+  /** Of these, those that are not run unless they are named. */
+  long?: readonly string[];
   run: (wanted: readonly string[]) => Promise<void>;
 }
 
@@ -28,7 +30,7 @@ const suites: Readonly<Record<string, Suite>> = {
   campaigns: { measurements: campaignMeasurements, run: benchCampaigns },
   community: { measurements: communityMeasurements, run: benchCommunity },
   import: { measurements: importMeasurements, run: benchImport },
-  media: { measurements: mediaMeasurements, run: benchMedia },
+  media: { measurements: mediaMeasurements, long: longMediaMeasurements, run: benchMedia },
   reads: { measurements: readMeasurements, run: benchReads },
   retrieval: { measurements: retrievalMeasurements, run: benchRetrieval },
   sales: { measurements: salesMeasurements, run: benchSales },
@@ -40,7 +42,9 @@ const suites: Readonly<Record<string, Suite>> = {
 const [name = '', ...chosen] = process.argv.slice(2);
 const suite = Object.hasOwn(suites, name) ? suites[name] : undefined;
 if (suite && chosen.every((measurement) => suite.measurements.includes(measurement))) {
-  const wanted = chosen.length > 0 ? chosen : suite.measurements;
+  const { long = [] } = suite;
+  const usual = suite.measurements.filter((measurement) => !long.includes(measurement));
+  const wanted = chosen.length > 0 ? chosen : usual;
   try {
     await suite.run(wanted);
   } catch (error) {

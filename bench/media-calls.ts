@@ -2,16 +2,38 @@
 import type { Id } from '../platform/core/ids.ts';
 import type { BenchClub } from './clubs.ts';
 
-/** Reserves an upload of what is announced as an image, and puts it there. */
-export async function upload(base: string, club: BenchClub, bytes: Buffer): Promise<Id> {
-  const announced = { file_name: 'knot.png', mime: 'image/png', size_bytes: bytes.length };
-  const { data, upload: to } = (await post(base, club, '', announced)) as {
-    data: { id: Id };
-    upload: { url: string; headers: Record<string, string> };
-  };
+export interface Announced {
+  file_name: string;
+  mime: string;
+}
+
+/** Where a file goes. */
+interface Descriptor {
+  url: string;
+  headers: Record<string, string>;
+}
+
+/** Reserves an upload. */
+export async function reserve(
+  base: string,
+  club: BenchClub,
+  announced: Announced & { size_bytes: number },
+): Promise<{ id: Id; to: Descriptor }> {
+  const { data, upload: to } = (await post(base, club, '', announced)) as { data: { id: Id }; upload: Descriptor };
+  return { id: data.id, to };
+}
+
+/** Reserves an upload of what is announced, and puts it there. */
+export async function upload(
+  base: string,
+  club: BenchClub,
+  bytes: Buffer,
+  announced: Announced = { file_name: 'knot.png', mime: 'image/png' },
+): Promise<Id> {
+  const { id, to } = await reserve(base, club, { ...announced, size_bytes: bytes.length });
   const stored = await fetch(to.url, { method: 'PUT', headers: to.headers, body: new Uint8Array(bytes) });
   if (!stored.ok) throw new Error(`The store answered ${stored.status}.`);
-  return data.id;
+  return id;
 }
 
 /** @returns the status of the file after it */

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- media tus`: a video of two gigabytes by tus, beside a bare multipart upload of the same bytes to the same store;
- * and the memory of the API meanwhile (MED-26).
+ * `npm run bench -- media tus`: a video of two gigabytes by tus, beside bare multipart uploads of the same bytes to the same store, one
+ * with as many parts on their way as ours and one with four; and the memory of the API meanwhile (MED-26).
  */
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
@@ -14,11 +14,13 @@ import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../entities/migrate.ts';
 import { clientConfig } from '../platform/infra/object-store.ts';
 import { partBytes } from '../platform/infra/part-store.ts';
+import type { Id } from '../platform/core/ids.ts';
 import { addClub, type BenchClub } from './clubs.ts';
-import { onFreshStack, progress, report, reportBeside, type Round } from './support.ts';
+import { reserve } from './media-calls.ts';
+import { onFreshStack, progress, report, reportBeside } from './support.ts';
 
 const rounds = 2;
-const megabyte = 1_024 * 1_024;
+export const megabyte = 1_024 * 1_024;
 const fileBytes = 2_048 * megabyte;
 /** The first one warms up. */
 const warmUpBytes = 128 * megabyte;
@@ -36,12 +38,12 @@ export async function benchTus(): Promise<void> {
       FILES_URL: `http://127.0.0.1:${files}`,
     });
     const s3 = new S3Client(clientConfig(config.storage));
-    const bare = (bytes: number) => multipart(s3, config.storage.privateBucket, bytes);
-    const ours = (bytes: number) => byTus(`http://127.0.0.1:${port}`, club, bytes);
+    const bare = (bytes: number, queueSize: number) => multipart(s3, config.storage.privateBucket, bytes, queueSize);
+    const ours = async (bytes: number) => (await sendByTus(`http://127.0.0.1:${port}`, club, { bytes })).rate;
     await ours(warmUpBytes);
-    await bare(warmUpBytes);
+    await bare(warmUpBytes, 1);
     const before = await residentBytes(child.pid);
-    const found: Round[] = [];
+    const found: { ours: number; one: number; four: number }[] = [];
     let most = before;
     for (let round = 1; round <= rounds; round++) {
       const sampling = setInterval(() => {
@@ -49,10 +51,12 @@ export async function benchTus(): Promise<void> {
       }, sampledMs);
       const rate = await ours(fileBytes);
       clearInterval(sampling);
-      found.push({ ours: rate, bare: await bare(fileBytes) });
+      found.push({ ours: rate, one: await bare(fileBytes, 1), four: await bare(fileBytes, 4) });
       progress(`round ${round}: ${JSON.stringify(found.at(-1))}`);
     }
-    reportBeside('MB/s of a video of 2 GB by tus', found);
+    const beside = (parts: 'one' | 'four') => found.map((round) => ({ ours: round.ours, bare: round[parts] }));
+    reportBeside('MB/s of a video of 2 GB by tus, beside one part at a time', beside('one'));
+    reportBeside('MB/s of a video of 2 GB by tus, beside four parts at a time', beside('four'));
     report('MB of memory of the API', {
       before: before / megabyte,
       most: most / megabyte,
@@ -63,10 +67,20 @@ export async function benchTus(): Promise<void> {
   });
 }
 
-/** The same piece again and again: making it must cost nothing. */
-function* pieces(bytes: number): Generator<Buffer> {
+/** The same piece again and again: making it must cost nothing. After a video, it is a box that players pass over. */
+function* pieces(bytes: number, begins: Buffer = Buffer.alloc(0)): Generator<Buffer> {
   const piece = Buffer.alloc(64 * 1_024, 'lecture ');
-  for (let left = bytes; left > 0; left -= piece.length) yield piece.subarray(0, Math.min(left, piece.length));
+  let left = bytes;
+  if (begins.length > 0) {
+    left -= begins.length + 16;
+    const head = Buffer.alloc(16);
+    head.writeUInt32BE(1); // its size is a number of 64 bits
+    head.write('free', 4);
+    head.writeBigUInt64BE(BigInt(left + 16), 8);
+    yield begins;
+    yield head;
+  }
+  for (; left > 0; left -= piece.length) yield piece.subarray(0, Math.min(left, piece.length));
 }
 
 async function rateOf(bytes: number, work: () => Promise<void>): Promise<number> {
@@ -75,35 +89,40 @@ async function rateOf(bytes: number, work: () => Promise<void>): Promise<number>
   return bytes / megabyte / ((performance.now() - begun) / 1_000);
 }
 
-/** As many bytes in hand as ours: a part on its way, and one that fills. */
-function multipart(client: S3Client, Bucket: string, bytes: number): Promise<number> {
+/** With one at a time it has as many bytes in hand as ours: a part on its way, and one that fills. */
+function multipart(client: S3Client, Bucket: string, bytes: number, queueSize: number): Promise<number> {
   const params = { Bucket, Key: 'bench/bare', Body: Readable.from(pieces(bytes)) };
   return rateOf(bytes, async () => {
-    await new Upload({ client, params, partSize: partBytes, queueSize: 1 }).done();
+    await new Upload({ client, params, partSize: partBytes, queueSize }).done();
   });
 }
 
-/** All of the file in one request. @returns megabytes a second, from the creation until the last answer, with the file settled */
-async function byTus(base: string, { id, token }: BenchClub, bytes: number): Promise<number> {
-  const reserved = await fetch(`${base}/v1/clubs/${id}/media`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ file_name: 'lecture.mp4', mime: 'video/mp4', size_bytes: bytes }),
-  });
-  if (!reserved.ok) throw new Error(`The reservation was answered ${reserved.status}.`);
-  const { upload } = (await reserved.json()) as { upload: { url: string; headers: Record<string, string> } };
-  const headers = { ...upload.headers, 'tus-resumable': '1.0.0' };
-  return rateOf(bytes, async () => {
-    const created = await fetch(upload.url, {
-      method: 'POST',
-      headers: { ...headers, 'upload-length': String(bytes) },
-    });
-    const status = await patch(created.headers.get('location') ?? '', headers, bytes);
+/**
+ * All of the file in one request.
+ * @param file.begins a video; absent: it is none
+ * @returns megabytes a second, from the creation until the last answer, with the file settled
+ */
+export async function sendByTus(
+  base: string,
+  club: BenchClub,
+  { bytes, begins }: { bytes: number; begins?: Buffer },
+): Promise<{ id: Id; rate: number }> {
+  const { id, to } = await reserve(base, club, { file_name: 'lecture.mp4', mime: 'video/mp4', size_bytes: bytes });
+  const headers = { ...to.headers, 'tus-resumable': '1.0.0' };
+  const rate = await rateOf(bytes, async () => {
+    const created = await fetch(to.url, { method: 'POST', headers: { ...headers, 'upload-length': String(bytes) } });
+    const status = await patch(created.headers.get('location') ?? '', headers, bytes, begins);
     if (status !== 204) throw new Error(`The last piece was answered ${status}.`);
   });
+  return { id, rate };
 }
 
-async function patch(location: string, headers: Record<string, string>, bytes: number): Promise<number> {
+async function patch(
+  location: string,
+  headers: Record<string, string>,
+  bytes: number,
+  begins?: Buffer,
+): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const piece = { 'upload-offset': '0', 'content-type': 'application/offset+octet-stream', 'content-length': bytes };
   const sending = request(location, { method: 'PATCH', headers: { ...headers, ...piece } }, (answer) => {
@@ -111,11 +130,11 @@ async function patch(location: string, headers: Record<string, string>, bytes: n
     resolve(answer.statusCode ?? 0);
   });
   sending.on('error', reject);
-  await pipeline(Readable.from(pieces(bytes)), sending);
+  await pipeline(Readable.from(pieces(bytes, begins)), sending);
   return promise;
 }
 
-async function residentBytes(pid: number | undefined): Promise<number> {
+export async function residentBytes(pid: number | undefined): Promise<number> {
   const [, kilobytes = '0'] = /^VmRSS:\s+(\d+)/m.exec(await readFile(`/proc/${pid}/status`, 'utf8')) ?? [];
   return Number(kilobytes) * 1_024;
 }

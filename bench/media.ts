@@ -10,7 +10,8 @@ import { migrate } from '../entities/migrate.ts';
 import { archiveOfManyEntries, jpegOfManySegments, png } from '../test/toolkit/builders/pictures.ts';
 import { addClub } from './clubs.ts';
 import { complete, upload } from './media-calls.ts';
-import { benchImages } from './media-images.ts';
+import { benchLargest } from './media-largest.ts';
+import { benchPictures, pictureMeasurements } from './media-pictures.ts';
 import { benchStorage } from './media-storage.ts';
 import { benchTus } from './media-tus.ts';
 import { onFreshStack, progress, quantile, report } from './support.ts';
@@ -26,12 +27,15 @@ const aim = 50;
 /** Of the p95 of a session, beside and alone. */
 const aimOfSession = 2;
 
-export const mediaMeasurements = ['hostile', 'images', 'storage', 'tus'];
+export const mediaMeasurements = ['hostile', ...pictureMeasurements, 'storage', 'tus', 'largest'];
+/** Not measured unless it is named. */
+export const longMediaMeasurements = ['largest'];
 
 export async function benchMedia(wanted: readonly string[]): Promise<void> {
   if (wanted.includes('storage')) await benchStorage();
-  if (wanted.includes('images')) await benchImages();
+  for (const what of pictureMeasurements) if (wanted.includes(what)) await benchPictures(what);
   if (wanted.includes('tus')) await benchTus();
+  if (wanted.includes('largest')) await benchLargest();
   if (!wanted.includes('hostile')) return;
   await onFreshStack(['postgres', 'storage', 'temporal'], async ({ env, launch }) => {
     const source = await createDataSource(readConfig(env).database, 'club-bench').initialize();

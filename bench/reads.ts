@@ -1,26 +1,15 @@
 /** `npm run bench -- reads`: the lists at 1,000 and at 1,000,000 records of one club: p95, its growth, and the index that serves each. */
-import { readConfig, type Config } from '../config.ts';
-import { Secret } from '../platform/core/secret.ts';
 import { listEnrollments } from '../domain/access/enrollments/listing.ts';
-import { Database, type Queries } from '../platform/infra/postgres/database.ts';
+import type { Database } from '../platform/infra/postgres/database.ts';
 import { listStudents } from '../domain/identity/students.ts';
 import { listCertificates } from '../domain/learning/certificates/reads.ts';
 import type { ObjectStore } from '../platform/infra/object-store.ts';
-import { createDataSource } from '../entities/data-source.ts';
-import { migrate } from '../entities/migrate.ts';
 import { loadClub, nthStudent, seedClub, type Club } from './reads-load.ts';
-import { indexesOf } from './reads-plans.ts';
-import { median, onFreshStack, progress, quantile, report } from './support.ts';
+import { onTwoSizes, type Read as ReadOf } from './two-sizes.ts';
 
 export const readMeasurements = ['students', 'enrollments', 'certificates'] as const;
 
-const sizes = { short: 1_000, long: 1_000_000 };
-const samples = 200;
-/** Parts of a measurement, one after another. */
-const spells = 5;
-const warmUps = 20;
-
-type Read = (tx: Queries, club: Club, records: number) => Promise<{ total: number }>;
+type Read = ReadOf<Club>;
 
 /** Nobody of these students has a picture, so no address is signed. */
 const noStore = {} as ObjectStore;
@@ -80,66 +69,16 @@ const reads: Readonly<Record<(typeof readMeasurements)[number], Readonly<Record<
   },
 };
 
-/** A database of its own with one club of a size. */
-interface Scene {
-  db: Database;
-  club: Club;
-  records: number;
-}
-
 /** @param wanted the lists that are measured */
 export async function benchReads(wanted: readonly string[]): Promise<void> {
-  await onFreshStack(['postgres'], async ({ env }) => {
-    const config = readConfig(env).database;
-    const scenes: Scene[] = [];
-    try {
-      for (const [name, records] of Object.entries(sizes)) scenes.push(await setScene(config, name, records));
-      const [short, long] = scenes;
-      if (!short || !long) throw new Error('Two sizes are compared');
-      for (const list of readMeasurements.filter((each) => wanted.includes(each)))
-        for (const [what, read] of Object.entries(reads[list])) await compare(`${list}, ${what}`, read, short, long);
-    } finally {
-      for (const { db } of scenes) await db.source.destroy();
-    }
+  await onTwoSizes('reads', load, async (compare) => {
+    for (const list of readMeasurements.filter((each) => wanted.includes(each)))
+      for (const [what, read] of Object.entries(reads[list])) await compare(`${list}, ${what}`, read);
   });
 }
 
-async function setScene(config: Config['database'], name: string, records: number): Promise<Scene> {
-  const administration = await createDataSource(config, 'club-bench').initialize();
-  await administration.query(`CREATE DATABASE reads_${name}`);
-  await administration.destroy();
-  const url = new URL(config.url.reveal());
-  url.pathname = `/reads_${name}`;
-  const source = await createDataSource({ ...config, url: new Secret(url.href) }, 'club-bench').initialize();
-  await migrate(source);
-  const db = new Database(source, { notify() {} });
+async function load(db: Database, url: string, records: number): Promise<Club> {
   const club = await seedClub(db);
-  const started = performance.now();
-  await loadClub(db, url.href, club, records);
-  progress(`${records} of each loaded in ${Math.round((performance.now() - started) / 1_000)} s`);
-  return { db, club, records };
-}
-
-/** Both sizes take turns, so that whatever else the machine does falls on both. */
-async function compare(figure: string, read: Read, short: Scene, long: Scene): Promise<void> {
-  const took = new Map<Scene, number[]>([short, long].map((scene) => [scene, []]));
-  for (let nth = -warmUps; nth < samples; nth++) {
-    for (const [scene, times] of took) {
-      const started = performance.now();
-      await read(scene.db, scene.club, scene.records);
-      if (nth >= 0) times.push(performance.now() - started);
-    }
-  }
-  const [before = Number.NaN, value = Number.NaN] = [...took.values()].map(p95Of);
-  report(`${figure} p95 ms`, { value, [`at ${short.records}`]: before, ratio: value / before });
-  const indexes = await indexesOf(long.db.source, (tx) => read(tx, long.club, long.records));
-  process.stdout.write(`    ${indexes.join(', ')}\n`);
-}
-
-/** The median of the p95 of each spell, so that one in which the machine was busy with something else does not decide. */
-function p95Of(took: readonly number[]): number {
-  const length = samples / spells;
-  return median(
-    Array.from({ length: spells }, (_, spell) => quantile(took.slice(spell * length, (spell + 1) * length), 0.95)),
-  );
+  await loadClub(db, url, club, records);
+  return club;
 }

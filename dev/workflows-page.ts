@@ -31,6 +31,7 @@ The last column says when the sweeper wakes a run: two minutes after this time o
 |---|---|---|---|---|---|
 ${rows.join('\n')}
 | \`sweep\`, \`retention\` | \`sweep\`, \`retention\` | schedules of every minute | \`upkeep\` | | |
+| \`space-digests\` | \`beginDigests\` | a schedule of every quarter of an hour | \`upkeep\` | | |
 
 Search attributes: ${searchAttributes.map(code).join(', ')}. Each is a keyword. Example: \`EndpointId = "…" AND ExecutionStatus = "Running"\`.
 The fairness key of every run is its club (ENG-9).

@@ -37,6 +37,7 @@ import { retainNotices } from './sales/retention.ts';
 import { claimNotices, purgeStudentFromSales } from './sales/student-removal.ts';
 import { fanOutEach } from './webhooks/events/fan-out.ts';
 import { followAccessByTime } from './joining/joining.ts';
+import { retainDigests } from './community/digests/retention.ts';
 import { retainModeration } from './community/moderation.ts';
 import { purgeStudentFromCommunity } from './community/student-removal.ts';
 import { wakeWatchersOfCourses } from './watches/watches.ts';
@@ -203,7 +204,7 @@ export const contexts = {
   community: {
     eraseStudent: (tx, { studentId }, now) => purgeStudentFromCommunity(tx, studentId, now),
     changeEmail: null,
-    retention: [{ run: ({ db }, now) => retainModeration(db, now) }],
+    retention: [{ run: ({ db }, now) => retainModeration(db, now) }, { run: ({ db }, now) => retainDigests(db, now) }],
     factConsumers: [],
   },
   media: {
@@ -271,7 +272,7 @@ export const contexts = {
   },
   conditions: { eraseStudent: null, changeEmail: null, retention: [], factConsumers: [] },
   campaigns: {
-    eraseStudent: (tx, { studentId }) => purgeStudentFromCampaigns(tx, studentId),
+    eraseStudent: (tx, { studentId }) => purgeStudentFromCampaigns(tx, studentId), // mails of automations and digests, too
     changeEmail: null, // a mail is claimed for the address that the student has then
     retention: [{ run: ({ db }, now) => retainRecipients(db, now) }],
     factConsumers: [],

@@ -39,6 +39,7 @@ import { CommunityPostFile } from './community/community-post-file.ts';
 import { CommunityReaction } from './community/community-reaction.ts';
 import { CommunityReport } from './community/community-report.ts';
 import { CommunitySpace } from './community/community-space.ts';
+import { SpaceDigest } from './community/space-digest.ts';
 import { AddOn } from './billing/add-on.ts';
 import { BillingEvent } from './billing/billing-event.ts';
 import { ClubFeatureChange } from './billing/club-feature-change.ts';
@@ -154,8 +155,11 @@ import { VideoRenditions1795387197000 } from './migrations/1795387197000-video-r
 import { MediaRenditions1795385030000 } from './migrations/1795385030000-media-renditions.ts';
 import { MediaUploads1795388500000 } from './migrations/1795388500000-media-uploads.ts';
 import { DeliveryKinds1795398000000 } from './migrations/1795398000000-delivery-kinds.ts';
-import { Avatars1795409100000 } from './migrations/1795409100000-avatars.ts';
+import { Avatars1795412908000 } from './migrations/1795412908000-avatars.ts';
+import { PdfPages1795399700000 } from './migrations/1795399700000-pdf-pages.ts';
 import { Mentorships1795402100000 } from './migrations/1795402100000-mentorships.ts';
+import { AgentPictures1795408469000 } from './migrations/1795408469000-agent-pictures.ts';
+import { SpaceDigests1795409600000 } from './migrations/1795409600000-space-digests.ts';
 import { MediaMoves1795389477000 } from './migrations/1795389477000-media-moves.ts';
 import { CommunityMemberships1795399000000 } from './migrations/1795399000000-community-memberships.ts';
 import { CommunityPosts1795399100000 } from './migrations/1795399100000-community-posts.ts';
@@ -309,6 +313,7 @@ const entities = [
   Mentorship,
   MentorshipDelivery,
   MentorshipSession,
+  SpaceDigest,
   RepositoryItem,
   Purchase,
   RateLimitCounter,
@@ -409,8 +414,11 @@ const migrations = [
   DeliveryKinds1795398000000,
   CommunityMemberships1795399000000,
   CommunityPosts1795399100000,
+  PdfPages1795399700000,
   Mentorships1795402100000,
-  Avatars1795409100000,
+  AgentPictures1795408469000,
+  SpaceDigests1795409600000,
+  Avatars1795412908000,
 ];
 
 export interface DatabaseSettings {

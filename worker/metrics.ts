@@ -27,6 +27,12 @@ export const campaignMails = new Counter({
   labelNames: ['status'],
 });
 
+export const digestMails = new Counter({
+  name: 'digest_mails_total',
+  help: 'Daily mails of spaces that were handed over, by what they became: sent, failed, pending (to be tried again).',
+  labelNames: ['status'],
+});
+
 export const automationMails = new Counter({
   name: 'automation_mails_total',
   help: 'Mails of automations that were handed over, by what they became: sent, failed, pending (to be tried again).',

@@ -9,6 +9,19 @@ import type { TaskQueue } from '../platform/engine/workflow-types.ts';
 
 /** By the workflow type that each starts. */
 export const schedules = {
+  beginDigests: {
+    scheduleId: 'space-digests',
+    spec: { intervals: [{ every: '15m' }] }, // zones are off UTC by whole quarters of an hour, so 8:00 is one of these times in each
+    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '15m' }, // one missed run is made up: it finds every date that is still to begin
+    action: {
+      type: 'startWorkflow',
+      workflowType: 'beginDigests',
+      workflowId: 'space-digests',
+      taskQueue: 'upkeep',
+      args: [],
+      workflowExecutionTimeout: '14m', // a run that hangs must not keep the next one from running
+    },
+  },
   sweep: {
     scheduleId: 'sweeper',
     spec: { intervals: [{ every: '1m' }] }, // overdue means two minutes late, so a round a minute finds it within three

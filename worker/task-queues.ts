@@ -8,7 +8,7 @@ export const slots: Record<TaskQueue, { workflowTasks: number; activities: numbe
   webhooks: { workflowTasks: 64, activities: 600 }, // an attempt mostly waits for its receiver: sixty that hang for 15 s hold some 200
   mail: { workflowTasks: 10, activities: smtpConnections }, // none waits for a connection while its lease runs
   'bulk-mail': { workflowTasks: 4, activities: smtpConnections }, // a pool of its own: bulk never holds a connection that a code waits for
-  campaigns: { workflowTasks: 10, activities: 4 }, // each hands mails over on the connections that campaigns share
+  campaigns: { workflowTasks: 10, activities: 4 }, // each hands mails over on the connections that campaigns and digests share
   automations: { workflowTasks: 40, activities: 20 }, // a step is a transaction or two; a few hand a mail over, which may take a minute
   sales: { workflowTasks: 10, activities: 10 }, // each step is one transaction; more would only wait for connections
   imports: { workflowTasks: 4, activities: 2 }, // a batch keeps Postgres busy: more at a time would only make others wait

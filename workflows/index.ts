@@ -4,6 +4,7 @@ import { answerRules } from '../domain/agents/answers/answers.policy.ts';
 import { inAbout } from '../platform/core/durations.policy.ts';
 import { stepWorkflow, untilItSucceeds } from './step-workflow.ts';
 
+export { beginDigests } from './begin-digests.ts';
 export { retention } from './retention.ts';
 export { sweep } from './sweep.ts';
 export { webhookDelivery } from './webhook-delivery.ts';
@@ -119,6 +120,32 @@ export const spaceFill = stepWorkflow<Activities['spaceFill'], 'fillSpace'>(
   { waitingFor: ({ waits }) => (waits ? 'transactions that began before it' : 'the next page of students') },
 );
 
+const digestWaits = {
+  rate: 'the rate of its sender',
+  day: 'the next day, because its club or its domain is new and has sent enough today,',
+  retries: 'the next attempt',
+  server: 'the mail server, which is not reached or refuses',
+  under_way: 'mails that are under way',
+  page: 'the next page',
+} as const;
+
+/** The daily mail of a club's spaces on one date: a page of members after another, and the mails that follow from each. */
+export const spaceDigest = stepWorkflow<Activities['spaceDigest'], 'sendDigest'>(
+  'sendDigest',
+  {
+    startToCloseTimeout: '5m', // a page claims for 10 s; its last mails take a minute, and their records 2 min while Postgres is away
+    heartbeatTimeout: '10s', // the step beats every 2.5 s: the death of its worker is noticed so soon
+  },
+  {
+    waitingFor: ({ at, waitingFor, page, pages, settled, recipients }) =>
+      [
+        `page ${page} of ${pages}`,
+        `${settled} of ${recipients} mails settled`,
+        `${digestWaits[waitingFor]}${at === undefined ? '' : ` ${inAbout(at - Date.now())}`}`,
+      ].join('; '),
+  },
+);
+
 /** One notice of a sales platform, from its arrival until it is processed, ignored or failed. */
 export const salesNotice = stepWorkflow<Activities['salesNotice'], 'processNotice'>(
   'processNotice',
@@ -166,10 +193,11 @@ export const sourceIndex = stepWorkflow<Activities['sourceIndex'], 'indexSource'
   },
 );
 
-const videoWaits = {
-  turn: 'the renditions of the video',
+const readyWaits = {
+  turn: 'its next step',
   place: 'a place beside other videos',
   disk: 'room on the disk for the video',
+  addresses: 'the end of the addresses of its original',
 } as const;
 
 /** A file that has arrived, until it can be delivered, has failed, or is removed. */
@@ -184,7 +212,7 @@ export const mediaProcessing = stepWorkflow<Activities['mediaProcessing'], 'proc
     waitingFor: ({ at, faults, for: reason }) =>
       reason === undefined
         ? `another try ${inAbout(at - Date.now())}, after ${faults} fault(s) of ours`
-        : `${videoWaits[reason]} ${inAbout(at - Date.now())}; the file is ready`,
+        : `${readyWaits[reason]} ${inAbout(at - Date.now())}; the file is ready`,
     ended: ({ outcome, error }) => (error === undefined ? outcome : `${outcome}: ${error}`),
   },
 );

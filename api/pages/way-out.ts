@@ -18,7 +18,11 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-const kinds: Record<Preference['kind'], string> = { campaigns: 'news', automations: 'automatic messages' };
+const kinds: Record<Preference['kind'], string> = {
+  campaigns: 'news',
+  automations: 'automatic messages',
+  digests: 'daily mails about new posts',
+};
 
 /** @param after whether the person has just decided */
 function pageOf(after: boolean) {

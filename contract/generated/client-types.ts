@@ -3832,7 +3832,7 @@ export interface paths {
         };
         /**
          * Read how the club writes
-         * @description The name, the address for answers and the postal address of campaigns and automations.
+         * @description The name, the address for answers and the postal address of campaigns, automations and the daily mail of spaces.
          *
          *     Codes of its own:
          *
@@ -3864,7 +3864,7 @@ export interface paths {
         };
         /**
          * Read the mail domain
-         * @description The domain from which campaigns and automations are written, with the records that its DNS must have.
+         * @description The domain from which campaigns, automations and the daily mail of spaces are written, with the records that its DNS must have.
          *
          *     Codes of its own:
          *
@@ -3942,7 +3942,7 @@ export interface paths {
         put?: never;
         /**
          * Suppress an address
-         * @description Campaigns and automations do not go there any more. Transactional mail, such as a sign-in code, still does. Repeating it changes nothing. A club has at most 500,000 suppressions.
+         * @description Campaigns, automations and the daily mail of spaces do not go there any more. Transactional mail, such as a sign-in code, still does. Repeating it changes nothing. A club has at most 500,000 suppressions.
          *
          *     Roles: `owner`, `admin`, `editor`.
          *
@@ -3999,7 +3999,7 @@ export interface paths {
         post?: never;
         /**
          * Lift a suppression
-         * @description Lets campaigns and automations go there again, unless the owner of the address has unsubscribed.
+         * @description Lets campaigns, automations and the daily mail of spaces go there again, unless the owner of the address has unsubscribed.
          *
          *     Roles: `owner`, `admin`, `editor`.
          *
@@ -7355,7 +7355,7 @@ export interface paths {
         put?: never;
         /**
          * Mail events
-         * @description Receives what became of mails of campaigns and automations, up to 1,000 events a request. Each mail is recognized by the id in its header `X-Club-Mail-Id`, by its Message-ID, or by the id in the mail server's reply. Events may come before the mail is recorded, again and in any order: of each kind the earliest time stays. A hard bounce, a complaint, or five soft bounces with no delivery between suppress the address. Events of mails that are not ours, and events older than 90 days, are passed over. Without the operator's token: `501 not_configured`; with a wrong one: `404`.
+         * @description Receives what became of mails of campaigns, automations and digests, up to 1,000 events a request. Each mail is recognized by the id in its header `X-Club-Mail-Id`, by its Message-ID, or by the id in the mail server's reply. Events may come before the mail is recorded, again and in any order: of each kind the earliest time stays. A hard bounce, a complaint, or five soft bounces with no delivery between suppress the address. Events of mails that are not ours, and events older than 90 days, are passed over. Without the operator's token: `501 not_configured`; with a wrong one: `404`.
          *
          *     Codes of its own:
          *
@@ -12765,7 +12765,7 @@ export interface components {
          */
         MailTrackingInput: "all" | "clicks" | "none";
         /**
-         * @description How campaigns and automations of the club are written.
+         * @description How campaigns, automations and the daily mail of spaces are written.
          * @example {
          *       "from_name": "Knots & Co",
          *       "reply_to": "crew@example.com",
@@ -12792,7 +12792,7 @@ export interface components {
             updated_at: string;
         };
         /**
-         * @description How campaigns and automations of the club are to be written.
+         * @description How campaigns, automations and the daily mail of spaces are to be written.
          * @example {
          *       "from_name": "Knots & Co",
          *       "postal_address": "Quay 1\nHarbour",
@@ -12911,7 +12911,7 @@ export interface components {
             /** @description Why nothing goes there; absent where its owner only unsubscribed. A later version may add values: accept those that you do not know. */
             reason?: "bounce" | "complaint" | "manual" | string;
             /** @description What its owner unsubscribed from. */
-            left: ("campaigns" | "automations" | string)[];
+            left: ("campaigns" | "automations" | "digests" | string)[];
             /**
              * Format: date-time
              * @description Since when.
@@ -12969,7 +12969,8 @@ export interface components {
          * @description What the student has not left. Mail that the student asks for, such as a sign-in code, always comes. An address that bounced, complained or was suppressed by the club gets nothing all the same.
          * @example {
          *       "campaigns": true,
-         *       "automations": false
+         *       "automations": false,
+         *       "digests": true
          *     }
          */
         MailPreferences: {
@@ -12977,6 +12978,8 @@ export interface components {
             campaigns: boolean;
             /** @description Automatic messages of the club. */
             automations: boolean;
+            /** @description The daily mail of the spaces for which the student has switched it on. Leaving switches `digest` of each space off, and coming back switches on what was on. */
+            digests: boolean;
         };
         /**
          * @description What is to change; the rest stays.
@@ -12989,11 +12992,13 @@ export interface components {
             campaigns?: boolean;
             /** @description Automatic messages of the club. */
             automations?: boolean;
+            /** @description The daily mail of the spaces for which the student has switched it on. Leaving switches `digest` of each space off, and coming back switches on what was on. */
+            digests?: boolean;
         };
         /** @description What the student gets of another kind of mail. */
         OtherMailPreference: {
             /** @description The kind of mail. A later version may add values: accept those that you do not know. */
-            kind: "campaigns" | "automations" | string;
+            kind: "campaigns" | "automations" | "digests" | string;
             /** @description Whether the student has not left it. */
             subscribed: boolean;
             /** @description A token for leaving it, and coming back. */
@@ -13013,12 +13018,12 @@ export interface components {
             /** @description The club that writes. */
             club_name: string;
             /** @description The kind of mail. A later version may add values: accept those that you do not know. */
-            kind: "campaigns" | "automations" | string;
+            kind: "campaigns" | "automations" | "digests" | string;
             /** @description Whether the student has not left it. */
             subscribed: boolean;
             /** @description The token that was sent, for leaving and coming back. */
             token: string;
-            /** @description The other kinds of mail of the club. */
+            /** @description The other kinds of mail of the club; `digests` only where it has spaces. */
             others: components["schemas"]["OtherMailPreference"][];
         };
         /**
@@ -32009,7 +32014,8 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "campaigns": true,
-                     *         "automations": false
+                     *         "automations": false,
+                     *         "digests": true
                      *       }
                      *     }
                      */
@@ -32053,7 +32059,8 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "campaigns": true,
-                     *         "automations": false
+                     *         "automations": false,
+                     *         "digests": true
                      *       }
                      *     }
                      */

@@ -5,7 +5,7 @@ import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import { plans, type Allowance } from './plans.policy.ts';
 
 /** The plan of a club: what billing says, and until then the one that it opened with (DEC-20). */
-export const planOf = (clubId: Id) =>
+export const planOf = (clubId: Id | Sql) =>
   sql`(SELECT coalesce((SELECT plan FROM club_plans WHERE club_id = ${clubId}), (SELECT opening_plan FROM clubs WHERE id = ${clubId})))`;
 
 /** What a club's plan and add-ons say of a resource, as {@link termsOf} selects it. */

@@ -7,32 +7,36 @@ import { MailSender } from '../../entities/mail/mail-sender.ts';
 import type { Mail } from '../../entities/mail/mail.ts';
 import { Club } from '../../entities/clubs/club.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { gathered } from '../../platform/core/gathered.ts';
 import { addressKeyOf } from '../../platform/infra/address-keys.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import { prepared } from '../../platform/infra/postgres/prepared.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
-import type { HandedMessage, HandOver, SmtpHandOver } from '../../platform/infra/smtp-hand-over.ts';
+import type { HandedMessage, HandOver } from '../../platform/infra/smtp-hand-over.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import { meets, type Condition } from '../conditions/conditions.ts';
-import { provenAt, settledAs } from '../mail/evidence.ts';
+import { settledAs } from '../mail/evidence.ts';
 import { renderEmail } from '../mail/content/render.ts';
 import { feedbackSenderOf, type From } from '../mail/domains/from.ts';
+import {
+  handOverPage,
+  mailLeaseSeconds,
+  recorderOfSent,
+  type ClaimOf,
+  type HandingOverDeps,
+  type SentPage,
+} from '../mail/handing-over.ts';
 import type { WarmUps } from '../mail/pace.policy.ts';
-import { identifyingHeaders, providerIdIn } from '../mail/notices/mail-event.policy.ts';
+import { identifyingHeaders } from '../mail/notices/mail-event.policy.ts';
 import { isMailable, outcomeOf, outcomeUnknown, type Outcome } from '../mail/recipients.policy.ts';
-import { recordInTime } from '../mail/recording.ts';
 import { trackedAddresses, type LinkedEmail } from '../mail/tracking/addresses.ts';
 import { wayOutToken } from '../mail/way-out.ts';
 import type { ImageDeps } from './images.ts';
 import { findCampaign } from './records.ts';
 import { pause } from './states.ts';
 
-export interface SendingDeps {
+export interface SendingDeps extends HandingOverDeps {
   db: Database;
   vault: Vault;
-  /** The mail server: a mail is claimed only once a connection is idle, so that none waits while its lease runs. */
-  smtp: Pick<SmtpHandOver, 'connections' | 'onConnection' | 'handOver'>;
   /** The images of e-mails are published from here. */
   images: Omit<ImageDeps, 'db' | 'vault'>;
   /** The platform's own address, from which clubs without a proven domain of their own write, and to which bounces go. */
@@ -42,29 +46,15 @@ export interface SendingDeps {
   /** Where callers reach the API, without a slash at the end. */
   publicUrl: string;
   onOutcome: (status: Outcome['status']) => void;
-  /** Where tests end the process: `mail_claimed`, `mail_handed_over`, `mail_recorded`. */
-  failpoint: (name: string) => Promise<void>;
 }
 
-/** Longer than the SMTP client's limit for a message (60 s), so that a living sender never loses its lease. */
-const leaseSeconds = 90;
 /** A mail server that refuses so many in a row is not asked on. */
 const refusalsBeforePause = 20;
-/** A mail server that so many in a row do not reach rests a while: an outage must not use up the attempts of all. */
-const unreachedBeforeRest = 20;
-/** A page claims no mail after so long: a stop of the worker, and Temporal's limit, wait for its last mails alone. */
-const pageLimitMs = 10_000;
 
 interface Claimed extends Pick<Mail, 'id' | 'studentId' | 'fence' | 'attemptCount'> {
   name: string;
   email: string;
   confirmed: boolean;
-}
-
-/** A mail that the server took. */
-interface Taken extends Claimed {
-  /** By what the provider tells of it, where its answer says that. */
-  providerId: string | null;
 }
 
 interface Candidate {
@@ -81,15 +71,7 @@ interface Scene {
   from: From;
   /** Refusals in a row so far. */
   refusals: number;
-  /** Records a mail that the server took, together with those of other connections. */
-  recordSent: (taken: Taken) => Promise<unknown>;
-}
-
-/** What a page came to. */
-interface SentPage {
-  handedOver: number;
-  /** The mail server was not reached, again and again. */
-  isUnreached: boolean;
+  recordSent: ReturnType<typeof recorderOfSent>;
 }
 
 /** Sends up to `most` mails that are due, on all connections at once, for some seconds. */
@@ -101,7 +83,6 @@ export async function sendPage(
   now: Date,
 ): Promise<SentPage> {
   const { db } = deps;
-  const endsAt = performance.now() + pageLimitMs;
   await leaveOutIneligible(deps, campaign, most, now);
   const waiting = await db.rows<Candidate>(sql`SELECT mail.id, student.email
     FROM mails mail JOIN students student ON student.id = mail.student_id
@@ -114,56 +95,14 @@ export async function sendPage(
     sender: await db.manager.findOneByOrFail(MailSender, { clubId: campaign.clubId }),
     from,
     refusals: campaign.refusals,
-    recordSent: gathered((taken: readonly Taken[]) => recordAllSent(db, taken, now)),
+    recordSent: recorderOfSent(db, now),
   };
-  let handedOver = 0;
-  let unreached = 0;
-  let goesOn = true;
-  const claim = gathered((candidates: readonly Candidate[]) => claimAll(deps, candidates, now));
-  const sendOne = async (candidate: Candidate) => {
-    const claimed = await claim(candidate);
-    if (claimed === 'stopped') goesOn = false;
-    if (typeof claimed !== 'object') return;
-    handedOver += 1;
-    await deps.failpoint('mail_claimed');
-    const { answer, fault } = await handOver(deps, scene, claimed);
-    await deps.failpoint('mail_handed_over');
-    unreached = answer.kind === 'not_sent' ? unreached + 1 : 0;
-    if (!(await recordInTime(() => record(deps, scene, claimed, answer, now)))) goesOn = false;
-    if (unreached >= unreachedBeforeRest) goesOn = false;
-    if (fault !== undefined) throw fault;
-    await deps.failpoint('mail_recorded');
-  };
-  const mayGoOn = () => goesOn && performance.now() < endsAt;
-  const oneAfterAnother = async () => {
-    try {
-      for (let next = waiting.shift(); next && mayGoOn(); next = waiting.shift()) {
-        const candidate = next;
-        await deps.smtp.onConnection(async () => mayGoOn() && sendOne(candidate));
-      }
-    } catch (error) {
-      goesOn = false;
-      throw error;
-    }
-  };
-  const lanes = Array.from({ length: Math.min(deps.smtp.connections, waiting.length) }, oneAfterAnother);
-  // All of them end before the step does: the next one must not find this one still at work.
-  const ends = await Promise.allSettled(lanes);
-  for (const end of ends) if (end.status === 'rejected') throw end.reason;
-  return { handedOver, isUnreached: unreached >= unreachedBeforeRest };
-}
-
-/** @returns a fault of ours beside the answer that nothing was sent: the mail is given back first */
-async function handOver(
-  deps: SendingDeps,
-  scene: Scene,
-  claimed: Claimed,
-): Promise<{ answer: HandOver; fault?: unknown }> {
-  try {
-    return { answer: await deps.smtp.handOver(messageTo(deps, scene, claimed)) };
-  } catch (fault) {
-    return { answer: { kind: 'not_sent', reply: 'not_composed' }, fault };
-  }
+  return handOverPage<Candidate, Claimed>(deps, {
+    waiting,
+    claim: (candidates) => claimAll(deps, candidates, now),
+    compose: (claimed) => messageTo(deps, scene, claimed),
+    record: (claimed, answer) => record(deps, scene, claimed, answer, now),
+  });
 }
 
 /** Holds the page against the audience again: who is not in it any more is skipped. Nobody joins. */
@@ -176,9 +115,6 @@ async function leaveOutIneligible({ db }: SendingDeps, campaign: Campaign, most:
       AND NOT ${meets(campaign.audience as Condition, { student: sql`mails.student_id`, now })}`);
 }
 
-/** What becomes of a candidate: its claim; `stopped` where the campaign does not go on; `passed` where it is skipped or another has it. */
-type Claim = Claimed | 'stopped' | 'passed';
-
 /**
  * Claims mails, one for each connection that is idle, if all still wants them: the campaign, the student, the address.
  * The candidates have different addresses: they were read in one statement.
@@ -189,7 +125,7 @@ async function claimAll(
   { db, vault }: SendingDeps,
   candidates: readonly Candidate[],
   now: Date,
-): Promise<readonly Claim[]> {
+): Promise<readonly ClaimOf<Claimed>[]> {
   const ids = candidates.map(({ id }) => id);
   const keys = candidates.map(({ email }) => (email === null ? null : addressKeyOf(vault, email)));
   const emails = candidates.map(({ email }) => email);
@@ -229,7 +165,7 @@ const claimMails = prepared<Claimed & { status: Mail['status'] | null; goesOn: b
       UPDATE mails SET status = CASE WHEN wanted.skip_reason IS NULL THEN 'sending' ELSE 'skipped' END, skip_reason = wanted.skip_reason,
              fence = fence + 1, attempt_count = attempt_count + 1, address_key = CASE WHEN wanted.skip_reason IS NULL THEN wanted.key ELSE address_key END,
              student_email = coalesce(wanted.email, student_email),
-             lease_until = CASE WHEN wanted.skip_reason IS NULL THEN clock_timestamp() + make_interval(secs => ${leaseSeconds}) END
+             lease_until = CASE WHEN wanted.skip_reason IS NULL THEN clock_timestamp() + make_interval(secs => ${mailLeaseSeconds}) END
         FROM wanted WHERE mails.id = wanted.id AND wanted.goes_on
    RETURNING mails.id, mails.fence, mails.attempt_count, mails.status)
     SELECT wanted.id, wanted.student_id AS "studentId", claimed.fence, claimed.attempt_count AS "attemptCount", claimed.status, wanted.name, wanted.email, wanted.confirmed,
@@ -293,11 +229,7 @@ async function record(
   // A removed student's row has no address any more, and must not get one back by a server's words.
   const error = (text: string) =>
     text === outcomeUnknown ? sql`${text}::text` : sql`CASE WHEN student_email <> '' THEN ${text}::text END`;
-  if (outcome.status === 'sent')
-    await scene.recordSent({
-      ...claimed,
-      providerId: (answer.kind === 'accepted' && providerIdIn(answer.reply)) || null,
-    });
+  if (outcome.status === 'sent') await scene.recordSent(claimed, answer);
   else if (outcome.status === 'failed')
     await db.run(sql`UPDATE mails SET lease_until = NULL, ${settledAs('failed', error(outcome.lastError))}
       WHERE ${mine} AND status = 'sending'`);
@@ -315,24 +247,6 @@ async function record(
   if (answer.kind === 'accepted') return scene.refusals === 0 || countRefusals(db, scene, 0, now);
   return answer.kind === 'refused' ? countRefusals(db, scene, 1, now) : true;
 }
-
-/** An acceptance is believed after the lease was over, too: the mail was given up, or is to go out again. */
-async function recordAllSent(db: Database, taken: readonly Taken[], now: Date): Promise<readonly Taken[]> {
-  await recordSentMails(db.source, [
-    taken.map(({ id }) => id),
-    taken.map(({ fence }) => fence),
-    taken.map(({ providerId }) => providerId),
-    now,
-  ]);
-  return taken;
-}
-
-const recordSentMails = prepared<object>(
-  'record_sent_mails',
-  `UPDATE mails SET status = 'sent', sent_at = least($4, ${provenAt.render([])}), provider_id = taken.provider_id, lease_until = NULL, last_error = NULL
-      FROM unnest($1::uuid[], $2::int[], $3::text[]) AS taken (id, fence, provider_id)
-     WHERE mails.id = taken.id AND mails.fence = taken.fence AND mails.status IN ('sending', 'pending', 'failed')`,
-);
 
 /** Counts refusals in a row; too many pause the campaign. A run of successes writes nothing. @returns whether the campaign goes on */
 async function countRefusals(db: Database, scene: Scene, more: 0 | 1, now: Date): Promise<boolean> {

@@ -12,15 +12,12 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { analyzeAfter } from '../../platform/infra/postgres/statistics.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { requireFeature } from '../billing/allowances.ts';
-import { returnAllowance, takeAllowance } from '../mail/allowance.ts';
-import { returnPlacesOfDay, takePlacesOfDay } from '../mail/bulk-days.ts';
-import { fromOf } from '../mail/domains/from.ts';
-import { dayOf } from '../mail/pace.policy.ts';
 import { compileEmail, type CompiledEmail } from '../mail/content/compile.ts';
 import type { EmailContent } from '../mail/content/email-content.ts';
 import { settledAs } from '../mail/evidence.ts';
 import { outcomeUnknown } from '../mail/recipients.policy.ts';
 import { insertLinks, type LinkedEmail } from '../mail/tracking/addresses.ts';
+import { sendWithinBounds } from '../mail/within-bounds.ts';
 import { audienceOf, problemsOf } from './checks.ts';
 import { publishImages, setImagesOf } from './images.ts';
 import { reasonOfRates } from './rates.ts';
@@ -161,20 +158,11 @@ async function send(deps: SendingDeps, campaign: Campaign, now: Date): Promise<C
     if (reason) return pauseFor(deps, campaign, reason, now);
     const opens = await windowOpens(deps, campaign, now);
     if (opens > now) return rest(deps, campaign, 'window', opens, leased);
-    const { granted, nextInMs } = await takeAllowance(db, campaign.clubId, due.due, now);
-    if (granted === 0) return rest(deps, campaign, 'rate', new Date(now.getTime() + Math.max(1_000, nextInMs)), leased);
-    const from = await fromOf(deps, campaign.clubId, deps.fromAddress);
-    const { domainProvenAt } = from;
-    const wanted = { wanted: granted, domainProvenAt, warmUps: deps.warmUps };
-    const places = await takePlacesOfDay(db, campaign.clubId, wanted, now);
-    if (places === 0) {
-      await returnAllowance(db, campaign.clubId, granted);
-      return rest(deps, campaign, 'day', dayOf(now, 1), leased);
-    }
-    const { handedOver, isUnreached } = await sendPage(deps, campaign, from, places, now);
-    await returnAllowance(db, campaign.clubId, granted - handedOver);
-    await returnPlacesOfDay(db, campaign.clubId, places - handedOver, now);
-    return isUnreached
+    const page = await sendWithinBounds(deps, campaign.clubId, due.due, now, (from, most) =>
+      sendPage(deps, campaign, from, most, now),
+    );
+    if ('until' in page) return rest(deps, campaign, page.waitingFor, page.until, leased);
+    return page.isUnreached
       ? rest(deps, campaign, 'server', new Date(now.getTime() + serverRestMs))
       : rest(deps, campaign, 'page', now);
   }

@@ -88,7 +88,7 @@ export async function banMember(
       INSERT INTO community_memberships AS standing (space_id, student_id, club_id, joined_at, read_at, banned_at, digest, counted)
       VALUES (${spaceId}, ${studentId}, ${clubId}, ${now}, ${now}, ${now}, false, false)
       ON CONFLICT (space_id, student_id) DO UPDATE
-         SET banned_at = excluded.banned_at, muted = false, digest = false, counted = false, looks_at = NULL
+         SET banned_at = excluded.banned_at, muted = false, digest = false, digest_left = false, counted = false, looks_at = NULL
        WHERE standing.banned_at IS NULL`);
   });
 }

@@ -9,7 +9,9 @@ import { given, sql } from '../../platform/infra/postgres/sql.ts';
 import { hasAccessToSpace } from '../access/enrollments/entitlement.ts';
 import { lockStudent } from '../identity/accounts.ts';
 import type { Reader } from '../identity/student-ref.ts';
+import { hasLeftDigests } from '../joining/digests.ts';
 import { followAccess } from '../joining/joining.ts';
+import { returnToDigests } from '../mail/leaving.ts';
 import type { MediaDeps } from '../media/media.ts';
 import { readSpaceOfMember, readVisibleSpace } from './classroom.ts';
 
@@ -55,9 +57,10 @@ export async function joinSpace(
     if (banned) throw new DomainError('not_entitled', 'You cannot join this space.');
     await tx.run(sql`
       INSERT INTO community_memberships AS standing (space_id, student_id, club_id, joined_at, read_at, digest, counted)
-      SELECT id, ${reader.id}, club_id, ${now}, ${now}, digest_by_default, false FROM community_spaces WHERE id = ${spaceId}
+      SELECT id, ${reader.id}, club_id, ${now}, ${now}, digest_by_default AND NOT ${hasLeftDigests(reader.id)}, false
+        FROM community_spaces WHERE id = ${spaceId}
       ON CONFLICT (space_id, student_id) DO UPDATE
-         SET left_at = NULL, joined_at = excluded.joined_at, read_at = excluded.read_at, muted = false, digest = excluded.digest
+         SET left_at = NULL, joined_at = excluded.joined_at, read_at = excluded.read_at, muted = false, digest = excluded.digest, digest_left = false
        WHERE standing.left_at IS NOT NULL`);
     await followAccess(tx, { clubId: reader.clubId, studentIds: [reader.id], spaceId }, now);
     return readVisibleSpace(tx, storage, reader, spaceId, now);
@@ -91,7 +94,7 @@ export async function endMembership(
   now: Date,
 ): Promise<void> {
   await tx.run(sql`
-    UPDATE community_memberships SET left_at = ${now}, muted = false, digest = false, counted = false, looks_at = NULL
+    UPDATE community_memberships SET left_at = ${now}, muted = false, digest = false, digest_left = false, counted = false, looks_at = NULL
      WHERE space_id = ${spaceId} AND student_id = ${studentId} AND left_at IS NULL AND banned_at IS NULL`);
 }
 
@@ -105,7 +108,9 @@ export async function updateMembership(
 ): Promise<SpaceRecord> {
   return db.transaction(async (tx) => {
     await requireMembership(tx, reader, spaceId, now);
-    const change = given({ muted: input.muted, digest: input.digest });
+    if (input.digest === true) await returnToDigests(tx, reader);
+    const digestLeft = input.digest === undefined ? undefined : false;
+    const change = given({ muted: input.muted, digest: input.digest, digestLeft });
     await tx.manager.update(CommunityMembership, { spaceId, studentId: reader.id }, change);
     return readVisibleSpace(tx, storage, reader, spaceId, now);
   });

@@ -5,6 +5,7 @@
 import type { Id } from '../../platform/core/ids.ts';
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
+import { hasLeftDigests } from './digests.ts';
 
 /**
  * Makes students members of the spaces that take everybody with access, and notes for the memberships that they have whether
@@ -29,7 +30,7 @@ export async function followAccess(
          AND (enrollment.ends_at IS NULL OR enrollment.ends_at > ${now})
        GROUP BY 1, 2)
     INSERT INTO community_memberships AS standing (space_id, student_id, club_id, joined_at, read_at, digest, counted, looks_at)
-    SELECT space.id, student.id, space.club_id, ${now}, ${now}, space.digest_by_default,
+    SELECT space.id, student.id, space.club_id, ${now}, ${now}, space.digest_by_default AND NOT ${hasLeftDigests(sql`student.id`)},
            NOT space.private OR coalesce(held.open, false), CASE WHEN space.private THEN held.looks_at END
       FROM community_spaces space
       CROSS JOIN unnest(${studentIds}::uuid[]) AS student (id)
@@ -73,7 +74,7 @@ async function lockStudents(tx: Transaction, studentIds: readonly Id[]): Promise
 
 /** A page takes some milliseconds, and holds its students as long. */
 const filledAtOnce = 500;
-/** For transactions that had begun before the space took everybody: they last some seconds at most. */
+/** For transactions that wrote students when the run began: they last some seconds at most. */
 const barrierWaitMs = 2_000;
 
 export type SpaceFillStep = { done: true; outcome: 'filled' } | { done: false; at?: number; waits?: true };
@@ -86,22 +87,28 @@ interface Fill {
 }
 
 /**
+ * Transactions of this database that have begun to write students. Others see the space when they come to it, or hold a student whom the
+ * run waits for. Reads and writes of other tables, and other databases of the server, delay nothing.
+ */
+const writersOfStudents = sql`SELECT virtualtransaction FROM pg_locks
+   WHERE locktype = 'relation' AND relation = 'students'::regclass AND mode = 'RowExclusiveLock' AND granted
+     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+
+/**
  * The step of `space-fill/<space>`: brings the memberships of a space up to date, a page of the club's students at a time (COMM-9).
- * It first waits until every transaction has ended that may not have seen the space as it is now (ADR 31). A change of the space
- * meanwhile begins it anew.
+ * It first waits until every transaction has ended that may have added students without having seen the space as it is now (ADR 31).
+ * A change of the space meanwhile begins it anew.
  * @param now Unix milliseconds
  */
 export async function fillSpace({ db }: { db: Database }, spaceId: Id, now: number): Promise<SpaceFillStep> {
   const fill = await db.one<Fill>(sql`
     SELECT club_id AS "clubId", fill_after AS after, fill_barrier AS barrier,
-           fill_barrier IS NOT NULL AND pg_snapshot_xmin(pg_current_snapshot()) >= fill_barrier::xid8 AS "isPassed"
+           NOT EXISTS (${writersOfStudents} AND virtualtransaction = ANY(fill_barrier::text[])) AS "isPassed"
       FROM community_spaces WHERE id = ${spaceId} AND fill_looks_at IS NOT NULL`);
   if (!fill) return { done: true, outcome: 'filled' };
   const same = sql`id = ${spaceId} AND fill_looks_at IS NOT NULL AND fill_barrier IS NOT DISTINCT FROM ${fill.barrier}`;
   if (fill.barrier === null) {
-    await db.run(
-      sql`UPDATE community_spaces SET fill_barrier = pg_snapshot_xmax(pg_current_snapshot())::text WHERE ${same}`,
-    );
+    await db.run(sql`UPDATE community_spaces SET fill_barrier = ARRAY(${writersOfStudents})::text WHERE ${same}`);
     return { done: false };
   }
   if (!fill.isPassed) return { done: false, at: now + barrierWaitMs, waits: true };

@@ -1,16 +1,24 @@
 /** Leaving a kind of mail by the way out that each mail has, and coming back (CAMP-5). */
 import type { RecordOf } from '../../contract/contract.ts';
+import type { MailSuppression } from '../../entities/mail/mail-suppression.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { addressKeyOf } from '../../platform/infra/address-keys.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
-import { raw, sql } from '../../platform/infra/postgres/sql.ts';
+import { columnOf, list, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import type { VaultDeps } from '../deps.ts';
+import { resumeDigests, stopDigests } from '../joining/digests.ts';
 import { mailKinds, readWayOut, wayOutToken, type MailKind, type WayOut } from './way-out.ts';
 
-const columnOf = { campaigns: raw('left_campaigns_at'), automations: raw('left_automations_at') } as const;
-const otherKind = { campaigns: 'automations', automations: 'campaigns' } as const;
+/** Where it stands that somebody has left a kind of mail. */
+const columns = {
+  campaigns: 'leftCampaignsAt',
+  automations: 'leftAutomationsAt',
+  digests: 'leftDigestsAt',
+} as const satisfies Record<MailKind, keyof MailSuppression>;
+const leftAt = (kind: MailKind): Sql => columnOf(columns[kind]);
+const otherKinds = (kind: MailKind) => mailKinds.filter((other) => other !== kind);
 
 interface Leaver extends WayOut {
   clubName: string;
@@ -40,24 +48,38 @@ export async function readPreference(
 ): Promise<RecordOf<'MailPreference'>> {
   const { kind, studentId, clubName, addressKey } = await leaverOf(deps, clubId, token);
   const gets = await preferencesOf(deps.db, clubId, addressKey);
-  const other = otherKind[kind];
+  const talks = await hasSpaces(deps.db, clubId);
   return {
     club_name: clubName,
     kind,
     subscribed: gets[kind],
     token,
-    others: [{ kind: other, subscribed: gets[other], token: wayOutToken(deps.vault, { kind: other, studentId }) }],
+    others: otherKinds(kind)
+      .filter((other) => other !== 'digests' || talks)
+      .map((other) => ({
+        kind: other,
+        subscribed: gets[other],
+        token: wayOutToken(deps.vault, { kind: other, studentId }),
+      })),
   };
+}
+
+/** A club without spaces has no daily mail of them to speak of. */
+async function hasSpaces(db: Queries, clubId: Id): Promise<boolean> {
+  const space = await db.one(
+    sql`SELECT 1 FROM community_spaces WHERE club_id = ${clubId} AND archived_at IS NULL LIMIT 1`,
+  );
+  return space !== undefined;
 }
 
 /** What an address gets; nothing where there is none any more. */
 async function preferencesOf(db: Queries, clubId: Id, addressKey: Buffer | null): Promise<RecordOf<'MailPreferences'>> {
-  if (addressKey === null) return { campaigns: false, automations: false };
+  if (addressKey === null) return { campaigns: false, automations: false, digests: false };
   const left = await db.one<RecordOf<'MailPreferences'>>(
-    sql`SELECT left_campaigns_at IS NULL AS campaigns, left_automations_at IS NULL AS automations
+    sql`SELECT left_campaigns_at IS NULL AS campaigns, left_automations_at IS NULL AS automations, left_digests_at IS NULL AS digests
           FROM mail_suppressions WHERE club_id = ${clubId} AND address_key = ${addressKey}`,
   );
-  return left ?? { campaigns: true, automations: true };
+  return left ?? { campaigns: true, automations: true, digests: true };
 }
 
 /** Leaves; a mail that is not claimed yet does not go out any more. @throws DomainError not_found */
@@ -67,15 +89,20 @@ export async function leave(
   token: string,
   now: Date,
 ): Promise<RecordOf<'MailPreference'>> {
-  const { kind, addressKey } = await leaverOf(deps, clubId, token);
-  if (addressKey !== null) await leaveKind(deps.db, { clubId, addressKey, kind }, now);
+  const { kind, studentId, addressKey } = await leaverOf(deps, clubId, token);
+  if (addressKey !== null)
+    await deps.db.transaction((tx) => leaveKind(tx, { clubId, studentId, addressKey, kind }, now));
   return readPreference(deps, clubId, token);
 }
 
 /** Comes back; what is suppressed for another reason stays so. @throws DomainError not_found */
 export async function comeBack(deps: VaultDeps, clubId: Id, token: string): Promise<RecordOf<'MailPreference'>> {
-  const { kind, addressKey } = await leaverOf(deps, clubId, token);
-  if (addressKey !== null) await deps.db.transaction((tx) => returnToKind(tx, { clubId, addressKey, kind }));
+  const { kind, studentId, addressKey } = await leaverOf(deps, clubId, token);
+  if (addressKey !== null)
+    await deps.db.transaction(async (tx) => {
+      await returnToKind(tx, { clubId, addressKey, kind });
+      if (kind === 'digests') await resumeDigests(tx, studentId);
+    });
   return readPreference(deps, clubId, token);
 }
 
@@ -105,8 +132,12 @@ export async function setPreferences(
     const addressKey = await keyOf({ db: tx, vault }, student);
     for (const kind of mailKinds) {
       if (addressKey === null || wanted[kind] === undefined) continue;
-      if (wanted[kind]) await returnToKind(tx, { clubId, addressKey, kind });
-      else await leaveKind(tx, { clubId, addressKey, kind }, now);
+      const subscription = { clubId, studentId: student.id, addressKey, kind };
+      if (!wanted[kind]) await leaveKind(tx, subscription, now);
+      else {
+        await returnToKind(tx, subscription);
+        if (kind === 'digests') await resumeDigests(tx, student.id);
+      }
     }
     return preferencesOf(tx, clubId, addressKey);
   });
@@ -126,16 +157,31 @@ interface Subscription {
   kind: MailKind;
 }
 
-async function leaveKind(db: Queries, { clubId, addressKey, kind }: Subscription, now: Date): Promise<void> {
-  const column = columnOf[kind];
-  await db.run(sql`INSERT INTO mail_suppressions AS suppression (club_id, address_key, ${column}, created_at)
+async function leaveKind(
+  tx: Transaction,
+  { clubId, studentId, addressKey, kind }: Subscription & { studentId: Id },
+  now: Date,
+): Promise<void> {
+  if (kind === 'digests') await stopDigests(tx, studentId);
+  const column = leftAt(kind);
+  await tx.run(sql`INSERT INTO mail_suppressions AS suppression (club_id, address_key, ${column}, created_at)
     VALUES (${clubId}, ${addressKey}, ${now}, ${now})
     ON CONFLICT (club_id, address_key) DO UPDATE SET ${column} = coalesce(suppression.${column}, excluded.${column})`);
 }
 
 async function returnToKind(tx: Transaction, { clubId, addressKey, kind }: Subscription): Promise<void> {
-  const [column, other] = [columnOf[kind], columnOf[otherKind[kind]]];
+  const column = leftAt(kind);
+  const others = list([sql`reason`, ...otherKinds(kind).map(leftAt)]);
   const mine = sql`club_id = ${clubId} AND address_key = ${addressKey} AND ${column} IS NOT NULL`;
-  await tx.run(sql`DELETE FROM mail_suppressions WHERE ${mine} AND reason IS NULL AND ${other} IS NULL`);
-  await tx.run(sql`UPDATE mail_suppressions SET ${column} = NULL WHERE ${mine} AND num_nonnulls(reason, ${other}) > 0`);
+  await tx.run(sql`DELETE FROM mail_suppressions WHERE ${mine} AND num_nonnulls(${others}) = 0`);
+  await tx.run(sql`UPDATE mail_suppressions SET ${column} = NULL WHERE ${mine} AND num_nonnulls(${others}) > 0`);
+}
+
+/** Ends that a student has left the daily mail of spaces, who asks for that of a space now. The caller holds the student. */
+export async function returnToDigests(tx: Transaction, { id, clubId }: Subscriber): Promise<void> {
+  const student = await tx.one<{ addressKey: Buffer | null }>(
+    sql`SELECT email_key AS "addressKey" FROM students WHERE id = ${id} AND club_id = ${clubId}`,
+  );
+  const addressKey = student?.addressKey ?? null;
+  if (addressKey !== null) await returnToKind(tx, { clubId, addressKey, kind: 'digests' });
 }

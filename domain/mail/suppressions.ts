@@ -1,4 +1,4 @@
-/** Addresses to which a club's campaigns and automations do not go (CAMP-5). Only keys of addresses are kept. */
+/** Addresses to which a club's campaigns, automations and digests do not go (CAMP-5). Only keys of addresses are kept. */
 import type { RecordOf } from '../../contract/contract.ts';
 import { MailSuppression } from '../../entities/mail/mail-suppression.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
@@ -10,15 +10,23 @@ import { listPage, type Page, type PageRequest } from '../../platform/infra/post
 import { all, columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
 import type { VaultDeps } from '../deps.ts';
 
-const listed = columns(MailSuppression, ['addressKey', 'reason', 'leftCampaignsAt', 'leftAutomationsAt', 'createdAt']);
+const listed = columns(MailSuppression, [
+  'addressKey',
+  'reason',
+  'leftCampaignsAt',
+  'leftAutomationsAt',
+  'leftDigestsAt',
+  'createdAt',
+]);
 type Row = RowOf<typeof listed>;
 
-const present = ({ addressKey, reason, leftCampaignsAt, leftAutomationsAt, createdAt }: Row) => ({
+const present = ({ addressKey, reason, leftCampaignsAt, leftAutomationsAt, leftDigestsAt, createdAt }: Row) => ({
   id: addressKey.toString('hex'),
   ...(reason !== null && { reason }),
   left: [
     ...(leftCampaignsAt === null ? [] : (['campaigns'] as const)),
     ...(leftAutomationsAt === null ? [] : (['automations'] as const)),
+    ...(leftDigestsAt === null ? [] : (['digests'] as const)),
   ],
   created_at: createdAt.toISOString(),
 });
@@ -106,9 +114,9 @@ export async function removeSuppression({ db }: Pick<VaultDeps, 'db'>, clubId: I
   const key = Buffer.from(id, 'hex');
   await db.transaction(async (tx) => {
     const kept = await tx.run(sql`UPDATE mail_suppressions SET reason = NULL
-      WHERE club_id = ${clubId} AND address_key = ${key} AND num_nonnulls(left_campaigns_at, left_automations_at) > 0`);
+      WHERE club_id = ${clubId} AND address_key = ${key} AND num_nonnulls(left_campaigns_at, left_automations_at, left_digests_at) > 0`);
     const gone = await tx.run(sql`DELETE FROM mail_suppressions
-      WHERE club_id = ${clubId} AND address_key = ${key} AND num_nonnulls(left_campaigns_at, left_automations_at) = 0`);
+      WHERE club_id = ${clubId} AND address_key = ${key} AND num_nonnulls(left_campaigns_at, left_automations_at, left_digests_at) = 0`);
     if (kept + gone === 0) throw notFound('suppression');
   });
 }

@@ -4,7 +4,7 @@ import type { Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 
 /** What a student may leave; the place of each in the list stands in tokens. */
-export const mailKinds = ['campaigns', 'automations'] as const;
+export const mailKinds = ['campaigns', 'automations', 'digests'] as const;
 export type MailKind = (typeof mailKinds)[number];
 
 export interface WayOut {

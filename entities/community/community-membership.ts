@@ -6,6 +6,8 @@ import { CommunitySpace } from './community-space.ts';
 
 @Entity('community_memberships')
 @Check('community_memberships_stands', `(left_at IS NULL AND banned_at IS NULL) OR (NOT counted AND looks_at IS NULL)`)
+@Check('community_memberships_digest_left', 'NOT (digest AND digest_left)')
+@Index('community_memberships_digest', ['clubId', 'studentId'], { where: 'digest' })
 @Index('community_memberships_members', ['spaceId', 'joinedAt', 'studentId'], {
   where: 'left_at IS NULL AND banned_at IS NULL',
 })
@@ -43,6 +45,10 @@ export class CommunityMembership {
   /** Whether the student wants the daily mail. */
   @Column({ type: 'boolean' })
   digest: boolean;
+
+  /** It was on when the student left the daily mail by its way out; who comes back has it on again (CAMP-45). */
+  @Column({ type: 'boolean', default: false })
+  digestLeft: boolean;
 
   /** Whether `member_count` counts it: the student is a member, and had access when the access was last looked at. */
   @Column({ type: 'boolean' })

@@ -60,7 +60,7 @@ export class CommunitySpace {
   @Column({ type: 'uuid', nullable: true })
   fillAfter: string | null;
 
-  /** Transactions older than this one may have been in progress when the run began (ADR 31); null before its first look. */
+  /** Transactions that wrote students when the run began (ADR 31), as an array; null before its first look. */
   @Column({ type: 'text', nullable: true })
   fillBarrier: string | null;
 

@@ -25,8 +25,8 @@ export class Wake {
   @Column({ type: 'text' })
   workflowType: string;
 
-  /** The row that the workflow is about: its only argument. */
-  @Column({ type: 'uuid' })
+  /** Names the row that the workflow is about: its only argument. An id, most of the time. */
+  @Column({ type: 'text' })
   subjectId: string;
 
   /** Whose turn it counts against; the nil uuid for what belongs to no club. */

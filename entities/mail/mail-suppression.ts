@@ -1,5 +1,5 @@
 /**
- * An address to which a club's campaigns or automations do not go. It outlives the removal of the student whose address it was:
+ * An address to which a club's campaigns, automations or digests do not go. It outlives the removal of the student whose address it was:
  * who complained is not written to again because an account is opened anew.
  */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
@@ -10,7 +10,10 @@ import { suppressionReasons, type SuppressionReason } from './values.ts';
 
 @Entity('mail_suppressions')
 @Check('mail_suppressions_reason', oneOf('reason', suppressionReasons))
-@Check('mail_suppressions_says_something', 'num_nonnulls(reason, left_campaigns_at, left_automations_at) > 0')
+@Check(
+  'mail_suppressions_says_something',
+  'num_nonnulls(reason, left_campaigns_at, left_automations_at, left_digests_at) > 0',
+)
 @Index('mail_suppressions_club', ['clubId', 'createdAt', 'addressKey'])
 export class MailSuppression {
   @PrimaryColumn({ type: 'uuid' })
@@ -31,6 +34,10 @@ export class MailSuppression {
   /** When its owner unsubscribed from automations. */
   @Column({ type: 'timestamptz', nullable: true })
   leftAutomationsAt: Date | null;
+
+  /** When its owner unsubscribed from the daily mail of spaces. */
+  @Column({ type: 'timestamptz', nullable: true })
+  leftDigestsAt: Date | null;
 
   @Column({ type: 'timestamptz' })
   createdAt: Date;

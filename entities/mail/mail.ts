@@ -1,10 +1,11 @@
 /**
- * One e-mail of a campaign or an automation to one student, and what became of it. Each is sent at most once by itself:
+ * One e-mail of a campaign, an automation or a daily digest to one student, and what became of it. Each is sent at most once by itself:
  * an outcome that nobody knows is `failed`, and says so.
  */
 import { Check, Column, Entity, Generated, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Campaign } from '../campaigns/campaign.ts';
+import { SpaceDigest } from '../community/space-digest.ts';
 import { Student } from '../identity/student.ts';
 import { oneOf } from '../one-of.ts';
 import { recipientStatuses, skipReasons, type RecipientStatus, type SkipReason } from './values.ts';
@@ -13,7 +14,7 @@ import { recipientStatuses, skipReasons, type RecipientStatus, type SkipReason }
 @Check('mails_status', oneOf('status', recipientStatuses))
 @Check('mails_skip_reason', oneOf('skip_reason', skipReasons))
 @Check('mails_skipped', `(status = 'skipped') = (skip_reason IS NOT NULL)`)
-@Check('mails_cause', 'num_nonnulls(campaign_id, run_id) = 1 AND (run_id IS NULL) = (step_id IS NULL)')
+@Check('mails_cause', 'num_nonnulls(campaign_id, run_id, digest_id) = 1 AND (run_id IS NULL) = (step_id IS NULL)')
 @Index('mails_campaign_student', ['campaignId', 'studentId'], { unique: true, where: 'campaign_id IS NOT NULL' })
 @Index('mails_campaign_address', ['campaignId', 'addressKey'], {
   unique: true,
@@ -29,6 +30,11 @@ import { recipientStatuses, skipReasons, type RecipientStatus, type SkipReason }
   where: `campaign_id IS NOT NULL AND status = 'sending'`,
 })
 @Index('mails_run_open', ['leaseUntil'], { where: `run_id IS NOT NULL AND status = 'sending'` })
+@Index('mails_digest_student', ['digestId', 'studentId'], { unique: true, where: 'digest_id IS NOT NULL' })
+@Index('mails_digest_due', ['digestId', 'nextAttemptAt', 'seq'], {
+  where: `digest_id IS NOT NULL AND status = 'pending'`,
+})
+@Index('mails_digest_open', ['digestId', 'leaseUntil'], { where: `digest_id IS NOT NULL AND status = 'sending'` })
 @Index('mails_student', ['studentId'])
 @Index('mails_provider', ['providerId'], { where: 'provider_id IS NOT NULL' })
 export class Mail {
@@ -53,10 +59,14 @@ export class Mail {
   @Column({ type: 'text', nullable: true })
   stepId: string | null;
 
+  /** The digest of a date: a student has one mail of each. */
+  @Column({ type: 'text', nullable: true })
+  digestId: string | null;
+
   @Column({ type: 'uuid' })
   studentId: string;
 
-  /** The name as it was when the recipients were frozen; `Removed student` after a removal. */
+  /** The name as it was when the row was written; `Removed student` after a removal. */
   @Column({ type: 'text' })
   studentName: string;
 
@@ -132,6 +142,9 @@ export class Mail {
 
   @ManyToOne(() => Campaign, { onDelete: 'CASCADE' })
   campaign: Relation<Campaign>;
+
+  @ManyToOne(() => SpaceDigest, { onDelete: 'CASCADE' })
+  digest: Relation<SpaceDigest>;
 
   @ManyToOne(() => Student, { onDelete: 'CASCADE' })
   student: Relation<Student>;

@@ -43,6 +43,30 @@ export function nextMinuteOfDay(minute: number, days: number, zone: string, now:
   return first < now ? on(today.add({ days: days + 1 })) : first;
 }
 
+/** A date of a zone. */
+export interface LocalDate {
+  /** Such as `2026-03-29`. */
+  date: string;
+  /** The first instant at which the clock shows the minute that was asked for, or a later one. */
+  at: Date;
+  /** The beginning of the next date. */
+  endsAt: Date;
+}
+
+/**
+ * @param minute of the day
+ * @returns the date that it is in the zone now; its times are right where clocks are set over the minute or over midnight
+ */
+export function localDateOf(minute: number, zone: string, now: Date): LocalDate {
+  const today = Temporal.Instant.fromEpochMilliseconds(now.getTime()).toZonedDateTimeISO(zone).toPlainDate();
+  const time = Temporal.PlainTime.from({ hour: Math.floor(minute / 60), minute: minute % 60 });
+  return {
+    date: today.toString(),
+    at: firstInstantAt(today.toPlainDateTime(time), zone),
+    endsAt: firstInstantAt(today.add({ days: 1 }).toPlainDateTime(), zone),
+  };
+}
+
 /**
  * @param local such as `2026-03-29T02:30`
  * @returns the first instant at which the clock of the zone shows that time or a later one: after a gap that it is in, and the

@@ -32,7 +32,7 @@ export async function wakeRuns(tx: Transaction, runs: readonly Run[], now: Date)
   const rows = sorted.map((run) => ({ ...run, clubId: run.clubId ?? noClub, priority: priorityOf(run) }));
   await tx.run(
     sql`INSERT INTO wakes (workflow_id, workflow_type, subject_id, club_id, attributes, recorded_at, priority)
-     SELECT one->>'workflowId', one->>'workflowType', (one->>'subjectId')::uuid, (one->>'clubId')::uuid, one->'attributes', ${now}::timestamptz, (one->>'priority')::smallint
+     SELECT one->>'workflowId', one->>'workflowType', one->>'subjectId', (one->>'clubId')::uuid, one->'attributes', ${now}::timestamptz, (one->>'priority')::smallint
        FROM jsonb_array_elements(${JSON.stringify(rows)}::jsonb) AS one
      ON CONFLICT (workflow_id) DO UPDATE SET seq = nextval('wakes_seq_seq'), raised = true, due_at = least(wakes.due_at, clock_timestamp()),
        priority = least(wakes.priority, excluded.priority)`,

@@ -11,6 +11,7 @@ import { AutomationRun } from '../../entities/automations/automation-run.ts';
 import { Campaign } from '../../entities/campaigns/campaign.ts';
 import { TestMail } from '../../entities/campaigns/test-mail.ts';
 import { CommunitySpace } from '../../entities/community/community-space.ts';
+import { SpaceDigest } from '../../entities/community/space-digest.ts';
 import { AddOn } from '../../entities/billing/add-on.ts';
 import { Media } from '../../entities/media/media.ts';
 import { MediaMove } from '../../entities/media/media-move.ts';
@@ -266,6 +267,14 @@ export const workflowTypes = {
     summary: 'the memberships of a space',
     due: [{ at: 'fillLooksAt', where: null, leased: false }],
   }),
+  spaceDigest: row(SpaceDigest, {
+    id: 'space-digest',
+    taskQueue: 'campaigns',
+    priority: bulk,
+    attributes: { ClubId: 'clubId' },
+    summary: 'the daily mail of spaces',
+    due: [{ at: 'looksAt', where: null, leased: false }],
+  }),
 } as const;
 
 export type WorkflowType = keyof typeof workflowTypes;
@@ -320,7 +329,7 @@ export function taskQueueOf(run: Pick<Run, 'workflowType' | 'priority'>): TaskQu
   return priorityOf(run) === bulk ? bulkTaskQueue : taskQueue;
 }
 
-/** @returns `webhook-delivery/<id of the delivery>`, `endpoint-gate/<id of the endpoint>`, and likewise for each type */
+/** @returns `webhook-delivery/<id of the delivery>`, `space-digest/<id of the club>/<date>`, and likewise for each type */
 export function workflowIdOf(type: WorkflowType, subjectId: string): string {
   return `${workflowTypes[type].id}/${subjectId}`;
 }

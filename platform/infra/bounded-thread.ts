@@ -2,7 +2,7 @@
 import { Worker, type Transferable } from 'node:worker_threads';
 
 export interface ThreadBounds {
-  /** How long the thread may work. Time in which it waits for an answer to a message does not count. */
+  /** CPU that the thread may use. What it costs to start one, some 100 ms, counts. */
   workMs: number;
   maxHeapMb: number;
   maxBuffersMb: number;
@@ -16,6 +16,11 @@ const loader = new URL('../load.mjs', import.meta.url).href;
 
 /** How often the memory of a thread is measured, in milliseconds. */
 const watchMs = 200;
+/**
+ * By the clock a thread has so many times its CPU, without the time in which it waits for answers: one that has not had its CPU by then is
+ * no fault of the file.
+ */
+const clockFactor = 4;
 
 /**
  * Runs a module in a thread until it has sent its result.
@@ -24,7 +29,7 @@ const watchMs = 200;
  * @param work.onMessage gets each message. It returns the result, which ends the thread, or undefined. A promise makes the thread
  *   wait; its `answer` is sent back
  * @param work.signal ends the thread
- * @throws the signal's reason; whatever `onMessage` rejects with or the thread threw
+ * @throws the signal's reason; whatever `onMessage` rejects with or the thread threw; Error where the machine was too busy for the thread
  */
 export async function runInThread<Result extends object>(
   module: URL,
@@ -48,18 +53,35 @@ export async function runInThread<Result extends object>(
   });
   let watch: NodeJS.Timeout | undefined;
   let limit: NodeJS.Timeout | undefined;
+  let late: NodeJS.Timeout | undefined;
   let onAbort: (() => void) | undefined;
   let isOver = false;
   try {
     return await new Promise<Result | BoundReached>((resolve, reject) => {
-      let leftMs = bounds.workMs;
+      /** Undefined while it says nothing: it is at one piece of work that nothing interrupts, or has not begun. */
+      let usedMs: number | undefined = 0;
+      const measure = async () => {
+        usedMs = undefined;
+        const usage = await thread.cpuUsage().catch(() => ({ user: 0, system: 0 })); // it does not run yet, or not any more
+        usedMs = (usage.user + usage.system) / 1_000;
+        if (usedMs >= bounds.workMs) return resolve('took_too_long');
+        if (!isOver) limit = setTimeout(() => void measure(), Math.max(bounds.workMs - usedMs, watchMs / 4));
+      };
+      limit = setTimeout(() => void measure(), bounds.workMs);
+      let leftMs = clockFactor * bounds.workMs;
       let startedAt = 0;
       const start = () => {
         startedAt = performance.now();
-        limit = setTimeout(() => resolve('took_too_long'), leftMs);
+        late = setTimeout(() => {
+          if (usedMs === undefined) resolve('took_too_long');
+          else
+            reject(
+              new Error(`The thread has had ${Math.round(usedMs)} ms of CPU in ${clockFactor * bounds.workMs} ms`),
+            );
+        }, leftMs);
       };
       const pause = () => {
-        clearTimeout(limit);
+        clearTimeout(late);
         leftMs -= performance.now() - startedAt;
       };
       thread.on('message', (message: unknown) => {
@@ -95,6 +117,7 @@ export async function runInThread<Result extends object>(
   } finally {
     isOver = true;
     clearTimeout(limit);
+    clearTimeout(late);
     clearInterval(watch);
     if (onAbort) signal.removeEventListener('abort', onAbort);
     await thread.terminate();

@@ -5,7 +5,6 @@
 import type { Readable } from 'node:stream';
 import {
   AbortMultipartUploadCommand,
-  CompleteMultipartUploadCommand,
   CopyObjectCommand,
   CreateMultipartUploadCommand,
   DeleteObjectCommand,
@@ -27,7 +26,8 @@ import {
 import { Upload } from '@aws-sdk/lib-storage';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import type { Secret } from '../core/secret.ts';
-import { joinParts, type Joining } from './part-store.ts';
+import { allowOrigins } from './bucket-cors.ts';
+import { completeUpload, joinParts, type Joining } from './part-store.ts';
 import { createAddressSigner } from './signed-addresses.ts';
 
 /** Bytes of an upload in memory: one part at a time, the smallest that S3 takes. */
@@ -117,8 +117,15 @@ export interface ObjectStore {
    * @param length of the whole file, in bytes
    */
   joinParts(key: string, multipartId: string, length: number): Promise<Joining>;
-  /** As `remove`, for every file whose key begins so, but those to keep; nobody may be uploading there. */
-  removeUnder(prefix: string, keep?: readonly string[]): Promise<void>;
+  /** As `remove`, for every file whose key begins so, and every upload there, but those to keep. */
+  removeUnder(prefix: string, isKept?: (key: string) => boolean): Promise<void>;
+  /** Ends what uploads to this file have begun and not ended. Its last version stays. */
+  endUploads(key: string): Promise<void>;
+  /**
+   * Sees to it that pages of these origins may send files to signed addresses of the private bucket.
+   * @returns whether its rules have changed @throws the store's error, also where our key may not set them
+   */
+  allowOrigins(origins: readonly string[]): Promise<boolean>;
   close(): void;
 }
 
@@ -250,17 +257,19 @@ export function createObjectStore(
       }
     },
     joinParts: (Key, UploadId, length) => joinParts(client, { Bucket: bucketOf(Key), Key, UploadId }, length),
-    async removeUnder(Prefix, keep = []) {
-      await abortUploads(client, bucketOf(Prefix), Prefix);
+    async removeUnder(Prefix, isKept = () => false) {
+      await abortUploads(client, bucketOf(Prefix), Prefix, isKept);
       for (let after: string | undefined; ;) {
         const page = await client.send(
           new ListObjectsV2Command({ Bucket: bucketOf(Prefix), Prefix, StartAfter: after }),
         );
-        for (const { Key } of page.Contents ?? []) if (Key !== undefined && !keep.includes(Key)) await this.remove(Key);
+        for (const { Key } of page.Contents ?? []) if (Key !== undefined && !isKept(Key)) await this.remove(Key);
         after = page.Contents?.at(-1)?.Key;
         if (!page.IsTruncated || after === undefined) return;
       }
     },
+    endUploads: (Key) => abortUploads(client, bucketOf(Key), Key, (key) => key !== Key),
+    allowOrigins: (origins) => allowOrigins(client, storage.privateBucket, origins),
     close: () => client.destroy(),
   };
 }
@@ -290,8 +299,7 @@ async function copyInParts(
     failed.abort(); // the others do not go on by themselves
     throw error;
   });
-  const whole = { Bucket, Key, UploadId, MultipartUpload: { Parts: parts } };
-  await client.send(new CompleteMultipartUploadCommand(whole), { abortSignal });
+  await completeUpload(client, { Bucket, Key, UploadId }, parts, abortSignal);
 }
 
 /** @throws Error where nothing comes for as long as an answer may take */
@@ -309,9 +317,14 @@ async function* withoutSilence(body: Readable): AsyncGenerator<Buffer> {
 }
 
 /** Ends uploads of several parts that have begun and not ended. */
-async function abortUploads(client: S3Client, Bucket: string, Prefix: string): Promise<void> {
+async function abortUploads(
+  client: S3Client,
+  Bucket: string,
+  Prefix: string,
+  isKept: (key: string) => boolean = () => false,
+): Promise<void> {
   const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket, Prefix }));
-  for (const { Key, UploadId } of Uploads)
+  for (const { Key, UploadId } of Uploads.filter(({ Key: key = '' }) => !isKept(key)))
     await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId })).catch((error: unknown) => {
       if (!goneMeanwhile(error)) throw error;
     });

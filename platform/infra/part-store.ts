@@ -8,12 +8,24 @@
  * - Bytes pass through two buffers of a part each, and no file.
  */
 import type { Readable } from 'node:stream';
-import { ListPartsCommand, CompleteMultipartUploadCommand, type Part, type S3Client } from '@aws-sdk/client-s3';
+import {
+  ListPartsCommand,
+  CompleteMultipartUploadCommand,
+  type CompletedPart,
+  type Part,
+  type S3Client,
+} from '@aws-sdk/client-s3';
 import { S3Store, type MetadataValue, type Options } from '@tus/s3-store';
 import { ERRORS, TUS_RESUMABLE, Upload } from '@tus/server';
 
 /** Of all parts but the last: 10 GB are 1,280 parts, and S3 takes 10,000. */
 export const partBytes = 8 * 1_024 * 1_024;
+
+/**
+ * A store that copies the parts into the file takes half a minute for ten gigabytes; one that says nothing for longer than the listener of
+ * files bears (120 s) has failed. Other answers of a store have less.
+ */
+const joinedWithinMs = 100_000;
 
 /** The keys of what is smaller than a part. */
 const incompletePrefix = (key: string) => `${key}.part-`;
@@ -59,12 +71,23 @@ export async function joinParts(
     const parts = withoutGap(found, length);
     if (parts.length < Math.ceil(length / partBytes)) return 'incomplete';
     const Parts = parts.map(({ ETag, PartNumber }) => ({ ETag, PartNumber }));
-    await client.send(new CompleteMultipartUploadCommand({ ...place, MultipartUpload: { Parts } }));
+    await completeUpload(client, place, Parts);
     return 'joined';
   } catch (error) {
     if (error instanceof Error && error.name === 'NoSuchUpload') return 'gone';
     throw error;
   }
+}
+
+/** The end of an upload of several parts, which may take long. @throws the store's error, the signal's reason */
+export async function completeUpload(
+  client: S3Client,
+  place: { Bucket: string | undefined; Key: string | undefined; UploadId: string | undefined },
+  Parts: CompletedPart[],
+  abortSignal?: AbortSignal,
+): Promise<void> {
+  const command = new CompleteMultipartUploadCommand({ ...place, MultipartUpload: { Parts } });
+  await client.send(command, { requestTimeout: joinedWithinMs, ...(abortSignal && { abortSignal }) });
 }
 
 /** Of one upload, for one request. */
@@ -141,7 +164,7 @@ export class PartStore extends S3Store {
     this.#whole = number;
     if (filled.bytes > 0 && at > offset) await this.#storeIncomplete(id, filled.buffer.subarray(0, filled.bytes));
     if (isContinued) await this.client.deleteObject({ Bucket: this.bucket, Key: begun });
-    if (at === length) await this.finishMultipartUpload(metadata, await this.retrieveParts(id));
+    if (at === length) await this.#join(metadata);
     if (failure !== undefined) throw failure;
     return at;
   }
@@ -154,6 +177,11 @@ export class PartStore extends S3Store {
     }
     if (from + bytes !== offset) throw ERRORS.INVALID_OFFSET; // somebody else has written since it was asked for
     return { buffer, bytes };
+  }
+
+  async #join({ file, 'upload-id': UploadId }: MetadataValue): Promise<void> {
+    const parts = (await this.retrieveParts(file.id)).map(({ ETag, PartNumber }) => ({ ETag, PartNumber }));
+    await completeUpload(this.client, { Bucket: this.bucket, Key: file.id, UploadId }, parts);
   }
 
   async #storeIncomplete(id: string, Body: Buffer): Promise<void> {

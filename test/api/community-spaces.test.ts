@@ -6,6 +6,7 @@ import { newId, type Id } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { wakesBy } from '../toolkit/assert/wakes.ts';
 import { buildEnrollment } from '../toolkit/builders/access.ts';
+import { buildPlan } from '../toolkit/builders/billing.ts';
 import { buildClub, buildStudent, password, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';
 import {
   buildSpace,
@@ -18,6 +19,7 @@ import { call, clock, expectError, visible } from '../toolkit/drive/api.ts';
 import { callsOf } from '../toolkit/drive/club-calls.ts';
 import { communityOf, countedMembers, fill, keepingSpacesOf } from '../toolkit/drive/community.ts';
 import { importFile, runImport } from '../toolkit/drive/imports.ts';
+import { withoutFeature } from '../toolkit/drive/plans.ts';
 import { untilWaitingForLocks, withOpenTransaction } from '../toolkit/drive/races.ts';
 import { rowCounts, testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
@@ -99,6 +101,22 @@ describe('community spaces of administrators', () => {
     expectError(await send('DELETE', `/media/${image.id}`), 'in_use');
     expect((await send('DELETE', `/media/${image.id}?force=true`)).status).to.equal(204);
     expect((await keeping.read(space)).body.data).to.not.have.property('cover');
+  });
+
+  it('402 feature_not_in_plan: neither created nor taken out of the archive; what is there stays (COMM-4)', async () => {
+    const [open, archived] = [await created(), await created()];
+    await keeping.archive(archived);
+    await own.join(open);
+    await buildPlan(club.id, 'starter');
+    await withoutFeature('community', async () => {
+      const before = await rowCounts();
+      expectError(await keeping.create(), 'feature_not_in_plan');
+      expectError(await keeping.unarchive(archived), 'feature_not_in_plan');
+      expect(await rowCounts()).to.deep.equal(before);
+      expect((await keeping.update(open, { name: 'Pier' })).status).to.equal(200);
+      expect((await own.read(open)).body.data).to.include({ name: 'Pier', joined: true, can_post: true });
+    });
+    expect((await keeping.unarchive(archived)).status).to.equal(200);
   });
 
   it('409 public_id_taken, 409 space_limit_reached and bad input leave nothing behind', async () => {
@@ -436,6 +454,19 @@ describe('memberships follow access', () => {
     );
     for (let tries = 0; !(await fill(space)).done && tries < 500; tries++);
     expect(await memberCount(space)).to.equal(2);
+  });
+
+  it('the run waits for no transaction that writes other tables (ADR 31)', async () => {
+    const space = await created();
+    const other = await buildClub();
+    await withOpenTransaction(
+      (tx) => tx.manager.query(`UPDATE clubs SET name = name WHERE id = $1`, [other.id]),
+      async () => {
+        await keeping.update(space, { auto_join: true });
+        expect(await fill(space)).to.deep.equal({ done: true, outcome: 'filled' });
+      },
+    );
+    expect(await memberCount(space)).to.equal(1);
   });
 
   it('a space that becomes private counts who has access, and everybody again when it is open', async () => {

@@ -2,7 +2,6 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
-import { plans, type Feature } from '../../domain/billing/plans.policy.ts';
 import { bookSession, rateSession } from '../../domain/mentorships/booking.ts';
 import { listSlots } from '../../domain/mentorships/classroom.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
@@ -20,6 +19,7 @@ import {
 import { call, clock, expectError, type Answer } from '../toolkit/drive/api.ts';
 import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
 import { revokeEnrollment } from '../toolkit/drive/classroom.ts';
+import { withoutFeature } from '../toolkit/drive/plans.ts';
 import { rowCounts, testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
 const minute = 60_000;
@@ -117,7 +117,7 @@ describe('mentorships', () => {
       const [draft, mentorship] = [await offered({ status: 'draft' }), await offered()];
       const { id } = (await book(ada, mentorship, inHours(2))).body.data;
       await buildPlan(club.id, 'starter');
-      await withoutCommunity(async () => {
+      await withoutFeature('community', async () => {
         const before = await rowCounts();
         expectError(await write('POST', '/mentorships', good(mentorId)), 'feature_not_in_plan');
         expectError(await write('PATCH', `/mentorships/${draft.id}`, { status: 'published' }), 'feature_not_in_plan');
@@ -136,14 +136,6 @@ describe('mentorships', () => {
       expectError(await change(other.id), 'public_id_taken');
     });
   });
-
-  /** Every plan that is sold has the feature; here `starter` has it not. */
-  async function withoutCommunity(act: () => Promise<void>): Promise<void> {
-    const sold = plans.starter.features as unknown as Feature[];
-    const place = sold.indexOf('community');
-    sold.splice(place, 1);
-    await act().finally(() => sold.splice(place, 0, 'community'));
-  }
 
   describe('GET …/slots', () => {
     it('200: what is free in UTC, without sessions of the mentor and of the student (MENT-4, MENT-6)', async () => {

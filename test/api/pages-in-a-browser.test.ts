@@ -1,6 +1,7 @@
 /** What people see of mails, in a real browser: the way out, and the mail itself. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
+import { prepareLayout } from '../../domain/community/digests/layout.ts';
 import { wayOutToken } from '../../domain/mail/way-out.ts';
 import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
 import { buildMedia } from '../toolkit/builders/media.ts';
@@ -159,5 +160,42 @@ describe('pages in a browser', function () {
       expect(asked).to.deep.equal(['GET /course']);
       expect(page.url()).to.equal(preview.page_url);
     });
+  });
+
+  describe('the daily mail of spaces (COMM-18)', () => {
+    const word = 'Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichen'.repeat(3);
+    const post = (title: string | null) => ({
+      id: 'p',
+      publicId: 'p',
+      title,
+      body: `**${word}** and <script>document.title = 'run'</script>`,
+      author: word,
+      at: new Date('2026-03-02T06:20:00Z'),
+    });
+    for (const width of Object.values(widths))
+      it(`at ${width} px: nothing stands beside the screen, and every link can be seen`, async () => {
+        const layout = await prepareLayout();
+        const spaces = [
+          { id: 's', name: `The Quay ${word}`, count: 9, posts: [post('The bowline holds'), post(word), post(null)] },
+        ];
+        const { html } = layout({
+          news: { spaces, moreSpaces: 2 },
+          clubName: 'Knots & Co',
+          letterhead: { clubName: 'Knots & Co', postalAddress: `Quay 1\n${word}` },
+          classroom: 'https://knots.classroom.example',
+          timeZone: 'Europe/Berlin',
+          unsubscribeUrl: 'https://api.example/unsubscribe',
+        });
+        const page = await openPage(width);
+        await page.setContent(html);
+        expect(await overhang(page)).to.equal(0);
+        const links = ['The Quay', 'The bowline holds', '6 new posts more', 'Unsubscribe'];
+        expect(await outOfSight(page, links, width)).to.deep.equal([]);
+        expect(await page.getByRole('heading').allInnerTexts()).to.deep.equal([
+          '9 new posts at Knots & Co',
+          `The Quay ${word}`,
+        ]);
+        expect(await page.title()).to.not.equal('run');
+      });
   });
 });

@@ -4,7 +4,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import yauzl from 'yauzl';
 import { archiveDownloads } from '../../api/metrics.ts';
-import { downloadToken } from '../../domain/repositories/tokens.ts';
+import { openDownload, readArchive } from '../../domain/repositories/archive.ts';
+import { downloadToken, readDownloadToken } from '../../domain/repositories/tokens.ts';
 import { showOne } from '../../domain/repositories/showing.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
@@ -14,6 +15,7 @@ import { buildAccessDelivery, buildEnrollment } from '../toolkit/builders/access
 import { buildPlan } from '../toolkit/builders/billing.ts';
 import { buildClub, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';
 import { buildMedia } from '../toolkit/builders/media.ts';
+import { alter } from '../toolkit/drive/alter.ts';
 import { buildFiles, buildHostedFile, buildRepository, type TestRepository } from '../toolkit/builders/repositories.ts';
 import { call, clock, expectError, type Answer } from '../toolkit/drive/api.ts';
 import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
@@ -407,6 +409,39 @@ describe('repositories', () => {
       ).query(`UPDATE media SET visibility = 'public', object_key = $2 WHERE id = $1`, [files[1], key]);
       await (await testObjectStore()).remove(`media/${club.id}/${files[1]}`);
       expect((await bytesAt(url)).bytes.equals(bytes)).to.equal(true);
+    });
+
+    it('follow a file that moves under them, and break where its content is another by then', async () => {
+      const [{ vault, db }, storage] = [await testDeps(), await testObjectStore()];
+      const [, text = ''] = /\/downloads\/(.+)$/.exec((await offer()).url) ?? [];
+      const token = readDownloadToken(vault, text, clock.now());
+      if (!token) throw new Error('The address has no token of ours.');
+      const archive = await openDownload(db, token, clock.now());
+      const { bytes } = await bytesAt((await offer()).url);
+      const whole = { from: 0, length: archive.layout.size };
+      const read = async () => {
+        const pieces: Buffer[] = [];
+        for await (const piece of readArchive({ db, storage }, archive, whole, new AbortController().signal))
+          pieces.push(piece);
+        return Buffer.concat(pieces);
+      };
+      const key = `public/${club.id}/${files[1]}`;
+      await put(key, contents[1] ?? Buffer.alloc(0));
+      await storage.remove(`media/${club.id}/${files[1]}`);
+      await alter('media', files[1] ?? '', { visibility: 'public', object_key: key });
+      expect((await read()).equals(bytes)).to.equal(true);
+      await alter('media', files[1] ?? '', { crc32: 7 }); // replaced since, by another of one length
+      expect(await read().catch((error: Error) => error.message)).to.equal('A file of an archive is gone');
+    });
+
+    it('429 rate_limited: the 61st request of a student in a minute, whatever it asks (LIM-23)', async () => {
+      const { url } = await offer();
+      const heads = await Promise.all(Array.from({ length: 60 }, () => fetch(url, { method: 'HEAD' })));
+      expect(new Set(heads.map(({ status }) => status))).to.deep.equal(new Set([200]));
+      expect(await refusalAt(url)).to.deep.equal([429, 'rate_limited']);
+      const other = await readerOf(repository);
+      const { url: theirs } = (await own(other, `/${repository.publicId}/download`, 'POST')).body.data;
+      expect((await fetch(theirs, { method: 'HEAD' })).status).to.equal(200);
     });
 
     it('404 where all files are elsewhere, 409 media_not_ready while one is examined', async () => {

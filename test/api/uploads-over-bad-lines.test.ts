@@ -5,14 +5,18 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import { CreateBucketCommand, GetBucketCorsCommand, S3Client } from '@aws-sdk/client-s3';
 import { expect } from 'chai';
 import * as tus from 'tus-js-client';
 import { readConfig } from '../../config.ts';
 import { projectDirectory } from '../../dev/project.ts';
 import { createUploadLocks, UploadLocked, type UploadLocks } from '../../domain/media/uploads/locks.ts';
 import { noteMultipart } from '../../domain/media/uploads/open-uploads.ts';
+import { newId } from '../../platform/core/ids.ts';
+import { clientConfig, createObjectStore, type ObjectStore } from '../../platform/infra/object-store.ts';
 import { partBytes } from '../../platform/infra/part-store.ts';
 import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
+import { png } from '../toolkit/builders/pictures.ts';
 import { video } from '../toolkit/builders/played-files.ts';
 import { startApi, type RunningApi } from '../../api/server.ts';
 import { call, testConfig } from '../toolkit/drive/api.ts';
@@ -155,6 +159,7 @@ describe('uploads of videos by a true client', function () {
     let pages: Server;
     let api: RunningApi;
     let origin: string;
+    let storage: ObjectStore;
     before('the page of the example, at an origin of its own', async () => {
       const files: Record<string, [string, string]> = {
         '/page.html': ['text/html', 'docs/examples/uploads/page.html'],
@@ -170,11 +175,21 @@ describe('uploads of videos by a true client', function () {
       pages.listen(0, '127.0.0.1');
       await once(pages, 'listening');
       origin = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`;
-      api = await startApi(await testConfig({ CORS_ORIGINS: origin }), { readinessGraceMs: 0 });
+      const bucket = `pages-${newId()}`; // other files of the run have other origins
+      const config = await testConfig({ CORS_ORIGINS: origin, S3_PRIVATE_BUCKET: bucket });
+      const s3 = new S3Client(clientConfig(config.storage));
+      await s3.send(new CreateBucketCommand({ Bucket: bucket }));
+      storage = createObjectStore(config.storage);
+      api = await startApi(config, { readinessGraceMs: 0 });
+      await until('the rules of the bucket', soon, () =>
+        s3.send(new GetBucketCorsCommand({ Bucket: bucket })).catch(() => undefined),
+      );
+      s3.destroy();
     });
     after(async () => {
       pages.close();
       await api.stop();
+      storage.close();
     });
 
     /** Processes the next file of the club that has arrived, as a worker does. */
@@ -187,8 +202,15 @@ describe('uploads of videos by a true client', function () {
         );
         return rows.length > 0 && rows;
       });
-      await processedFile(file?.id ?? '');
+      await processedFile(file?.id ?? '', { deps: { storage } });
     }
+    const reserveThere = async (bytes: Buffer): Promise<Pick<Reserved, 'upload'>> => {
+      const announced = { file_name: 'a.png', mime: 'image/png', size_bytes: bytes.length };
+      const headers = { authorization: `Bearer ${club.owner.token}`, 'content-type': 'application/json' };
+      const url = `http://127.0.0.1:${api.port}${libraryPath(club)}`;
+      const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(announced) });
+      return (await answer.json()) as Pick<Reserved, 'upload'>;
+    };
     const service = () => ({
       base: `http://127.0.0.1:${api.port}`,
       clubId: club.id,
@@ -203,6 +225,39 @@ describe('uploads of videos by a true client', function () {
       const document = upload(service(), new File(['# Knots'], 'knots.md', { type: 'text/markdown' }));
       await processNext();
       expect(await document).to.include({ status: 'ready', type: 'file' });
+    });
+
+    it('its page uploads a picture from another origin, straight into the bucket; a page elsewhere may not', async () => {
+      const page = await openPage(widths.phone);
+      const said: string[] = [];
+      page.on('console', (message) => message.type() === 'error' && said.push(message.text()));
+      const puts: string[] = [];
+      page.on('request', (sent) => sent.method() === 'PUT' && puts.push(new URL(sent.url()).origin));
+      const { base, clubId, token } = service();
+      const hash = new URLSearchParams({ base, clubId, token }).toString();
+      await page.goto(`${origin}/page.html#${hash}`);
+      const picture = { name: 'a knot.png', mimeType: 'image/png', buffer: png(64, 48) };
+      await page.getByLabel('A document').setInputFiles(picture);
+      await processNext();
+      await page.getByText('a knot.png is in the library.').waitFor();
+      expect(said).to.deep.equal([]);
+      const { endpoint } = readConfig().storage;
+      expect(puts).to.deep.equal([endpoint]);
+      expect(origin).not.to.equal(endpoint);
+
+      const { upload } = await reserveThere(picture.buffer);
+      const elsewhere = await openPage(widths.phone);
+      await elsewhere.goto(`${origin.replace('127.0.0.1', 'localhost')}/page.html`);
+      const sending = ([url, type]: string[]) =>
+        fetch(url ?? '', {
+          method: 'PUT',
+          headers: { 'content-type': type ?? '', 'if-none-match': '*' },
+          body: 'a',
+        }).then(
+          ({ status }) => `answered ${status}`,
+          (error: Error) => error.message,
+        );
+      expect(await elsewhere.evaluate(sending, [upload.url, 'image/png'])).to.equal('Failed to fetch');
     });
 
     it('its page fits a phone, and uploads a video from another origin, on after a pause', async () => {

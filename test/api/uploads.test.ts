@@ -466,6 +466,25 @@ describe('uploads of videos', () => {
       });
     });
 
+    it('is kept without what died processes have left: beginnings that no row has, and a rest', async () => {
+      const bytes = await video('mp4', { seconds: 1 });
+      const reserved = await reserveWork();
+      const { id } = reserved.media;
+      await begun(reserved, bytes.length);
+      // The process died between the beginning and its note.
+      await (await testDatabase()).query('UPDATE media_uploads SET multipart_id = NULL WHERE id = $1', [id]);
+      const location = await begun(reserved, bytes.length);
+      const bucket = await testBucket();
+      const prefix = `media/${club.id}/`;
+      expect(await bucket.openUploads(prefix)).to.have.length(2);
+      expect((await sendPiece(reserved.upload, location, bytes)).status).to.equal(204);
+      // It died between a whole part and the end of the rest that the part continues.
+      await (await testObjectStore()).put(`${prefix}${id}.part-0`, 'video/mp4', Readable.from([bytes.subarray(0, 9)]));
+      const ready = await completing({ club, student }, id);
+      expect(ready.body.data.status).to.equal('ready');
+      expect([await keysOf(club), await bucket.openUploads(prefix)]).to.deep.equal([[id], []]);
+    });
+
     it('holds the storage of its Upload-Length, of at most 2 GB and at most what is free', async () => {
       const reserved = await reserveWork();
       expect(reserved.upload.method).to.equal('tus');

@@ -1,12 +1,15 @@
 import { expect } from 'chai';
 import { wayOutToken, type MailKind } from '../../domain/mail/way-out.ts';
+import { followAccess } from '../../domain/joining/joining.ts';
 import { addSuppression } from '../../domain/mail/suppressions.ts';
 import { removeStudent } from '../../domain/students/students.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { buildPlan } from '../toolkit/builders/billing.ts';
+import { buildSpace, buildSpaceMembership } from '../toolkit/builders/community.ts';
 import { buildClub, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';
 import { call, expectError } from '../toolkit/drive/api.ts';
 import { callsOf } from '../toolkit/drive/club-calls.ts';
+import { communityOf } from '../toolkit/drive/community.ts';
 import { rowCounts, testDeps } from '../toolkit/stack/database.ts';
 
 describe('the way out of a mail (CAMP-5)', () => {
@@ -73,8 +76,84 @@ describe('the way out of a mail (CAMP-5)', () => {
     expect(await read()).to.deep.equal([{ kind: 'automations', subscribed: true, token: automations }]);
     await call('POST', at('unsubscribe', automations));
     expect(await read()).to.deep.equal([{ kind: 'automations', subscribed: false, token: automations }]);
+    // A club without spaces has no daily mail of them.
+    await buildSpace(club.id);
+    expect((await read())[1]).to.deep.equal({
+      kind: 'digests',
+      subscribed: true,
+      token: token(student.id, 'digests'),
+    });
     const page = await call('GET', at('unsubscribe'), { headers: { accept: 'text/html' } });
     expect(page.text).to.contain(`href="../unsubscribe/${automations}"`).and.to.contain('you do not get them');
+  });
+
+  describe('out of the daily mail of spaces (CAMP-45)', () => {
+    const digests = () => token(student.id, 'digests');
+    const click = (act: 'unsubscribe' | 'resubscribe') => {
+      const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+      return call('POST', at(act, digests()), { raw: 'List-Unsubscribe=One-Click', headers });
+    };
+    let spaces: ReturnType<typeof communityOf>;
+    let [quay, pier, muted]: { id: Id; clubId: Id }[] = [];
+    const digestsOf = async () =>
+      (await spaces.list()).body.data.map(({ name, digest }: { name: string; digest: boolean }) => [name, digest]);
+    beforeEach(async () => {
+      spaces = communityOf({ clubId: club.id }, student);
+      [quay, pier] = [await buildSpace(club.id, { name: 'Quay' }), await buildSpace(club.id, { name: 'Pier' })];
+      muted = await buildSpace(club.id, { name: 'Off' });
+      for (const space of [quay, pier]) await buildSpaceMembership(space, student.id, { digest: true });
+      await buildSpaceMembership(muted, student.id);
+    });
+
+    it('200: one click switches `digest` of each space off, and coming back switches on what was on', async () => {
+      const { status, body } = await click('unsubscribe');
+      expect([status, body.data.kind, body.data.subscribed]).to.deep.equal([200, 'digests', false]);
+      await click('unsubscribe');
+      expect((await suppressions())[0].left).to.deep.equal(['digests']);
+      const off = [
+        ['Quay', false],
+        ['Pier', false],
+        ['Off', false],
+      ];
+      expect(await digestsOf()).to.deep.equal(off);
+      await spaces.leave(pier?.id ?? '');
+      await spaces.join(pier?.id ?? '');
+      expect((await click('resubscribe')).body.data.subscribed).to.equal(true);
+      expect(await digestsOf()).to.deep.equal([['Quay', true], ...off.slice(1)]);
+      expect(await suppressions()).to.deep.equal([]);
+    });
+
+    it('no space that is joined later brings it back, by itself or by hand; asking for one does', async () => {
+      await click('unsubscribe');
+      const own = await buildSpace(club.id, { name: 'Own', digestByDefault: true });
+      await spaces.join(own.id);
+      const auto = await buildSpace(club.id, { name: 'Auto', digestByDefault: true, autoJoin: true });
+      const { db } = await testDeps();
+      const spaceId = auto.id;
+      await db.transaction((tx) =>
+        followAccess(tx, { clubId: club.id, studentIds: [student.id], spaceId }, new Date()),
+      );
+      expect((await digestsOf()).slice(3)).to.deep.equal([
+        ['Own', false],
+        ['Auto', false],
+      ]);
+      expect((await spaces.change(own.id, { digest: true })).body.data.digest).to.equal(true);
+      expect((await call('GET', at('unsubscribe', digests()))).body.data.subscribed).to.equal(true);
+      // The one that was asked for, and no other.
+      expect((await digestsOf()).filter(([, digest]: [string, boolean]) => digest)).to.deep.equal([['Own', true]]);
+      const later = await buildSpace(club.id, { digestByDefault: true });
+      expect((await spaces.join(later.id)).body.data.digest).to.equal(true);
+    });
+
+    it('leaves campaigns and automations as they are, and both leave it as it is', async () => {
+      await click('unsubscribe');
+      await call('POST', at('unsubscribe'));
+      expect((await suppressions())[0].left).to.deep.equal(['campaigns', 'digests']);
+      await click('resubscribe');
+      expect((await suppressions())[0].left).to.deep.equal(['campaigns']);
+      await call('POST', at('resubscribe'));
+      expect(await suppressions()).to.deep.equal([]);
+    });
   });
 
   describe('the preferences of the classroom (CAMP-45)', () => {
@@ -82,16 +161,15 @@ describe('the way out of a mail (CAMP-5)', () => {
       call(method, `/v1/clubs/${club.id}/classroom/mail/preferences`, { token: by.token, ...(body && { body }) });
 
     it('200: shows and changes the same as the way out, each kind for itself', async () => {
-      expect((await own('GET')).body.data).to.deep.equal({ campaigns: true, automations: true });
+      const all = { campaigns: true, automations: true, digests: true };
+      expect((await own('GET')).body.data).to.deep.equal(all);
       await call('POST', at('unsubscribe'));
-      expect((await own('GET')).body.data).to.deep.equal({ campaigns: false, automations: true });
-      const both = await own('PATCH', { campaigns: true, automations: false });
-      expect(both.body.data).to.deep.equal({ campaigns: true, automations: false });
+      expect((await own('GET')).body.data).to.deep.equal({ ...all, campaigns: false });
+      const both = await own('PATCH', { campaigns: true, automations: false, digests: false });
+      expect(both.body.data).to.deep.equal({ campaigns: true, automations: false, digests: false });
       expect((await call('GET', at('unsubscribe'))).body.data.subscribed).to.equal(true);
-      expect((await own('PATCH', { automations: true })).body.data).to.deep.equal({
-        campaigns: true,
-        automations: true,
-      });
+      expect((await call('GET', at('unsubscribe', token(student.id, 'digests')))).body.data.subscribed).to.equal(false);
+      expect((await own('PATCH', { automations: true, digests: true })).body.data).to.deep.equal(all);
       expect(await suppressions()).to.deep.equal([]);
     });
 
@@ -103,7 +181,11 @@ describe('the way out of a mail (CAMP-5)', () => {
       expect((await suppressions()).map((one: { id: string; reason: string }) => [one.id, one.reason])).to.deep.equal([
         [id, 'manual'],
       ]);
-      expect((await own('GET', undefined, other)).body.data).to.deep.equal({ campaigns: true, automations: true });
+      expect((await own('GET', undefined, other)).body.data).to.deep.equal({
+        campaigns: true,
+        automations: true,
+        digests: true,
+      });
     });
 
     it('400, 422: refuses a change of nothing, and of what is no kind', async () => {

@@ -1,5 +1,8 @@
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
 import { expect } from 'chai';
 import type { DataSource } from 'typeorm';
+import { projectDirectory } from '../../dev/project.ts';
 import { migrate } from '../../entities/migrate.ts';
 import { scratchDatabase } from '../toolkit/stack/database.ts';
 
@@ -17,6 +20,13 @@ describe('entities/migrations', () => {
         `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename NOT IN ('migrations', 'typeorm_metadata') ORDER BY 1`,
       )
       .then((rows) => rows.map(({ name }) => name));
+
+  it('run each file of the folder', async () => {
+    const files = (await readdir(path.join(projectDirectory, 'entities/migrations'))).toSorted();
+    const timeOf = (name: string) => /\d{13}/.exec(name)?.[0] ?? '';
+    const registered = source.migrations.map((migration) => timeOf(migration.constructor.name));
+    expect(registered).to.have.members(files.map(timeOf));
+  });
 
   it('bring an empty database to exactly the schema of the entities', async () => {
     expect(await migrate(source)).to.have.length(source.migrations.length);

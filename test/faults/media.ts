@@ -1,121 +1,160 @@
 /**
- * `npm run faults -- media`: files are uploaded without a pause while the API, the worker, S3 and Postgres are killed and started again
- * in turn, the worker at each step of its processing. No file may be lost or counted twice, and no object may be without a row.
+ * `npm run faults -- media`: files are uploaded, published, replaced and deleted without a pause while the API, the worker, S3 and
+ * Postgres are killed and started again in turn, the worker at each step of a file and of a move. No file may be lost or counted twice, no
+ * object may be without a row, and the storage must be the sum of what exists.
  */
-import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import sharp from 'sharp';
 import { readConfig } from '../../config.ts';
 import { components } from '../../dev/components/catalogue.ts';
 import { locate } from '../../dev/components.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { realVideo } from '../toolkit/builders/real-videos.ts';
+import { createErrands, errandsOfAClub, type Errands, type Told } from './media/errands.ts';
 import { buildLibraries, type Library } from './media/libraries.ts';
-import { tallyFiles, unfinished, type Sent } from './media/tally.ts';
-import { uploadOnce, type Arriving } from './media/uploader.ts';
+import { tallyFiles, unfinished, type FileTally } from './media/tally.ts';
 import { elapsedSeconds, progress } from './progress.ts';
 import { between } from './ranges.ts';
 import { killInTurn } from './turns.ts';
 import { onGround, type Ground, type Victim } from './victims.ts';
 
 const files = 500;
-/** A club may write 60 times a minute: two writes a file, and their repetitions. */
-const filesOfAClub = 10;
-const uploaders = 6;
-/** Between two files of an uploader, so that the last kills meet files as well. */
-const pauseMs = { least: 500, most: 3_000 };
+/** Of each, ten files: a club may write 60 times a minute, repetitions included. */
+const clubs = 50;
+const errands = clubs * errandsOfAClub;
+const clients = 20;
+/** Between two errands of a client. */
+const pauseMs = { least: 0, most: 1_000 };
 const rounds = 3;
 /** How long things go well before a kill, and how long what was killed stays dead. */
 const aliveForMs = { least: 500, most: 4_000 };
 const deadForMs = { least: 0, most: 3_000 };
+/** Work that lags is waited for so long, so that the last kills meet files as well. */
+const patienceMs = 20_000;
+/** A worker that is to end at a step, and never comes to it, is killed then. */
+const stepWithinMs = 90_000;
 /** Leases of 10 s, pauses after faults, and the sweeper's two minutes. */
 const deadlineMs = 10 * 60_000;
 
-/** The steps of a file that the worker is killed at. */
-const failpoints = ['file_claimed', 'file_identified', 'file_rendered', 'file_recorded'] as const;
+/** The steps of a file, and of one that changes its bucket, that the worker is killed at. */
+const failpoints = [
+  'file_claimed',
+  'file_identified',
+  'file_rendered',
+  'file_recorded',
+  'move_claimed',
+  'move_copied',
+  'move_recorded',
+] as const;
 const victims = ['API', 'S3', 'Postgres', ...failpoints] as const;
 type MediaVictim = (typeof victims)[number];
 
 /** @returns the exit code: 0 when nothing was lost, counted twice or left over */
 export async function mediaFaults(interrupted: Promise<unknown>): Promise<number> {
-  const env = { FFMPEG_BINARY: await locate(components.ffmpeg), WORKER_TASK_QUEUES: 'media,upkeep' };
-  const work = (ground: Ground) => uploadWhileKilling(ground);
-  return (await onGround(interrupted, work, env, ['temporal', 'postgres', 'storage'])) ?? 130;
+  const env = { FFMPEG_BINARY: await locate(components.ffmpeg), WORKER_TASK_QUEUES: 'media,moves,upkeep' };
+  return (await onGround(interrupted, workWhileKilling, env, ['temporal', 'postgres', 'storage'])) ?? 130;
 }
 
-async function uploadWhileKilling(ground: Ground): Promise<number> {
+async function workWhileKilling(ground: Ground): Promise<number> {
   const source = await createDataSource(readConfig(ground.env).database, 'club-faults').initialize();
-  const libraries = await buildLibraries(source, files / filesOfAClub);
-  const movie = await realVideo('640x480');
-  const sent: Sent[] = [];
-  let next = 0;
-  const begin = elapsedSeconds();
-  const all = Promise.all(
-    Array.from({ length: uploaders }, async () => {
-      for (let number = next++; number < files; number = next++) {
-        const library = libraries[number % libraries.length] as Library;
-        const file = await fileOf(number, movie);
-        const id = await uploadOnce(ground.urls.API, library, file);
-        sent.push({
-          id,
-          clubId: library.clubId,
-          digest: createHash('sha256').update(file.bytes).digest('hex'),
-          becomes: file.becomes,
-        });
-        await sleep(between(pauseMs));
-      }
-    }),
-  );
-  all.catch(() => undefined); // told below
+  const libraries = await buildLibraries(source, clubs);
+  const doing = createErrands(ground.urls.API, await realVideo('640x480'));
+  const work = begin(doing, libraries);
+  const begun = elapsedSeconds();
+  work.done.catch(() => undefined); // told below
+  let missed = 0;
   const isFailpoint = (victim: MediaVictim): victim is (typeof failpoints)[number] =>
     failpoints.some((name) => name === victim);
-  const ofGround = (victim: MediaVictim): Victim => (isFailpoint(victim) ? 'worker' : victim);
+  let turn = 0;
   const kills = await killInTurn({
     victims,
     rounds,
     deadForMs,
-    beforeKill: () => sleep(between(aliveForMs)),
-    // The worker that is to end at a step ends at the next file, if there is one.
-    kill: (victim) =>
-      isFailpoint(victim)
-        ? Promise.race([ground.killWorkerAt(victim), sleep(90_000)]).then(() => ground.kill('worker'))
-        : ground.kill(victim),
+    async beforeKill() {
+      await sleep(between(aliveForMs));
+      const ends = elapsedSeconds() + patienceMs / 1_000;
+      while (work.left() > clients && elapsedSeconds() < ends) await sleep(100);
+    },
+    async kill(victim) {
+      turn += 1;
+      work.allow(Math.ceil((errands * turn) / (rounds * victims.length)));
+      if (!isFailpoint(victim)) return ground.kill(victim);
+      const late = new AbortController();
+      const isLate = await Promise.race([
+        ground.killWorkerAt(victim).then(() => false),
+        sleep(stepWithinMs, true, { signal: late.signal }),
+      ]);
+      late.abort();
+      missed += isLate ? 1 : 0;
+      await ground.kill('worker');
+    },
     startAgain: (victim) => ground.startAgain(ofGround(victim)),
-    standing: () => `${sent.length} files completed`,
+    standing: () => `${work.told.length} files told of`,
   });
   progress('everything is up again; waiting for the last files');
-  await all;
+  await work.done;
   const ends = elapsedSeconds() + deadlineMs / 1_000;
   for (let left = await unfinished(source); left > 0 && elapsedSeconds() < ends; left = await unfinished(source))
     await sleep(1_000);
 
-  const result = await tallyFiles(source, readConfig(ground.env).storage, sent);
+  const result = await tallyFiles(source, readConfig(ground.env).storage, work.told);
   await source.destroy();
-  const print = (line: string) => process.stdout.write(`${line}\n`);
   print(
-    `${kills.length} kills in ${(elapsedSeconds() - begin).toFixed(0)} s; processes that ended by themselves: ${ground.endedByItself}`,
+    `${kills.length} kills in ${(elapsedSeconds() - begun).toFixed(0)} s, ${missed} of them not at their step; processes that ended by themselves: ${ground.endedByItself}`,
   );
-  print(
-    `became ${Object.entries(result.byStatus)
-      .map(([status, count]) => `${status} ${count}`)
-      .join(', ')}`,
-  );
-  for (const line of [...result.lost, ...result.miscounted, ...result.ownerless]) print(line);
-  print(
-    `files ${sent.length}, lost ${result.lost.length}, counted twice ${result.miscounted.length}, objects without a row ${result.ownerless.length}`,
-  );
-  return sent.length === files && result.lost.length + result.miscounted.length + result.ownerless.length === 0 ? 0 : 1;
+  print(`resumable uploads were cut ${doing.cuts} times`);
+  return report(work.told.length, result);
+
+  function ofGround(victim: MediaVictim): Victim {
+    return isFailpoint(victim) ? 'worker' : victim;
+  }
 }
 
-/** Every tenth is a video and every seventh lies about its type; the others are texts and pictures, each different. */
-async function fileOf(number: number, movie: Buffer): Promise<Arriving> {
-  const words = Buffer.from(`# Knot ${number}\n${'bends and hitches\n'.repeat(1 + (number % 50))}`);
-  if (number % 7 === 3) return { name: `${number}.pdf`, mime: 'application/pdf', bytes: words, becomes: 'failed' };
-  if (number % 10 === 9) return { name: `${number}.mp4`, mime: 'video/mp4', bytes: movie, becomes: 'ready' };
-  if (number % 2 === 0) return { name: `${number}.md`, mime: 'text/markdown', bytes: words, becomes: 'ready' };
-  const background = { r: number % 256, g: 30, b: 30 };
-  const bytes = await sharp({ create: { width: 400 + number, height: 300, channels: 3, background } })
-    .png()
-    .toBuffer();
-  return { name: `${number}.png`, mime: 'image/png', bytes, becomes: 'ready' };
+interface Work {
+  readonly told: Told[];
+  /** Rejects at a refusal. */
+  readonly done: Promise<unknown>;
+  /** So many errands in all may be begun: each kill meets its share. */
+  allow(count: number): void;
+  /** Of those that are allowed, how many have not ended. */
+  left(): number;
 }
+
+function begin(doing: Errands, libraries: readonly Library[]): Work {
+  const told: Told[] = [];
+  let [allowed, next, ended] = [0, 0, 0];
+  async function client(): Promise<void> {
+    for (;;) {
+      while (next >= allowed && next < errands) await sleep(50);
+      const number = next++;
+      if (number >= errands) return;
+      // Kinds change from one errand to the next, and each club has one of each.
+      const club = number % clubs;
+      const kind = (club + Math.floor(number / clubs)) % errandsOfAClub;
+      const library = libraries[club] as Library;
+      told.push(...(await doing.run(club * errandsOfAClub + kind, library)));
+      ended += 1;
+      await sleep(between(pauseMs));
+    }
+  }
+  return {
+    told,
+    done: Promise.all(Array.from({ length: clients }, client)),
+    allow(count) {
+      allowed = count;
+    },
+    left: () => allowed - ended,
+  };
+}
+
+/** @returns the exit code */
+function report(told: number, { byStatus, lost, miscounted, ownerless }: FileTally): number {
+  const counts = Object.entries(byStatus).map(([status, count]) => `${status} ${count}`);
+  print(`became ${counts.toSorted().join(', ')}`);
+  for (const line of [...lost, ...miscounted, ...ownerless]) print(line);
+  print(
+    `files ${told}, lost ${lost.length}, counted twice ${miscounted.length}, objects without a row ${ownerless.length}`,
+  );
+  return told === files && lost.length + miscounted.length + ownerless.length === 0 ? 0 : 1;
+}
+
+const print = (line: string) => process.stdout.write(`${line}\n`);

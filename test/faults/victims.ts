@@ -69,6 +69,7 @@ export async function onGround<T>(
     HOME: os.homedir(),
     LOG_LEVEL: 'warn',
     ...portVariables(ports),
+    FILES_URL: `http://${host}:${ports.files}`,
     // Whoever wants mails listens here. Nothing is stored; a configuration names it nevertheless.
     SMTP_URL: `smtp://${host}:${ports.smtp}`,
     S3_ENDPOINT: 'http://127.0.0.1:9',

@@ -13,6 +13,7 @@ import { createWorkflowClient, type WorkflowClient } from '../../worker/workflow
 import { useAnswering } from '../toolkit/drive/answering.ts';
 import { automationDeps } from '../toolkit/drive/automations.ts';
 import { sendingDeps } from '../toolkit/drive/campaigns.ts';
+import { digestDeps } from '../toolkit/drive/digests.ts';
 import { importDeps } from '../toolkit/drive/imports.ts';
 import { indexingDeps } from '../toolkit/drive/indexing.ts';
 import { movingDeps } from '../toolkit/drive/moving.ts';
@@ -73,7 +74,9 @@ export interface Recorder {
 export type Play = (recorder: Recorder) => Promise<WorkflowHandle>;
 
 /** By the type of the workflow, which is the folder of its histories, and by the name of the scenario, which is the file's. */
-export type Scenarios = Partial<Record<WorkflowType | 'sweep' | 'retention', Readonly<Record<string, Play>>>>;
+export type Scenarios = Partial<
+  Record<WorkflowType | 'beginDigests' | 'sweep' | 'retention', Readonly<Record<string, Play>>>
+>;
 
 const carried = ['webhookDelivery', 'endpointGate', 'salesNotice', 'subscriptionEnd'] as const;
 
@@ -192,7 +195,11 @@ async function activitiesOf(
       ...all.transactionalMail({ mails: { db, vault, sendMail, links, warmUp: [], onOutcome() {} } }),
       ...all.mentorshipSession({ db, vault }),
     },
-    campaigns: { ...all.campaignRun({ campaigns }), ...all.testMail({ campaigns }) },
+    campaigns: {
+      ...all.campaignRun({ campaigns }),
+      ...all.testMail({ campaigns }),
+      ...all.spaceDigest({ digests: await digestDeps(campaigns.smtp) }),
+    },
     domains: all.mailDomain({ db, vault, mailDomains }),
     automations: {
       ...all.automationRun({
@@ -213,6 +220,7 @@ async function activitiesOf(
       ...all.retention({ db, vault, storage: await testObjectStore() }),
       ...all.mediaExpiry({ db, vault, storage: await testObjectStore() }),
       ...all.spaceFill({ db }),
+      ...all.beginDigests({ db }),
     },
     sales: relay.carryingAfterEach({
       ...all.salesNotice({ notices }),

@@ -1,11 +1,14 @@
-/** Workers that die over a mail of a campaign, and another that finds what they left. */
+/** Workers that die over a mail of a campaign or of a digest, and another that finds what they left. */
 import { expect } from 'chai';
 import type { Mailbox } from '../../dev/mailbox.ts';
 import { scheduleCampaign } from '../../domain/campaigns/states.ts';
+import { beginDigests } from '../../domain/community/digests/beginning.ts';
+import { SpaceDigest } from '../../entities/community/space-digest.ts';
 import { Mail } from '../../entities/mail/mail.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { buildCampaign } from '../toolkit/builders/campaigns.ts';
+import { buildPost, buildSpace, buildSpaceMembership, buildWritingClub } from '../toolkit/builders/community.ts';
 import { buildStudent, type TestStudent } from '../toolkit/builders/clubs.ts';
 import { until } from '../toolkit/drive/until.ts';
 import { testDeps } from '../toolkit/stack/database.ts';
@@ -24,11 +27,12 @@ interface Scene {
   left: Mail;
 }
 
-describe('a worker is killed during a mail of a campaign', function () {
+describe('a worker is killed during a mail of a campaign, and of a digest', function () {
   this.timeout(30 * second);
   const startWorker = useWorkerProcesses('campaigns');
   const temporal = useTemporal();
   const scenes = {} as Record<Place, Scene>;
+  let digest: { id: string; student: TestStudent; signal: NodeJS.Signals | null };
   let mailbox: Mailbox;
 
   before('three workers are killed, and a fourth takes over', async function () {
@@ -38,12 +42,15 @@ describe('a worker is killed during a mail of a campaign', function () {
     mailbox = stack.mailbox;
     const { db } = await testDeps();
     for (const place of places) scenes[place] = await killedAt(place);
+    digest = await digestKilled();
     await db.run(sql`UPDATE mails SET lease_until = clock_timestamp() WHERE lease_until IS NOT NULL`);
     await db.run(sql`UPDATE wakes SET lease_until = clock_timestamp() WHERE lease_until IS NOT NULL`);
     await startWorker();
     // An activity that died with its worker is given to another when its heartbeats have been missing for 10 s.
-    await until('the end of all', { timeoutMs: 60 * second }, async () => {
-      const open = await db.rows(sql`SELECT FROM campaigns WHERE status <> 'sent'`);
+    await until('the end of all', { timeoutMs: 90 * second }, async () => {
+      const open = await db.rows(
+        sql`SELECT FROM campaigns WHERE status <> 'sent' UNION ALL SELECT FROM space_digests WHERE ended_at IS NULL`,
+      );
       return open.length === 0;
     });
   });
@@ -56,6 +63,25 @@ describe('a worker is killed during a mail of a campaign', function () {
     await scheduleCampaign(deps, club.id, campaignId, undefined, new Date());
     const { signal } = await worker.exited;
     return { campaignId, student, signal, left: await rowOf(campaignId) };
+  }
+
+  async function digestKilled(): Promise<typeof digest> {
+    const { db } = await testDeps();
+    const now = new Date();
+    const { id: clubId } = await buildWritingClub(now);
+    const student = await buildStudent(clubId);
+    const space = await buildSpace(clubId);
+    await buildSpaceMembership(space, student.id, { digest: true, at: new Date(now.getTime() - 3_600_000) });
+    await buildPost(space, { at: new Date(now.getTime() - 600_000) });
+    // The zone of a club where it is about noon.
+    const hour = now.getUTCHours();
+    const zone = hour <= 12 ? `Etc/GMT-${12 - hour}` : `Etc/GMT+${hour - 12}`;
+    await db.run(sql`UPDATE clubs SET time_zone = ${zone} WHERE id = ${clubId}`);
+    const worker = await startWorker({ FAILPOINT: 'mail_handed_over' });
+    await beginDigests(db, now);
+    const { signal } = await worker.exited;
+    const { id } = await db.manager.findOneByOrFail(SpaceDigest, { clubId });
+    return { id, student, signal };
   }
 
   async function rowOf(campaignId: string): Promise<Mail> {
@@ -74,6 +100,14 @@ describe('a worker is killed during a mail of a campaign', function () {
       expect(mailbox.summaries({ to: student.email })).to.have.length(copies);
     });
   }
+
+  it('at mail_handed_over of a digest: its row says that nobody knows, and the mail arrives once', async () => {
+    const { id, student, signal } = digest;
+    const row = await (await testDeps()).db.manager.findOneByOrFail(Mail, { digestId: id });
+    expect([signal, row.status, row.lastError, row.fence]).to.deep.equal(['SIGKILL', 'failed', 'outcome_unknown', 1]);
+    expect(mailbox.summaries({ to: student.email })).to.have.length(1);
+    expect(await temporal().workflow.getHandle(workflowIdOf('spaceDigest', id)).result()).to.equal('sent');
+  });
 
   it('ends every run as sent', async () => {
     const results = places.map((place) =>

@@ -59,6 +59,7 @@ const explained: Readonly<Record<string, string>> = {
   repositories: 'of clubs: their own words, and ids of files of the library',
   repository_items: 'ids of files of the library',
   community_spaces: 'of clubs: names and settings',
+  space_digests: 'of clubs: dates and counts',
   automation_course_looks: 'ids of courses whose lessons changed',
   automation_course_watches: 'ids of runs and courses',
   failing_steps: 'ids of rows whose step fails, and a count',

@@ -122,6 +122,13 @@ describe('the sweeper, in a worker process', function () {
     expect(action).to.include({ workflowType: 'sweep', taskQueue: 'upkeep' });
   });
 
+  it('another schedule begins digests each quarter of an hour, and makes up for a missed one (COMM-17)', async () => {
+    const { spec, policies, action } = await temporal().schedule.getHandle('space-digests').describe();
+    expect(spec.intervals).to.deep.equal([{ every: 15 * minute, offset: undefined }]);
+    expect(policies).to.include({ overlap: 'SKIP', catchupWindow: 15 * minute });
+    expect(action).to.include({ workflowType: 'beginDigests', taskQueue: 'upkeep' });
+  });
+
   it('makes its schedule again within 5 min after somebody deletes it, and leaves one that is paused', async () => {
     const { schedule } = temporal();
     const sweeper = schedule.getHandle('sweeper');

@@ -2,16 +2,21 @@ import { expect } from 'chai';
 import { activities as all } from '../../activities/index.ts';
 import { readConfig } from '../../config.ts';
 import type { Mailbox } from '../../dev/mailbox.ts';
+import { beginDigests } from '../../domain/community/digests/beginning.ts';
 import { readCampaign } from '../../domain/campaigns/records.ts';
 import { pauseCampaign, resumeCampaign, scheduleCampaign } from '../../domain/campaigns/states.ts';
+import { SpaceDigest } from '../../entities/community/space-digest.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { createSmtpHandOver, type SmtpHandOver } from '../../platform/infra/smtp-hand-over.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
-import type { campaignRun } from '../../workflows/index.ts';
+import type { beginDigests as beginning, campaignRun, spaceDigest } from '../../workflows/index.ts';
+import { buildPlan } from '../toolkit/builders/billing.ts';
 import { buildCampaign } from '../toolkit/builders/campaigns.ts';
+import { buildPost, buildSpace, buildSpaceMembership } from '../toolkit/builders/community.ts';
 import { buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';
 import { sendingDeps } from '../toolkit/drive/campaigns.ts';
+import { digestDeps } from '../toolkit/drive/digests.ts';
 import { until } from '../toolkit/drive/until.ts';
 import { testDeps } from '../toolkit/stack/database.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
@@ -22,7 +27,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-describe('campaign-run, with time skipped', function () {
+describe('campaign-run and space-digest, with time skipped', function () {
   this.timeout(60_000);
   const workers: { stop(): Promise<void> }[] = [];
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
@@ -50,8 +55,11 @@ describe('campaign-run, with time skipped', function () {
         return smtp.handOver(message);
       },
     });
-    const activities = all.campaignRun({ campaigns });
+    const digests = await digestDeps(campaigns.smtp);
+    const activities = { ...all.campaignRun({ campaigns }), ...all.spaceDigest({ digests }) };
     workers.push(await runWorkerHere(environment().nativeConnection, { taskQueue: 'campaigns', activities }));
+    const begins = all.beginDigests(deps);
+    workers.push(await runWorkerHere(environment().nativeConnection, { taskQueue: 'upkeep', activities: begins }));
   });
   after('close the SMTP connections', () => smtp.close());
   beforeEach(async () => {
@@ -117,4 +125,61 @@ describe('campaign-run, with time skipped', function () {
     expect(await run.result()).to.equal('sent');
     expect(arrived()).to.equal(1);
   });
+
+  describe('a digest (COMM-17)', () => {
+    beforeEach(async () => {
+      // Digests of other tests are not due again.
+      await deps.db.run(sql`DELETE FROM space_digests`);
+      await deps.db.run(sql`UPDATE community_memberships SET digest = false`);
+      const space = await buildSpace(club.id);
+      await buildSpaceMembership(space, ada.id, { digest: true, at: new Date(now.getTime() - day) });
+      await buildPost(space, { at: new Date(now.getTime() - hour) });
+      await deps.db.run(sql`UPDATE clubs SET time_zone = ${zoneAtNoon(now)} WHERE id = ${club.id}`);
+    });
+    const digest = () => deps.db.manager.findOneByOrFail(SpaceDigest, { clubId: club.id });
+    const run = async () => {
+      expect((await beginDigests(deps.db, now)).begun).to.equal(1);
+      const { id } = await digest();
+      return environment().client.workflow.execute<typeof spaceDigest>('spaceDigest', {
+        workflowId: workflowIdOf('spaceDigest', id),
+        taskQueue: 'campaigns',
+        args: [id],
+      });
+    };
+
+    it('tries a refused mail again a minute later', async () => {
+      mailbox.failNext({ at: 'rcpt', reply: 451, to: ada.email });
+      expect(await run()).to.equal('sent');
+      const [first = 0, second = 0] = handedOver;
+      expect(first - now.getTime()).to.be.within(0, 5_000);
+      expect(second - first).to.be.within(minute - 5_000, minute + 5_000);
+      expect([handedOver.length, arrived()]).to.deep.equal([2, 1]);
+    });
+
+    it('ends with its date, in the time zone of the club, where the club has sent enough for the day', async () => {
+      await buildPlan(club.id, 'trial');
+      await deps.db.run(sql`INSERT INTO club_bulk_days (club_id, day, mails)
+        SELECT ${club.id}, (${now}::timestamptz AT TIME ZONE 'UTC')::date + later, 25 FROM generate_series(0, 1) AS later`);
+      expect(await run()).to.equal('date_over');
+      const { endsAt, endedAt } = await digest();
+      expect(endsAt.getTime() - now.getTime()).to.be.within(11 * hour, 12 * hour);
+      expect((endedAt?.getTime() ?? 0) - endsAt.getTime()).to.be.within(0, 5_000);
+      expect(handedOver).to.deep.equal([]);
+    });
+
+    it('is begun by what the schedule starts', async () => {
+      const begun = environment().client.workflow.execute<typeof beginning>('beginDigests', {
+        workflowId: 'space-digests',
+        taskQueue: 'upkeep',
+      });
+      expect(await begun).to.deep.equal({ begun: 1 });
+      expect((await digest()).pages).to.equal(0);
+    });
+  });
 });
+
+/** @returns a zone in which it is about noon */
+function zoneAtNoon(at: Date): string {
+  const hours = at.getUTCHours();
+  return hours <= 12 ? `Etc/GMT-${12 - hours}` : `Etc/GMT+${hours - 12}`;
+}

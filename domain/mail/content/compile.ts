@@ -4,6 +4,7 @@
  */
 import { escapeHtml } from '../../../platform/core/text.policy.ts';
 import type { EmailBlock, EmailContent } from './email-content.ts';
+import { frameMjml, mjmlToHtml } from './frame.ts';
 import { parseMarkdown, type Inline, type Prose } from './markdown.ts';
 import { parseTemplate, type Variable } from './variables.policy.ts';
 
@@ -123,16 +124,6 @@ export async function compileEmail(content: EmailContent, letterhead: Letterhead
 const withoutPrivateUse = <Value>(value: Value): Value =>
   JSON.parse(JSON.stringify(value), (_key, each) => (typeof each === 'string' ? each.replace(privateUse, '') : each));
 
-/** Loaded when the first e-mail is compiled: it is large, and only these steps need it. */
-async function mjmlToHtml(mjml: string): Promise<string> {
-  const { default: mjml2html } = await import('mjml');
-  // No fonts: each would be fetched from a third party by everybody who opens the mail.
-  const { html, errors } = await mjml2html(mjml, { validationLevel: 'soft', fonts: {}, keepComments: true });
-  if (errors.length > 0) throw new Error('the compiler of e-mails refused its own input');
-  return html.replaceAll(/\n\s*\n+/g, '\n').replaceAll(/\n +/g, '\n');
-}
-
-const font = 'system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif';
 const headingSizes = [28, 24, 20, 18, 16, 16] as const;
 
 function mjmlOf({ preheader, blocks }: EmailContent, { clubName, postalAddress }: Letterhead, slots: Slots): string {
@@ -140,18 +131,12 @@ function mjmlOf({ preheader, blocks }: EmailContent, { clubName, postalAddress }
     .split(/\r?\n/)
     .map((line) => escapeHtml(line))
     .join('<br>');
-  return `<mjml lang="und"><mj-head>
-${preheader === undefined ? '' : `<mj-preview>${escapeHtml(slots.template(preheader))}</mj-preview>`}
-<mj-attributes><mj-all font-family="${font}" /><mj-text font-size="16px" line-height="1.5" color="#1f2430" />
-<mj-button font-size="16px" background-color="#1f4fd8" border-radius="6px" inner-padding="12px 20px" />
-<mj-divider border-width="1px" border-color="#d8dbe2" /></mj-attributes>
-<mj-style>p, ul, ol, h1, h2, h3, h4, h5, h6 { margin: 0 0 12px; } a { color: #1f4fd8; }</mj-style>
-</mj-head><mj-body background-color="#ffffff"><mj-section padding="16px 0"><mj-column>
-${blocks.map((block) => blockMjml(block, slots)).join('\n')}
-</mj-column></mj-section><mj-section padding="8px 0 24px"><mj-column><mj-divider />
-<mj-text font-size="13px" color="#5b6270"><p dir="auto">${escapeHtml(clubName)}<br>${address}</p>
-<p><a href="${slots.add({ kind: 'unsubscribe' })}">Unsubscribe</a></p></mj-text>
-</mj-column></mj-section><mj-raw>${slots.add({ kind: 'pixel' })}</mj-raw></mj-body></mjml>`;
+  // In the order of the document: slots are numbered as they come.
+  const preview = preheader === undefined ? undefined : escapeHtml(slots.template(preheader));
+  const body = blocks.map((block) => blockMjml(block, slots)).join('\n');
+  const footer = `<p dir="auto">${escapeHtml(clubName)}<br>${address}</p>
+<p><a href="${slots.add({ kind: 'unsubscribe' })}">Unsubscribe</a></p>`;
+  return frameMjml({ preheader: preview, body, footer, end: slots.add({ kind: 'pixel' }) });
 }
 
 function blockMjml(block: EmailBlock, slots: Slots): string {

@@ -1,6 +1,6 @@
 /**
- * Files that are ready and lack something: those from before workers processed files, and those whose renditions could not be made.
- * They are processed a few at a time, beside what is uploaded.
+ * Files that are ready and lack something: those from before workers processed files, and those whose renditions could not be made,
+ * or were not made then. They are processed a few at a time, beside what is uploaded.
  */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
@@ -13,7 +13,10 @@ export async function processOldFiles(db: Database, now: Date): Promise<number> 
   return db.transaction(async (tx) => {
     const woken = await tx.rows<{ id: Id; clubId: Id }>(sql`
       WITH waiting AS (
-        SELECT count(*) AS files FROM (SELECT FROM media WHERE looks_at IS NOT NULL LIMIT ${processingRules.caughtUpAtOnce}) queue),
+        SELECT count(*) AS files FROM (
+          SELECT FROM media
+           WHERE looks_at IS NOT NULL AND NOT (purpose = 'agent_image' AND status = 'ready' AND looks_at > ${now}) -- has only to be emptied
+           LIMIT ${processingRules.caughtUpAtOnce}) queue),
       old AS (
         SELECT id FROM media
          WHERE looks_at IS NULL AND id IN (

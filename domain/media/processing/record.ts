@@ -58,6 +58,26 @@ export async function recordFailure(db: Database, claim: FileClaim, error: Media
   await db.transaction((tx) => end(tx, claim, sql`status = 'failed', error = ${error}, erases_at = ${now}`, now));
 }
 
+/** An image for agents that was ready as it was uploaded is the picture from now on; when it goes, stays. @throws LeaseLost */
+export async function recordPicture(
+  db: Database,
+  claim: FileClaim,
+  { digest, picture, emptiesAt }: { digest: Digest; picture: Rendition; emptiesAt: Date },
+  now: Date,
+): Promise<void> {
+  const { sizeBytes, mime, width, height } = picture;
+  await db.transaction(async (tx) => {
+    await end(
+      tx,
+      claim,
+      sql`size_bytes = ${sizeBytes}, mime = ${mime}, width = ${width}, height = ${height}, renditions_due_at = NULL, ${checksums(digest)}`,
+      now,
+      emptiesAt,
+    );
+    await recordRenditions(tx, claim.id, [picture], now);
+  });
+}
+
 /** What was missing of a file that is ready. @param made.dueAt when renditions that are still missing are due @throws LeaseLost */
 export async function recordMissing(
   db: Database,

@@ -7,7 +7,8 @@ import type { Box, SmallPicture } from '../../../platform/infra/images/pictures.
 import { shrinkImage } from '../../../platform/infra/images/shrink.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
-import { pageRules, pictureBox, renditionVersion, type renditionBoxes } from '../media.policy.ts';
+import type { MediaDeps } from '../media.ts';
+import { isResumable, pageRules, pictureBox, renditionVersion, type renditionBoxes } from '../media.policy.ts';
 import type { FileClaim } from './claims.ts';
 import { asAway, type Contents } from './contents.ts';
 
@@ -106,4 +107,32 @@ export async function recordRenditions(
       createdAt: now,
     })),
   );
+}
+
+/**
+ * Erases what claims before this one have made and not recorded: before this one is recorded, so that it is repeated where the store
+ * is away. What is recorded stays until then, and what a later claim makes. Of a resumable upload also what it has left: a rest that was
+ * smaller than a part, and beginnings that no row has noted, because their process died (MED-26). @throws StoreAway
+ */
+export async function forgetOthers(
+  { db, storage }: MediaDeps,
+  { id, objectKey, fence, mime }: FileClaim,
+  made: readonly Rendition[],
+): Promise<void> {
+  const wasResumable = isResumable(mime ?? '');
+  if (objectKey === null || (fence === 1 && !wasResumable)) return;
+  const recorded = await db.manager.findBy(MediaRendition, { mediaId: id });
+  const kept = new Set([...recorded.map((rendition) => rendition.objectKey), ...made.map(({ key }) => key)]);
+  const prefix = renditionsPrefix(objectKey);
+  const isKept = (key: string) => kept.has(key) || Number.parseInt(key.slice(prefix.length), 10) > fence;
+  await storage.removeUnder(prefix, isKept).catch(asAway);
+  if (wasResumable) await storage.endUploads(objectKey).catch(asAway);
+}
+
+/** What a claim has made that another one has overtaken: nobody else knows of it. As far as the store can be reached. */
+export async function forgetOwn(
+  { storage }: Pick<MediaDeps, 'storage'>,
+  { objectKey, fence }: FileClaim,
+): Promise<void> {
+  if (objectKey !== null) await storage.removeUnder(`${renditionsPrefix(objectKey)}${fence}-`).catch(() => undefined);
 }

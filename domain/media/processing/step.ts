@@ -2,27 +2,18 @@
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { Box } from '../../../platform/infra/images/pictures.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 import type { MediaKind, MediaStatus } from '../../../entities/media/values.ts';
-import { MediaRendition } from '../../../entities/media/media-rendition.ts';
 import { eraseFile } from '../erasure.ts';
-import {
-  isKeptAsPicture,
-  keptPictureBox,
-  processingRules,
-  renditionBoxes,
-  videoRules,
-  type ImageType,
-  type MediaError,
-} from '../media.policy.ts';
+import { keptPictureBox, processingRules, renditionBoxes, videoRules, type MediaError } from '../media.policy.ts';
 import { claimFile, holdFile, putOff, releaseFile, type FileClaim } from './claims.ts';
-import { asAway, contentsOf, StoreAway, type Contents } from './contents.ts';
-import { digestOf, type Digest } from './digest.ts';
+import { contentsOf, StoreAway, type Contents } from './contents.ts';
+import { anotherSize, digestWhole } from './digest.ts';
 import { identify } from './identification.ts';
+import { emptyOriginal, hasPicture, keepPicture } from './kept-picture.ts';
 import { recordEnd, recordFailure, recordMissing, recordReady, recordWait } from './record.ts';
-import { makePage, makeRenditions, renditionsPrefix, type Rendition } from './renditions.ts';
+import { forgetOthers, forgetOwn, makePage, makeRenditions, type Rendition } from './renditions.ts';
 import { makeVideo, type VideoDeps } from './video.ts';
 
 export interface ProcessingDeps {
@@ -42,8 +33,16 @@ export type ProcessingOutcome = 'ready' | 'failed' | 'removed';
 
 export type ProcessingStep =
   | { done: true; outcome: ProcessingOutcome; error?: MediaError }
-  /** `for`: of a file that is ready, what its video waits for; `turn` after its first step. Absent for another try. */
-  | { done: false; at: number; faults: number; for?: 'disk' | 'place' | 'turn' };
+  /** Absent `for`: another try. */
+  | { done: false; at: number; faults: number; for?: ProcessingWait };
+
+/**
+ * What a file that is ready waits for: its next step (`turn`), of a video a place or room on the disk, of an image for agents the end of
+ * the addresses that lead to its original.
+ */
+export type ProcessingWait = 'turn' | 'place' | 'disk' | 'addresses';
+
+type Waits = ProcessingWait | undefined;
 
 /** Whoever runs the step: hears that it lives and how far it is, and may stop it. */
 export interface StepWatcher {
@@ -91,8 +90,6 @@ export async function processFile(
   return waitsFor === undefined ? next : { ...next, for: waitsFor };
 }
 
-type Waits = 'disk' | 'place' | 'turn' | undefined;
-
 /** @throws StoreAway */
 async function breakOff(
   deps: ProcessingDeps,
@@ -137,6 +134,8 @@ async function workOn(
     return undefined;
   }
   await requireSameSize(contents, claim);
+  const box = keptPictureBox(claim.purpose);
+  if (claim.status === 'ready' && box) return keepPicture(deps, claim, contents, { box, signal, tell, now });
   if (claim.status === 'ready') return complement(deps, claim, contents, { signal, tell, now });
   tell('identification');
   const found = await identify(contents, claim, { signal });
@@ -146,7 +145,6 @@ async function workOn(
     await recordFailure(db, claim, found.error, now);
     return undefined;
   }
-  const box = keptPictureBox(claim.purpose);
   if (box) return keepPicture(deps, claim, contents, { box, signal, tell, now });
   tell('checksums');
   const digest = await digestWhole(contents, claim, signal);
@@ -157,54 +155,6 @@ async function workOn(
   await forgetOthers(deps, claim, renditions);
   await recordReady(db, claim, { found, digest, renditions, isContinued }, now);
   return isContinued ? 'turn' : undefined;
-}
-
-/** Whether a picture of ours is kept in the place of the original. */
-const hasPicture = ({ purpose, renditions }: FileClaim) =>
-  isKeptAsPicture(purpose) && renditions?.preview !== undefined;
-
-/**
- * Safe to repeat. If the file is removed meanwhile, the empty object goes at once, or with what is erased once more when nothing can
- * arrive any more. @throws LeaseLost, StoreAway
- */
-async function emptyOriginal({ db, storage }: ProcessingDeps, claim: FileClaim, now: Date): Promise<void> {
-  const key = claim.objectKey ?? '';
-  await storage.empty(key).catch(asAway);
-  try {
-    await recordEnd(db, claim, now);
-  } catch (error) {
-    const stands = await db.one(sql`SELECT FROM media WHERE id = ${claim.id} AND removed_at IS NULL`);
-    if (!stands) await storage.remove(key).catch(asAway);
-    throw error;
-  }
-}
-
-/**
- * An image that students see of each other, or show an agent, is kept as a picture that was made of it, upright and without metadata. The
- * file is that from then on; another step empties the original, and leaves its key, so that the address of the upload takes nothing in its place (ADR 15).
- */
-async function keepPicture(
-  deps: ProcessingDeps,
-  claim: FileClaim,
-  contents: Contents,
-  { box, signal, tell, now }: { box: Box; signal: AbortSignal; tell: (words: string) => void; now: Date },
-): Promise<Waits> {
-  const { db, storage } = deps;
-  tell('renditions');
-  const [picture] = await makeRenditions(storage, contents, claim, { preview: box });
-  await deps.failpoint('file_rendered');
-  if (!picture) {
-    await digestWhole(contents, claim, signal); // it is the file that cannot be read, and not a part of it
-    await recordFailure(db, claim, 'image_broken', now);
-    return undefined;
-  }
-  tell('checksums');
-  const { key, sizeBytes, width, height } = picture;
-  const digest = await digestWhole(contentsOf(storage, key), { sizeBytes }, signal);
-  await forgetOthers(deps, claim, [picture]);
-  const found = { sizeBytes, mime: picture.mime as ImageType, kind: 'image', width, height } as const;
-  await recordReady(db, claim, { found, digest, renditions: [picture], isContinued: true }, now);
-  return 'turn';
 }
 
 /** What is missing of a file that is ready: its checksums, and its renditions. */
@@ -252,46 +202,12 @@ async function picturesOf(
   return made;
 }
 
-/**
- * Erases what claims before this one have made and not recorded: before this one is recorded, so that it is repeated where the store
- * is away. What is recorded stays until then. @throws StoreAway
- */
-async function forgetOthers(
-  { db, storage }: ProcessingDeps,
-  { id, objectKey, fence }: FileClaim,
-  made: readonly Rendition[],
-): Promise<void> {
-  if (fence === 1 || objectKey === null) return;
-  const recorded = await db.manager.findBy(MediaRendition, { mediaId: id });
-  const kept = [...recorded.map((rendition) => rendition.objectKey), ...made.map(({ key }) => key)];
-  await storage.removeUnder(renditionsPrefix(objectKey), kept).catch(asAway);
-}
-
-/** What a claim has made that another one has overtaken: nobody else knows of it. As far as the store can be reached. */
-async function forgetOwn({ storage }: ProcessingDeps, { objectKey, fence }: FileClaim): Promise<void> {
-  if (objectKey !== null) await storage.removeUnder(`${renditionsPrefix(objectKey)}${fence}-`).catch(() => undefined);
-}
-
-async function digestWhole(
-  contents: Pick<Contents, 'stream'>,
-  { sizeBytes }: { sizeBytes: string | number | null },
-  signal: AbortSignal,
-): Promise<Digest> {
-  const bytes = await contents.stream(signal);
-  if (!bytes) throw new Error('A file that has arrived is not in the store');
-  const digest = await digestOf(bytes);
-  if (digest.sizeBytes !== Number(sizeBytes)) throw anotherSize();
-  return digest;
-}
-
 /** A store that answers, and has another file, is not away: it is a fault that ends after some tries. @throws StoreAway */
 async function requireSameSize(contents: Pick<Contents, 'size'>, { sizeBytes }: FileClaim): Promise<void> {
   const size = await contents.size();
   if (size === undefined) throw new Error('A file that has arrived is not in the store');
   if (size !== Number(sizeBytes)) throw anotherSize();
 }
-
-const anotherSize = () => new Error('The store has another number of bytes than when the file arrived');
 
 /** After the last try: what is ready stays so. @throws LeaseLost, StoreAway */
 async function giveUp(deps: ProcessingDeps, claim: FileClaim, now: Date): Promise<void> {

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import { expect } from 'chai';
 import sharp from 'sharp';
+import type { MigrationInterface } from 'typeorm';
 import { purgeStudentFromMedia, removeMedia } from '../../../domain/media/erasure.ts';
 import { completeMedia } from '../../../domain/media/completion.ts';
 import { maxBytes, pageRules, processingRules, waitAfterFault } from '../../../domain/media/media.policy.ts';
@@ -18,10 +19,12 @@ import type { MediaDeps } from '../../../domain/media/media.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId } from '../../../platform/core/ids.ts';
 import { buildClub, buildStudent, type TestClub, type TestStudent } from '../../toolkit/builders/clubs.ts';
+import { AgentPictures1795408469000 } from '../../../entities/migrations/1795408469000-agent-pictures.ts';
 import { PdfPages1795399700000 } from '../../../entities/migrations/1795399700000-pdf-pages.ts';
 import { pdf } from '../../toolkit/builders/documents.ts';
 import { buildMedia } from '../../toolkit/builders/media.ts';
 import { archiveOfManyEntries, jpegOfManySegments, png } from '../../toolkit/builders/pictures.ts';
+import { storageCounts } from '../../toolkit/assert/storage.ts';
 import { alter } from '../../toolkit/drive/alter.ts';
 import { completed, eraseAll, leftOf, mediaState, uploadBytes } from '../../toolkit/drive/erasure.ts';
 import {
@@ -77,6 +80,19 @@ describe('an upload that has arrived (MED-16)', () => {
       `UPDATE media SET lease_until = clock_timestamp() - interval '1 second' WHERE id = $1`,
       [id],
     );
+  /** @returns the files of the club whose renditions are due once the migration has run, which is undone */
+  async function dueAfter(migration: MigrationInterface): Promise<object[]> {
+    const runner = (await testDatabase()).createQueryRunner();
+    await runner.startTransaction();
+    await migration.up(runner);
+    const due: object[] = await runner.query(
+      `SELECT id FROM media WHERE club_id = $1 AND renditions_due_at IS NOT NULL`,
+      [club.id],
+    );
+    await runner.rollbackTransaction();
+    await runner.release();
+    return due;
+  }
   const wakesOf = async (id: string) =>
     (await testDatabase()).query<object[]>(`SELECT workflow_id, raised FROM wakes WHERE subject_id = $1`, [id]);
   /** A step whose process dies once it has claimed the file. */
@@ -344,6 +360,29 @@ describe('an upload that has arrived (MED-16)', () => {
       ]);
     });
 
+    it('keeps what a later claim makes, and erases what an earlier one has made', async () => {
+      const { id } = (await uploadBytes({ club }, image)).media;
+      await sayingArrived({ club }, id);
+      await dieOnce(id);
+      const [rendered, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const atRenditions = (then: () => Promise<void>) =>
+        processingDeps({ failpoint: (name) => (name === 'file_rendered' ? then() : Promise.resolve()) });
+      const next = await atRenditions(() => {
+        rendered.resolve();
+        return goOn.promise;
+      });
+      let later: Promise<ProcessingStep> | undefined;
+      const overtaken = await atRenditions(async () => {
+        await endLease(id);
+        later = processOnce(next, id);
+        await rendered.promise;
+      });
+      await processOnce(overtaken, id);
+      goOn.resolve();
+      expect(await later).to.deep.equal({ done: true, outcome: 'ready' });
+      expect(await keysOf(club)).to.have.members([id, `${id}.3-preview-1`, `${id}.3-thumbnail-1`]);
+    });
+
     it('does not expire, however long it waits', async () => {
       const id = await arrived();
       await eraseAll(new Date(Date.now() + 48 * hour));
@@ -506,16 +545,7 @@ describe('an upload that has arrived (MED-16)', () => {
       const [{ id }, other] = [await uploadFile({ club }, await book()), await uploadFile({ club }, image)];
       const source = await testDatabase();
       await source.query(`DELETE FROM media_renditions WHERE media_id = $1`, [id]);
-      const runner = source.createQueryRunner();
-      await runner.startTransaction();
-      await new PdfPages1795399700000().up(runner);
-      const due: object[] = await runner.query(
-        `SELECT id FROM media WHERE club_id = $1 AND renditions_due_at IS NOT NULL`,
-        [club.id],
-      );
-      await runner.rollbackTransaction();
-      await runner.release();
-      expect(due, `but not ${other.id}`).to.deep.equal([{ id }]);
+      expect(await dueAfter(new PdfPages1795399700000()), `but not ${other.id}`).to.deep.equal([{ id }]);
       await alter('media', id, { renditions_due_at: new Date() });
       const { db } = await processingDeps();
       expect(await processOldFiles(db, new Date())).to.equal(1);
@@ -606,6 +636,84 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await (await testObjectStore()).size(`media/${club.id}/${id}`)).to.equal(0);
       await eraseAll(new Date(Date.now() + 8 * 24 * hour));
       expect(await keysOf(club)).to.deep.equal([]);
+    });
+  });
+
+  describe('an image for agents that was ready as it was uploaded', () => {
+    const minute = 60_000;
+    const photo = () =>
+      sharp({ create: { width: 2_000, height: 1_000, channels: 3, background: 'teal' } })
+        .withExif({ IFD0: { Artist: 'Ada Example' } })
+        .withMetadata({ orientation: 6 })
+        .jpeg()
+        .toBuffer();
+    const later = (ms: number) => ({ at: new Date(Date.now() + ms) });
+    const sizeOf = async (key: string) => (await testObjectStore()).size(`media/${club.id}/${key}`);
+    /** One from before, whose checksums are known. */
+    async function oldImage(bytes: Buffer): Promise<string> {
+      const { id } = await buildMedia(club.id, { bytes, mime: 'image/jpeg', studentId: student.id });
+      await alter('media', id, { processed_at: new Date(), sha256: createHash('sha256').update(bytes).digest() });
+      return id;
+    }
+
+    it('becomes a picture later, once; its original is emptied when its addresses have ended', async () => {
+      const bytes = await photo();
+      const [id, ready] = [await oldImage(bytes), await uploadFile(uploader(), image)];
+      const goesAt = new Date(Date.now() + 5 * 24 * hour);
+      await alter('media', id, { erases_at: goesAt });
+      expect(await dueAfter(new AgentPictures1795408469000()), `but not ${ready.id}`).to.deep.equal([{ id }]);
+      await alter('media', id, { renditions_due_at: new Date() });
+      const { db } = await processingDeps();
+      expect(await processOldFiles(db, new Date())).to.equal(1);
+      expect(await processedFile(id)).to.include({ done: false, for: 'addresses' });
+      const picture = `${id}.1-preview-1`;
+      expect(await rowOf(id, 'status, width, height, size_bytes, erases_at, renditions_due_at')).to.deep.equal({
+        status: 'ready',
+        width: 800,
+        height: 1_600,
+        size_bytes: String(await sizeOf(picture)),
+        erases_at: goesAt,
+        renditions_due_at: null,
+      });
+      expect(await sizeOf(id), 'addresses of it are good').to.equal(bytes.length);
+      expect(await processOldFiles(db, new Date())).to.equal(0);
+      expect(await processedFile(id, later(29 * minute))).to.include({ done: false });
+      expect(await processedFile(id, later(31 * minute))).to.deep.equal({ done: true, outcome: 'ready' });
+      expect(await sizeOf(id)).to.equal(0);
+      const kept = await (await testObjectStore()).read(`media/${club.id}/${picture}`, 0, 10_000_000);
+      expect((await sharp(kept).metadata()).exif).to.equal(undefined);
+      expect(await rowOf(id, 'sha256')).to.deep.equal({
+        sha256: createHash('sha256')
+          .update(kept ?? '')
+          .digest(),
+      });
+      const { counted, there } = await storageCounts(club.id);
+      expect(counted).to.deep.equal(there);
+      expect(await processOldFiles(db, new Date(Date.now() + hour))).to.equal(0);
+    });
+
+    it('stays as it is where it cannot be decoded', async () => {
+      const bytes = png(3_000, 2_000);
+      const id = await oldImage(bytes);
+      await alter('media', id, { renditions_due_at: new Date() });
+      const { db } = await processingDeps();
+      expect(await processOldFiles(db, new Date())).to.equal(1);
+      expect(await processedFile(id)).to.deep.equal({ done: true, outcome: 'ready' });
+      expect([await mediaState(id), await sizeOf(id)]).to.deep.equal(['ready key', bytes.length]);
+      expect(await processOldFiles(db, new Date())).to.equal(0);
+    });
+
+    it('keeps no other file waiting until it is emptied', async () => {
+      const source = await testDatabase();
+      await source.query(
+        `INSERT INTO media (id, club_id, purpose, owner_id, kind, title, provider, status, object_key, looks_at, created_at, updated_at)
+         SELECT id, $1, 'agent_image', $2, 'image', '', 'objstore', 'ready', 'media/' || id, now() + interval '20 minutes', now(), now()
+           FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, $3::int)) AS files`,
+        [club.id, student.id, processingRules.caughtUpAtOnce],
+      );
+      await buildMedia(club.id, { bytes: 'knot' });
+      const { db } = await processingDeps();
+      expect(await processOldFiles(db, new Date())).to.equal(1);
     });
   });
 

@@ -1,4 +1,4 @@
-/** Whose files they are: clubs on the largest plan, each with an owner who is signed in. */
+/** Whose files they are: clubs on the largest plan, each with an owner and a student who are signed in. */
 import type { DataSource } from 'typeorm';
 import { createOrganization } from '../../../domain/clubs/organizations.ts';
 import { openSession } from '../../../domain/identity/sessions.ts';
@@ -7,8 +7,8 @@ import { Transaction } from '../../../platform/infra/postgres/database.ts';
 
 export interface Library {
   clubId: Id;
-  /** Of the owner's session. */
-  token: string;
+  /** Of the sessions of the owner, and of the student who shows agents images. */
+  tokens: Readonly<Record<'owner' | 'student', string>>;
 }
 
 export async function buildLibraries(source: DataSource, count: number): Promise<Library[]> {
@@ -18,7 +18,7 @@ export async function buildLibraries(source: DataSource, count: number): Promise
 }
 
 async function buildLibrary(tx: Transaction): Promise<Library> {
-  const [ownerId, now] = [newId(), new Date()];
+  const [ownerId, studentId, now] = [newId(), newId(), new Date()];
   await tx.manager.query(
     `INSERT INTO administrators (id, name, email, verified_at, created_at) VALUES ($1, 'Owner', $2, $3, $3)`,
     [ownerId, `${ownerId}@example.com`, now],
@@ -30,6 +30,13 @@ async function buildLibrary(tx: Transaction): Promise<Library> {
     now,
   );
   await tx.manager.query(`INSERT INTO club_plans (club_id, plan, status) VALUES ($1, 'business', 'active')`, [clubId]);
-  const { token } = await openSession(tx, 'admin', ownerId, now);
-  return { clubId, token };
+  await tx.manager.query(
+    `INSERT INTO students (id, club_id, name, email, verified_at, created_at) VALUES ($1, $2, 'Student', $3, $4, $4)`,
+    [studentId, clubId, `${studentId}@example.com`, now],
+  );
+  const [owner, student] = [
+    (await openSession(tx, 'admin', ownerId, now)).token,
+    (await openSession(tx, 'student', studentId, now)).token,
+  ];
+  return { clubId, tokens: { owner, student } };
 }

@@ -211,7 +211,7 @@ describe('rescue of overdue workflows (ENG-5)', () => {
     await db.source.query(`DELETE FROM wakes WHERE workflow_type = 'transactionalMail'`);
     expect(await rescue()).to.equal(2);
     const rows = await db.source.query<{ attributes: object; priority: number }[]>(
-      `SELECT wake.attributes, wake.priority FROM wakes wake JOIN transactional_mails mail ON mail.id = wake.subject_id
+      `SELECT wake.attributes, wake.priority FROM wakes wake JOIN transactional_mails mail ON mail.id::text = wake.subject_id
         WHERE mail.administrator_id = $1 OR mail.student_id = $2 ORDER BY mail.template`,
       [administratorId, student.id],
     );

@@ -1,10 +1,13 @@
 /** Files that are removed from a bucket that keeps versions of them, files that are copied, and signed addresses. */
 import {
   CreateBucketCommand,
+  GetBucketCorsCommand,
   GetObjectCommand,
   ListObjectVersionsCommand,
+  PutBucketCorsCommand,
   PutBucketVersioningCommand,
   S3Client,
+  type CORSRule,
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { expect } from 'chai';
@@ -14,7 +17,9 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { readConfig } from '../../../config.ts';
 import { newId } from '../../../platform/core/ids.ts';
+import { openBucketTo } from '../../../api/files/bucket-origins.ts';
 import { clientConfig, createObjectStore, type ObjectStore } from '../../../platform/infra/object-store.ts';
+import { joinParts } from '../../../platform/infra/part-store.ts';
 import { createAddressSigner } from '../../../platform/infra/signed-addresses.ts';
 import { dispositionOf } from '../../../domain/media/file-name.policy.ts';
 import { eachCase } from '../../toolkit/assert/each-case.ts';
@@ -119,6 +124,35 @@ describe('the removal of a file', function () {
   });
 });
 
+describe('the joining of the parts of a file (MED-26)', () => {
+  it('has more time than other answers of a store, which may copy all of them', async () => {
+    const xml = (name: string, content: string) => `<${name}>${content}</${name}>`;
+    const part = xml('Part', '<PartNumber>1</PartNumber><Size>5</Size><ETag>"e"</ETag>');
+    const server = createServer((request, response) => {
+      const isJoining = request.method === 'POST';
+      response.setHeader('content-type', 'application/xml');
+      const answer = isJoining
+        ? xml('CompleteMultipartUploadResult', '<ETag>"e"</ETag>')
+        : xml('ListPartsResult', part);
+      setTimeout(() => response.end(answer), isJoining ? 300 : 0);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const client = new S3Client({
+      endpoint: `http://127.0.0.1:${port}`,
+      region: 'us-east-1',
+      forcePathStyle: true,
+      credentials: { accessKeyId: 'unused', secretAccessKey: 'unused' },
+      requestHandler: { requestTimeout: 100, throwOnRequestTimeout: true },
+      maxAttempts: 1,
+    });
+    expect(await joinParts(client, { Bucket: 'private', Key: 'media/a', UploadId: 'u' }, 5)).to.equal('joined');
+    client.destroy();
+    server.close();
+    server.closeAllConnections();
+  });
+});
+
 describe('the copy of a file inside the store', function () {
   this.timeout(20_000);
   const parts = 5 * 1_024 * 1_024; // the smallest that S3 takes
@@ -166,6 +200,86 @@ describe('the copy of a file inside the store', function () {
     const outcome = await store.copy(from, to, headers, stopped).catch((error: Error) => error.name);
     expect([outcome, await store.size(to)]).to.deep.equal(['AbortError', undefined]);
     expect(() => store.publicAddress(from)).to.throw('A private file has no public address');
+  });
+});
+
+describe('the pages that may send files to a bucket (MED-12)', function () {
+  this.timeout(20_000);
+  const [dashboard, classroom] = ['https://dashboard.example.com', 'https://classroom.example.com'] as const;
+  let s3: S3Client;
+  before('a client', async () => {
+    await testStack();
+    s3 = new S3Client(clientConfig(readConfig().storage));
+  });
+  after(() => s3.destroy());
+
+  /** A bucket of its own. @param rules that somebody has set there */
+  async function bucketWith(rules: CORSRule[] = []) {
+    const Bucket = `cors-${newId()}`;
+    await s3.send(new CreateBucketCommand({ Bucket }));
+    if (rules.length > 0) await s3.send(new PutBucketCorsCommand({ Bucket, CORSConfiguration: { CORSRules: rules } }));
+    const store = createObjectStore({ ...readConfig().storage, privateBucket: Bucket });
+    const ruled = async () => (await s3.send(new GetBucketCorsCommand({ Bucket }))).CORSRules ?? [];
+    return {
+      allow: (...origins: string[]) => store.allowOrigins(origins),
+      origins: async () => (await ruled()).map(({ AllowedOrigins }) => AllowedOrigins),
+      async maySend(origin: string, headers = 'content-type,if-none-match') {
+        const url = `${readConfig().storage.endpoint}/${Bucket}/media/a`;
+        const asked = { 'access-control-request-method': 'PUT', 'access-control-request-headers': headers };
+        const answer = await fetch(url, { method: 'OPTIONS', headers: { origin, ...asked } });
+        await answer.arrayBuffer();
+        return answer.headers.get('access-control-allow-origin') === origin;
+      },
+      close: () => store.close(),
+    };
+  }
+
+  it('are those of the last call, and those whom rules of others allow', async () => {
+    const other = { AllowedOrigins: ['https://backup.example.com'], AllowedMethods: ['GET'] };
+    const bucket = await bucketWith([other]);
+    expect(await bucket.maySend(dashboard)).to.equal(false);
+    expect([await bucket.allow(dashboard), await bucket.allow(dashboard)]).to.deep.equal([true, false]);
+    expect([await bucket.maySend(dashboard), await bucket.maySend(classroom)]).to.deep.equal([true, false]);
+    expect(await bucket.maySend(dashboard, 'x-amz-acl')).to.equal(false);
+    expect(await bucket.allow(classroom)).to.equal(true);
+    expect([await bucket.maySend(dashboard), await bucket.maySend(classroom)]).to.deep.equal([false, true]);
+    expect(await bucket.origins()).to.deep.equal([[classroom], other.AllowedOrigins]);
+    bucket.close();
+  });
+
+  it('stay as somebody has set them, where those suffice', async () => {
+    const wide = { AllowedOrigins: ['https://*.example.com'], AllowedMethods: ['GET', 'PUT'], AllowedHeaders: ['*'] };
+    const bucket = await bucketWith([wide]);
+    expect(await bucket.allow(dashboard, classroom)).to.equal(false);
+    expect(await bucket.origins()).to.deep.equal([wide.AllowedOrigins]);
+    expect(await bucket.allow(dashboard, 'https://another.example.org')).to.equal(true);
+    bucket.close();
+  });
+
+  it('are told to the store once it answers; its refusal is a warning, and no origins ask nothing', async () => {
+    const said: string[] = [];
+    const log = {
+      info: (words: unknown) => said.push(`info ${String(words)}`),
+      warn: (_: object, words = '') => said.push(`warn ${words}`),
+    };
+    const stopping = new AbortController();
+    const asking = (origins: string[], allowOrigins: () => Promise<boolean>) =>
+      openBucketTo(origins, { allowOrigins }, log as never, stopping.signal);
+    await asking([], () => Promise.reject(new Error('It was asked.')));
+    await asking([dashboard], () =>
+      Promise.reject(Object.assign(new Error('No.'), { $metadata: { httpStatusCode: 403 } })),
+    );
+    expect(said).to.deep.equal([
+      'warn the CORS rules of the private bucket cannot be set: see to them, or browsers cannot upload',
+    ]);
+    let asked = 0;
+    const away = asking([dashboard], () => {
+      asked += 1;
+      return Promise.reject(new Error('The store is away.'));
+    });
+    stopping.abort(); // or it would ask again in a minute
+    await away;
+    expect([asked, said.length]).to.deep.equal([1, 1]);
   });
 });
 

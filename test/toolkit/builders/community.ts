@@ -1,8 +1,18 @@
 /** Spaces of the community, and how students stand to them: rows alone, of which nobody is told. */
+import { setSender } from '../../../domain/mail/sender.ts';
 import type { SpacePosting } from '../../../entities/community/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { testDatabase } from '../stack/database.ts';
+import { testDatabase, testDeps } from '../stack/database.ts';
 import { buildAccessDelivery } from './access.ts';
+import { buildClub, type TestClub } from './clubs.ts';
+
+/** A club that says how it writes, and whose zone is UTC. */
+export async function buildWritingClub(now: Date): Promise<TestClub> {
+  const club = await buildClub();
+  const sender = { from_name: 'Knots & Co', postal_address: 'Quay 1\nHarbour', reply_to: 'crew@example.com' };
+  await setSender(await testDeps(), club.id, { ...sender, mails_per_minute: 6_000 }, now);
+  return club;
+}
 
 export interface SpaceOptions {
   name?: string;
@@ -60,13 +70,19 @@ export async function buildSpaceDelivery({ id, clubId }: { id: Id; clubId: Id })
 export async function buildSpaceMembership(
   space: { id: Id; clubId: Id },
   studentId: Id,
-  { status = 'joined', at = new Date() }: { status?: 'joined' | 'left' | 'banned'; at?: Date } = {},
+  {
+    status = 'joined',
+    at = new Date(),
+    digest = false,
+    muted = false,
+    readAt = at,
+  }: { status?: 'joined' | 'left' | 'banned'; at?: Date; digest?: boolean; muted?: boolean; readAt?: Date } = {},
 ): Promise<void> {
   await (
     await testDatabase()
   ).query(
-    `INSERT INTO community_memberships (space_id, student_id, club_id, joined_at, read_at, left_at, banned_at, digest, counted)
-     VALUES ($1, $2, $3, $4, $4, $5, $6, false, $7)`,
+    `INSERT INTO community_memberships (space_id, student_id, club_id, joined_at, read_at, left_at, banned_at, digest, muted, counted)
+     VALUES ($1, $2, $3, $4, $8, $5, $6, $9, $10, $7)`,
     [
       space.id,
       studentId,
@@ -75,8 +91,52 @@ export async function buildSpaceMembership(
       status === 'left' ? at : null,
       status === 'banned' ? at : null,
       status === 'joined',
+      readAt,
+      digest,
+      muted,
     ],
   );
+}
+
+export interface PostOptions {
+  /** The student who wrote it; an administrator whose account is gone, unless told. */
+  studentId?: Id | undefined;
+  administratorId?: Id;
+  at?: Date;
+  title?: string;
+  body?: string;
+  state?: 'published' | 'deleted';
+  hidden?: boolean;
+}
+
+/** A post of a space. @returns its ids */
+export async function buildPost(
+  { id: spaceId, clubId }: { id: Id; clubId: Id },
+  { studentId, administratorId, at = new Date(), title, body = 'Ahoy', state = 'published', hidden }: PostOptions = {},
+): Promise<{ id: Id; publicId: string }> {
+  const id = newId();
+  const publicId = id.slice(-12);
+  const isPublished = state === 'published';
+  await (
+    await testDatabase()
+  ).query(
+    `INSERT INTO community_posts (id, club_id, space_id, public_id, student_id, administrator_id, title, body, state, hidden_at, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    [
+      id,
+      clubId,
+      spaceId,
+      publicId,
+      studentId ?? null,
+      administratorId ?? null,
+      isPublished ? (title ?? null) : null,
+      isPublished ? body : null,
+      state,
+      hidden ? at : null,
+      at,
+    ],
+  );
+  return { id, publicId };
 }
 
 /** A file of a student for a post that is ready and in none; the bucket has nothing of it. @returns its id */

@@ -1,0 +1,42 @@
+/** The private bucket lets browsers send files from where they may call the API, as far as our key may say so (MED-12). */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { describeError } from '../../platform/infra/describe-error.ts';
+import type { ObjectStore } from '../../platform/infra/object-store.ts';
+
+/** Until the store is asked again that did not answer. */
+const againMs = 60_000;
+
+/** Goes on beside the process until the store has answered. @param stopping ends that */
+export async function openBucketTo(
+  origins: readonly string[],
+  storage: Pick<ObjectStore, 'allowOrigins'>,
+  log: Pick<Logger, 'info' | 'warn'>,
+  stopping: AbortSignal,
+): Promise<void> {
+  if (origins.length === 0) return;
+  for (;;) {
+    try {
+      const changed = await storage.allowOrigins(origins);
+      if (changed) log.info('the private bucket has a CORS rule for the origins of CORS_ORIGINS now');
+      return;
+    } catch (error) {
+      if (stopping.aborted) return;
+      const words = { error: describeError(error) };
+      if (isRefusal(error))
+        return log.warn(
+          words,
+          'the CORS rules of the private bucket cannot be set: see to them, or browsers cannot upload',
+        );
+      log.warn(words, 'the store does not answer for the CORS rules of the private bucket; it is tried again');
+    }
+    await sleep(againMs, undefined, { signal: stopping }).catch(() => undefined);
+    if (stopping.aborted) return;
+  }
+}
+
+/** The key may not, there is no such bucket, or the store knows no such rules: asking again changes nothing. */
+function isRefusal(error: unknown): boolean {
+  const { httpStatusCode: status = 0 } = (error as { $metadata?: { httpStatusCode?: number } }).$metadata ?? {};
+  return (status >= 400 && status < 500) || status === 501;
+}

@@ -1,0 +1,98 @@
+/** The same read at 1,000 and at 1,000,000 records: p95, its growth, and the index that serves it. */
+import { readConfig, type Config } from '../config.ts';
+import { createDataSource } from '../entities/data-source.ts';
+import { migrate } from '../entities/migrate.ts';
+import { Secret } from '../platform/core/secret.ts';
+import { Database, type Queries } from '../platform/infra/postgres/database.ts';
+import { indexesOf } from './reads-plans.ts';
+import { median, onFreshStack, progress, quantile, report } from './support.ts';
+
+const sizes = { short: 1_000, long: 1_000_000 };
+const samples = 200;
+/** Parts of a measurement, one after another. */
+const spells = 5;
+const warmUps = 20;
+
+/** @param subject what was loaded into the database */
+export type Read<Subject> = (tx: Queries, subject: Subject, records: number) => Promise<unknown>;
+
+/** A database of its own with so many records. */
+interface Scene<Subject> {
+  db: Database;
+  subject: Subject;
+  records: number;
+}
+
+/**
+ * @param name of the databases
+ * @param load fills an empty, migrated database
+ * @param measure gets what compares one read at both sizes
+ */
+export async function onTwoSizes<Subject>(
+  name: string,
+  load: (db: Database, url: string, records: number) => Promise<Subject>,
+  measure: (compare: (figure: string, read: Read<Subject>) => Promise<void>) => Promise<void>,
+): Promise<void> {
+  await onFreshStack(['postgres'], async ({ env }) => {
+    const config = readConfig(env).database;
+    const scenes: Scene<Subject>[] = [];
+    try {
+      for (const [size, records] of Object.entries(sizes))
+        scenes.push(await setScene(config, `${name}_${size}`, records, load));
+      const [short, long] = scenes;
+      if (!short || !long) throw new Error('Two sizes are compared');
+      await measure((figure, read) => compare(figure, read, short, long));
+    } finally {
+      for (const { db } of scenes) await db.source.destroy();
+    }
+  });
+}
+
+async function setScene<Subject>(
+  config: Config['database'],
+  name: string,
+  records: number,
+  load: (db: Database, url: string, records: number) => Promise<Subject>,
+): Promise<Scene<Subject>> {
+  const administration = await createDataSource(config, 'club-bench').initialize();
+  await administration.query(`CREATE DATABASE ${name}`);
+  await administration.destroy();
+  const url = new URL(config.url.reveal());
+  url.pathname = `/${name}`;
+  const source = await createDataSource({ ...config, url: new Secret(url.href) }, 'club-bench').initialize();
+  await migrate(source);
+  const db = new Database(source, { notify() {} });
+  const started = performance.now();
+  const subject = await load(db, url.href, records);
+  progress(`${records} of each loaded in ${Math.round((performance.now() - started) / 1_000)} s`);
+  return { db, subject, records };
+}
+
+/** Both sizes take turns, so that whatever else the machine does falls on both. */
+async function compare<Subject>(
+  figure: string,
+  read: Read<Subject>,
+  short: Scene<Subject>,
+  long: Scene<Subject>,
+): Promise<void> {
+  const took = new Map<Scene<Subject>, number[]>([short, long].map((scene) => [scene, []]));
+  for (let nth = -warmUps; nth < samples; nth++) {
+    for (const [scene, times] of took) {
+      const started = performance.now();
+      await read(scene.db, scene.subject, scene.records);
+      if (nth >= 0) times.push(performance.now() - started);
+    }
+  }
+  const [before = Number.NaN, value = Number.NaN] = [...took.values()].map(p95Of);
+  report(`${figure} p95 ms`, { value, [`at ${short.records}`]: before, ratio: value / before });
+  const indexes = await indexesOf(long.db.source, (tx) => read(tx, long.subject, long.records));
+  process.stdout.write(`    ${indexes.join(', ')}\n`);
+}
+
+/** The median of the p95 of each spell, so that one in which the machine was busy with something else does not decide. */
+function p95Of(took: readonly number[]): number {
+  const length = samples / spells;
+  return median(
+    Array.from({ length: spells }, (_, spell) => quantile(took.slice(spell * length, (spell + 1) * length), 0.95)),
+  );
+}

@@ -1,0 +1,24 @@
+/** How long digests and their mails are kept, and their removal in small batches (COMM-18). */
+import type { Database } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { digestRules } from './digests.policy.ts';
+
+const batch = 1_000;
+
+/** Removes a batch of mails of one digest whose time is over, and at last the digest. Safe to repeat. */
+export async function retainDigests(
+  db: Database,
+  now: Date,
+): Promise<{ rows: { digestMails: number }; more: boolean }> {
+  const endedBy = new Date(now.getTime() - digestRules.keptMs);
+  return db.transaction(async (tx) => {
+    const digest = await tx.one<{ id: string }>(
+      sql`SELECT id FROM space_digests WHERE ended_at <= ${endedBy} ORDER BY ended_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
+    );
+    if (!digest) return { rows: { digestMails: 0 }, more: false };
+    const removed = await tx.run(sql`DELETE FROM mails WHERE id IN (
+      SELECT id FROM mails WHERE digest_id = ${digest.id} LIMIT ${batch} FOR UPDATE SKIP LOCKED)`);
+    if (removed < batch) await tx.run(sql`DELETE FROM space_digests WHERE id = ${digest.id}`);
+    return { rows: { digestMails: removed }, more: true };
+  });
+}

@@ -1,0 +1,255 @@
+/**
+ * One page of a digest's mails: each is claimed immediately before it is handed over, and what it says is chosen then (COMM-18). None is
+ * sent twice by itself (CAMP-6).
+ */
+import { Club } from '../../../entities/clubs/club.ts';
+import type { SpaceDigest } from '../../../entities/community/space-digest.ts';
+import { MailSender } from '../../../entities/mail/mail-sender.ts';
+import type { Mail } from '../../../entities/mail/mail.ts';
+import type { SkipReason } from '../../../entities/mail/values.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { holdsWebAddress } from '../../../platform/core/text.policy.ts';
+import { addressKeyOf } from '../../../platform/infra/address-keys.ts';
+import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
+import type { HandedMessage, HandOver } from '../../../platform/infra/smtp-hand-over.ts';
+import type { Vault } from '../../../platform/infra/vault.ts';
+import { feedbackSenderOf, type From } from '../../mail/domains/from.ts';
+import { settledAs } from '../../mail/evidence.ts';
+import {
+  handOverPage,
+  mailLeaseSeconds,
+  recorderOfSent,
+  type ClaimOf,
+  type HandingOverDeps,
+  type SentPage,
+} from '../../mail/handing-over.ts';
+import { identifyingHeaders } from '../../mail/notices/mail-event.policy.ts';
+import type { WarmUps } from '../../mail/pace.policy.ts';
+import { isMailable, outcomeOf, outcomeUnknown, type Outcome } from '../../mail/recipients.policy.ts';
+import { wayOutToken } from '../../mail/way-out.ts';
+import { prepareLayout, type Layout } from './layout.ts';
+import { newsOf, type News } from './news.ts';
+
+export interface DigestDeps extends HandingOverDeps {
+  db: Database;
+  vault: Vault;
+  /** The platform's own address, from which clubs without a proven domain of their own write, and to which bounces go. */
+  fromAddress: string;
+  /** How many mails a new club, and a new domain, may send in a day. */
+  warmUps: WarmUps;
+  /** Where callers reach the API, without a slash at the end. */
+  publicUrl: string;
+  /** Where the classrooms are; `{slug}` stands for the club's. */
+  classroomUrl: string;
+  onOutcome: (status: Outcome['status']) => void;
+}
+
+/** A mail server that refuses so many in a row is not asked on for a while. */
+const refusalsBeforeRest = 20;
+
+interface Candidate {
+  id: Id;
+  email: string | null;
+}
+
+interface Claimed extends Pick<Mail, 'id' | 'studentId' | 'fence' | 'attemptCount'> {
+  email: string;
+  news: News;
+}
+
+/** Everything of the digest and its club that each of its mails needs. */
+interface Scene {
+  digest: SpaceDigest;
+  club: Club;
+  sender: MailSender;
+  from: From;
+  layout: Layout;
+  recordSent: ReturnType<typeof recorderOfSent>;
+  /** Refusals in a row so far. */
+  refusals: number;
+}
+
+/** What a page came to. */
+interface DigestPage extends SentPage {
+  /** The mail server refused, again and again. */
+  isRefusing: boolean;
+}
+
+/** Sends up to `most` mails that are due, on all connections at once, for some seconds. */
+export async function sendDigestPage(
+  deps: DigestDeps,
+  digest: SpaceDigest,
+  from: From,
+  most: number,
+  now: Date,
+): Promise<DigestPage> {
+  const { db } = deps;
+  const waiting = await db.rows<Candidate>(sql`SELECT mail.id, student.email
+    FROM mails mail JOIN students student ON student.id = mail.student_id
+   WHERE mail.digest_id = ${digest.id} AND mail.status = 'pending' AND mail.next_attempt_at <= ${now}
+   ORDER BY mail.next_attempt_at, mail.seq LIMIT ${most}`);
+  const scene: Scene = {
+    digest,
+    club: await db.manager.findOneByOrFail(Club, { id: digest.clubId }),
+    sender: await db.manager.findOneByOrFail(MailSender, { clubId: digest.clubId }),
+    from,
+    layout: await prepareLayout(),
+    recordSent: recorderOfSent(db, now),
+    refusals: 0,
+  };
+  const page = await handOverPage<Candidate, Claimed>(deps, {
+    waiting,
+    claim: (candidates) => claimAll(deps, digest, candidates, now),
+    compose: (claimed) => messageTo(deps, scene, claimed),
+    record: (claimed, answer) => record(deps, scene, claimed, answer, now),
+  });
+  return { ...page, isRefusing: scene.refusals >= refusalsBeforeRest };
+}
+
+interface Locked extends Pick<Mail, 'id' | 'studentId'> {
+  name: string;
+  email: string | null;
+  key: Buffer | null;
+  skipReason: SkipReason | null;
+}
+
+/**
+ * Claims mails, one for each connection that is idle, and chooses what each says, in one transaction: what its student may read then.
+ * A mail for which nothing is left is skipped. So is one to an address that nobody has confirmed: it would be told what members alone
+ * may read.
+ */
+async function claimAll(
+  deps: DigestDeps,
+  digest: SpaceDigest,
+  candidates: readonly Candidate[],
+  now: Date,
+): Promise<readonly ClaimOf<Claimed>[]> {
+  const claims = await deps.db.transaction(async (tx) => {
+    const locked = await lock(tx, deps.vault, candidates, now);
+    const asked = locked.filter(({ skipReason }) => skipReason === null).map(({ studentId }) => studentId);
+    const news = await newsOf(tx, digest, asked, now);
+    return claim(tx, locked, news);
+  });
+  return candidates.map(({ id }) => claims.get(id) ?? 'passed');
+}
+
+/** Locks mails that may go out now, in the order of their ids; those that another has are left to it. */
+async function lock(
+  tx: Transaction,
+  vault: Vault,
+  candidates: readonly Candidate[],
+  now: Date,
+): Promise<readonly Locked[]> {
+  const ids = candidates.map(({ id }) => id);
+  const emails = candidates.map(({ email }) => email);
+  const keys = emails.map((email) => (email === null ? null : addressKeyOf(vault, email)));
+  const mailable = emails.map((email) => email !== null && isMailable(email));
+  return tx.rows<Locked>(sql`
+    WITH given AS (
+      SELECT * FROM unnest(${ids}::uuid[], ${emails}::text[], ${keys}::bytea[], ${mailable}::boolean[]) AS given (id, email, key, mailable)),
+    locked AS MATERIALIZED (SELECT * FROM mails WHERE id = ANY(${ids}::uuid[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)
+    SELECT mail.id, mail.student_id AS "studentId", student.name, student.email, given.key,
+           CASE WHEN student.removed_at IS NOT NULL THEN 'student_removed'
+                WHEN suppression.reason = 'bounce' THEN 'bounced'
+                WHEN suppression.reason = 'complaint' THEN 'complained'
+                WHEN suppression.reason IS NOT NULL THEN 'suppressed'
+                WHEN suppression.left_digests_at IS NOT NULL THEN 'unsubscribed'
+                WHEN NOT given.mailable THEN 'invalid_email'
+                WHEN student.verified_at IS NULL THEN 'no_longer_eligible' END AS "skipReason"
+      FROM given JOIN locked mail ON mail.id = given.id
+      JOIN students student ON student.id = mail.student_id
+      LEFT JOIN mail_suppressions suppression ON suppression.club_id = mail.club_id AND suppression.address_key = given.key
+     WHERE mail.status = 'pending' AND mail.next_attempt_at <= ${now} AND student.email IS NOT DISTINCT FROM given.email
+       AND EXISTS (SELECT FROM space_digests digest WHERE digest.id = mail.digest_id AND digest.ended_at IS NULL)`);
+}
+
+/** @returns what was claimed, by the mail's id */
+async function claim(
+  tx: Transaction,
+  locked: readonly Locked[],
+  news: ReadonlyMap<Id, News>,
+): Promise<ReadonlyMap<Id, Claimed>> {
+  if (locked.length === 0) return new Map();
+  const judged = locked.map((mail) => {
+    const skipReason = mail.skipReason ?? (news.has(mail.studentId) ? null : 'no_longer_eligible');
+    return { ...mail, skipReason };
+  });
+  const rows = await tx.rows<Omit<Claimed, 'news'> & Pick<Mail, 'status'>>(sql`
+    UPDATE mails SET status = CASE WHEN judged.reason IS NULL THEN 'sending' ELSE 'skipped' END, skip_reason = judged.reason,
+           fence = fence + 1, attempt_count = attempt_count + 1, student_name = judged.name,
+           student_email = coalesce(judged.email, student_email),
+           address_key = CASE WHEN judged.reason IS NULL THEN judged.key ELSE address_key END,
+           lease_until = CASE WHEN judged.reason IS NULL THEN clock_timestamp() + make_interval(secs => ${mailLeaseSeconds}) END
+      FROM unnest(${judged.map(({ id }) => id)}::uuid[], ${judged.map(({ skipReason }) => skipReason)}::text[], ${judged.map(({ name }) => name)}::text[],
+                  ${judged.map(({ email }) => email)}::text[], ${judged.map(({ key }) => key)}::bytea[]) AS judged (id, reason, name, email, key)
+     WHERE mails.id = judged.id
+    RETURNING mails.id, mails.student_id AS "studentId", mails.fence, mails.attempt_count AS "attemptCount", mails.student_email AS email, mails.status`);
+  const claims = rows.flatMap(({ status, ...row }) => {
+    const found = status === 'sending' ? news.get(row.studentId) : undefined;
+    return found === undefined ? [] : [{ ...row, news: found }];
+  });
+  return new Map(claims.map((one) => [one.id, one]));
+}
+
+function messageTo(
+  { vault, fromAddress, publicUrl, classroomUrl }: DigestDeps,
+  { digest, club, sender, from, layout }: Scene,
+  { id, studentId, email, news }: Claimed,
+): HandedMessage {
+  const leave = `${publicUrl}/v1/clubs/${club.id}/classroom/mail/unsubscribe/${wayOutToken(vault, { kind: 'digests', studentId })}`;
+  const domain = fromAddress.slice(fromAddress.indexOf('@') + 1);
+  return {
+    ...layout({
+      news,
+      clubName: holdsWebAddress(club.name) ? club.slug : club.name,
+      letterhead: { clubName: sender.fromName, postalAddress: sender.postalAddress },
+      classroom: classroomUrl.replace('{slug}', club.slug),
+      timeZone: club.timeZone,
+      unsubscribeUrl: leave,
+    }),
+    envelopeFrom: fromAddress,
+    from: { name: sender.fromName, address: from.address },
+    ...(from.signWith !== undefined && { signWith: from.signWith }),
+    to: email,
+    ...(sender.replyTo !== null && { replyTo: sender.replyTo }),
+    // The same for every attempt, so that a mailbox can tell a repetition.
+    messageId: `<${id}@${domain}>`,
+    headers: {
+      'List-Id': `<digests.${club.id}.${domain}>`,
+      'List-Unsubscribe': `<${leave}>`,
+      'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+      'Feedback-ID': `${digest.date}:${club.id}:digest:${feedbackSenderOf(fromAddress)}`,
+      ...identifyingHeaders(id),
+      Precedence: 'bulk',
+    },
+  };
+}
+
+/** Writes what became of a mail; a removed student's address stays out of it. @returns whether the page goes on */
+async function record(
+  { db, onOutcome }: DigestDeps,
+  scene: Scene,
+  claimed: Claimed,
+  answer: HandOver,
+  now: Date,
+): Promise<boolean> {
+  const { id, fence, attemptCount } = claimed;
+  const outcome = outcomeOf(answer, attemptCount);
+  if (outcome.status === 'sent') await scene.recordSent(claimed, answer);
+  else {
+    const again = outcome.status === 'pending' ? new Date(now.getTime() + outcome.waitMs) : null;
+    // A removed student's row has no address any more, and must not get one back by a server's words.
+    const error =
+      outcome.lastError === outcomeUnknown
+        ? sql`${outcome.lastError}::text`
+        : sql`CASE WHEN student_email <> '' THEN ${outcome.lastError}::text END`;
+    await db.run(sql`UPDATE mails SET lease_until = NULL, next_attempt_at = coalesce(${again}::timestamptz, next_attempt_at),
+        ${settledAs(outcome.status, error)}
+      WHERE id = ${id} AND fence = ${fence} AND status = 'sending'`);
+  }
+  onOutcome(outcome.status);
+  if (answer.kind === 'accepted') scene.refusals = 0;
+  if (answer.kind === 'refused') scene.refusals += 1;
+  return scene.refusals < refusalsBeforeRest;
+}

@@ -1,0 +1,190 @@
+/** The step of `space-digest/<club>/<date>`: looks at a page of members, and sends the mails that follow from it (COMM-17, COMM-18). */
+import { SpaceDigest } from '../../../entities/community/space-digest.ts';
+import { MailSender } from '../../../entities/mail/mail-sender.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { hasFeature } from '../../billing/allowances.ts';
+import { settledAs } from '../../mail/evidence.ts';
+import { outcomeUnknown } from '../../mail/recipients.policy.ts';
+import { sendWithinBounds } from '../../mail/within-bounds.ts';
+import { digestRules } from './digests.policy.ts';
+import { studentsWithNews } from './news.ts';
+import { sendDigestPage, type DigestDeps } from './sending.ts';
+
+/** What a digest waits for. `page`: nothing, there is more to do. */
+type Awaited = 'rate' | 'day' | 'retries' | 'server' | 'under_way' | 'page';
+
+export type DigestStep =
+  | { done: true; outcome: 'sent' | 'date_over' | 'not_wanted' | 'gone' }
+  | {
+      done: false;
+      at?: number;
+      waitingFor: Awaited;
+      /** Pages of members that were looked at, of so many. */
+      page: number;
+      pages: number;
+      settled: number;
+      recipients: number;
+    };
+
+/** A mail server that is not reached is asked again after so long: longer than it takes to start one again. */
+const unreachedRestMs = 15_000;
+/** One that refuses mail after mail has a trouble that takes people. */
+const refusedRestMs = 15 * 60_000;
+
+/** @param digestId `<club>/<date>` @param now Unix milliseconds */
+export async function stepDigest(deps: DigestDeps, digestId: string, now: number): Promise<DigestStep> {
+  const { db } = deps;
+  const at = new Date(now);
+  const digest = await db.manager.findOneBy(SpaceDigest, { id: digestId });
+  if (!digest) return { done: true, outcome: 'gone' };
+  const leased = await untilSettled(deps, digestId);
+  if (digest.endedAt !== null) return { done: true, outcome: 'sent' };
+  if (at >= digest.endsAt) return endEarly(deps, digest, 'date_over', { leased, now: at });
+  if (!(await isWanted(deps, digest.clubId))) return endEarly(deps, digest, 'not_wanted', { leased, now: at });
+  const due = await dueOf(deps, digestId, at);
+  if (due > 0) return send(deps, digest, { due, leased, now: at });
+  if (digest.allPaged) return finishOrWait(deps, digest, { leased, now: at });
+  await pageMembers(deps, digest, at);
+  return rest(deps, digest, 'page', { until: at });
+}
+
+/** Whether the club still has the feature, and says how it writes. */
+async function isWanted({ db }: DigestDeps, clubId: Id): Promise<boolean> {
+  return (await hasFeature(db, clubId, 'community')) && (await db.manager.exists(MailSender, { where: { clubId } }));
+}
+
+/** @returns how many mails are due, counted up to a page */
+async function dueOf({ db }: DigestDeps, digestId: string, now: Date): Promise<number> {
+  const found = await db.one<{ due: number }>(sql`SELECT count(*)::int AS due FROM (
+    SELECT FROM mails WHERE digest_id = ${digestId} AND status = 'pending' AND next_attempt_at <= ${now} LIMIT ${digestRules.pageSize}) AS page`);
+  return found?.due ?? 0;
+}
+
+interface Moment {
+  /** When the next lease is over: its mail is not left open for longer. */
+  leased: Date | undefined;
+  now: Date;
+}
+
+async function send(
+  deps: DigestDeps,
+  digest: SpaceDigest,
+  { due, leased, now }: Moment & { due: number },
+): Promise<DigestStep> {
+  let isRefusing = false;
+  const page = await sendWithinBounds(deps, digest.clubId, due, now, async (from, most) => {
+    const sent = await sendDigestPage(deps, digest, from, most, now);
+    ({ isRefusing } = sent);
+    return sent;
+  });
+  if ('until' in page) return rest(deps, digest, page.waitingFor, { until: page.until, leased });
+  if (!page.isUnreached && !isRefusing) return rest(deps, digest, 'page', { until: now });
+  const restMs = isRefusing ? refusedRestMs : unreachedRestMs;
+  return rest(deps, digest, 'server', { until: new Date(now.getTime() + restMs) });
+}
+
+/**
+ * Looks at the next page of members in one transaction: each for whom something is new gets a row, unique by student and digest. A page
+ * that was looked at meanwhile is left as it is.
+ */
+async function pageMembers({ db }: DigestDeps, digest: SpaceDigest, now: Date): Promise<void> {
+  const { id, clubId, pagedTo, pages } = digest;
+  await db.transaction(async (tx) => {
+    const current = await tx.one(sql`SELECT 1 FROM space_digests
+      WHERE id = ${id} AND ended_at IS NULL AND pages = ${pages} FOR NO KEY UPDATE`);
+    if (!current) return;
+    const members = await nextMembers(tx, clubId, pagedTo);
+    const students = members.length === 0 ? [] : await studentsWithNews(tx, digest, members, now);
+    const written = await tx.rows(sql`
+      INSERT INTO mails (id, club_id, digest_id, student_id, student_name, student_email, next_attempt_at, created_at)
+      SELECT gen_random_uuid(), ${clubId}, ${id}, student.id, student.name, student.email, ${now}, ${now}
+        FROM students student
+       WHERE student.id = ANY(${students}::uuid[]) AND student.removed_at IS NULL AND student.verified_at IS NOT NULL
+         AND student.email IS NOT NULL ORDER BY student.id
+      ON CONFLICT (digest_id, student_id) WHERE digest_id IS NOT NULL DO NOTHING RETURNING 1`);
+    const last = members.length === digestRules.pageSize ? members.at(-1) : undefined;
+    await tx.run(sql`UPDATE space_digests
+       SET pages = pages + 1, recipients = recipients + ${written.length}, paged_to = coalesce(${last ?? null}::uuid, paged_to),
+           all_paged = ${last === undefined} WHERE id = ${id}`);
+  });
+}
+
+/** In the order of ids, which the partial index has. */
+async function nextMembers(tx: Transaction, clubId: Id, after: Id | null): Promise<Id[]> {
+  const from = after === null ? sql`` : sql`AND student_id > ${after}`;
+  const members = await tx.rows<{ id: Id }>(sql`SELECT DISTINCT student_id AS id FROM community_memberships
+    WHERE club_id = ${clubId} AND digest ${from} ORDER BY student_id LIMIT ${digestRules.pageSize}`);
+  return members.map(({ id }) => id);
+}
+
+/**
+ * Gives up mails whose lease is over: a worker that is gone claimed them, and they may have arrived, and have where something proves it.
+ * @returns when the next lease is over; undefined where nothing is under way
+ */
+async function untilSettled({ db }: DigestDeps, digestId: string): Promise<Date | undefined> {
+  await db.run(sql`UPDATE mails SET lease_until = NULL, ${settledAs('failed', sql`${outcomeUnknown}::text`)}
+    WHERE digest_id = ${digestId} AND status = 'sending' AND lease_until < clock_timestamp()`);
+  const left = await db.one<{ leased: Date | null }>(
+    sql`SELECT min(lease_until) AS leased FROM mails WHERE digest_id = ${digestId} AND status = 'sending'`,
+  );
+  return left?.leased ?? undefined;
+}
+
+/** Nothing goes out any more: what has not is skipped. What is under way ends as it ends. */
+async function endEarly(
+  deps: DigestDeps,
+  digest: SpaceDigest,
+  outcome: 'date_over' | 'not_wanted',
+  { leased, now }: Moment,
+): Promise<DigestStep> {
+  await deps.db.run(
+    sql`UPDATE mails SET status = 'skipped', skip_reason = 'canceled' WHERE digest_id = ${digest.id} AND status = 'pending'`,
+  );
+  if (leased !== undefined) return rest(deps, digest, 'under_way', { until: leased });
+  return (await end(deps, digest, now)) ? { done: true, outcome } : rest(deps, digest, 'page', { until: now });
+}
+
+/** Nothing is due: ends the digest, or waits for the next attempt or for a lease that is still held. */
+async function finishOrWait(deps: DigestDeps, digest: SpaceDigest, { leased, now }: Moment): Promise<DigestStep> {
+  const left = await deps.db.one<{ next: Date | null }>(
+    sql`SELECT min(next_attempt_at) AS next FROM mails WHERE digest_id = ${digest.id} AND status = 'pending'`,
+  );
+  if (left?.next) return rest(deps, digest, 'retries', { until: left.next, leased });
+  if (leased) return rest(deps, digest, 'under_way', { until: leased });
+  return (await end(deps, digest, now)) ? { done: true, outcome: 'sent' } : rest(deps, digest, 'page', { until: now });
+}
+
+/** @returns false where a mail is open again */
+async function end({ db }: DigestDeps, { id }: SpaceDigest, now: Date): Promise<boolean> {
+  const ended = await db.run(sql`UPDATE space_digests SET ended_at = ${now}, looks_at = NULL
+    WHERE id = ${id} AND ended_at IS NULL
+      AND NOT EXISTS (SELECT FROM mails WHERE digest_id = ${id} AND status IN ('pending', 'sending'))`);
+  return ended === 1;
+}
+
+/** Says when there is more to do, in the row too: if the run is lost, the sweeper finds it by that. */
+async function rest(
+  { db }: DigestDeps,
+  { id, members, endsAt }: SpaceDigest,
+  waitingFor: Awaited,
+  { until, leased = until }: { until: Date; leased?: Date | undefined },
+): Promise<DigestStep> {
+  // After its date nothing is waited for but what is under way.
+  const wanted = waitingFor === 'under_way' || until < endsAt ? until : endsAt;
+  const at = leased < wanted ? leased : wanted;
+  const row = await db.one<Pick<SpaceDigest, 'pages' | 'recipients'> & { open: number }>(sql`
+    UPDATE space_digests SET looks_at = ${at} WHERE id = ${id} AND ended_at IS NULL RETURNING pages, recipients,
+      (SELECT count(*)::int FROM mails WHERE digest_id = ${id} AND status IN ('pending', 'sending')) AS open`);
+  const { pages = 0, recipients = 0, open = 0 } = row ?? {};
+  return {
+    done: false,
+    ...(waitingFor !== 'page' && { at: at.getTime() }),
+    waitingFor,
+    page: pages,
+    pages: Math.max(pages, Math.ceil(members / digestRules.pageSize)),
+    settled: recipients - open,
+    recipients,
+  };
+}

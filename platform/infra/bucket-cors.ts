@@ -1,0 +1,60 @@
+/** The CORS rules of a bucket: from which pages browsers may send files to signed addresses, and read what is there (MED-12). */
+import { GetBucketCorsCommand, PutBucketCorsCommand, type CORSRule, type S3Client } from '@aws-sdk/client-s3';
+
+/** By it our rule is found again among those of others. */
+const ruleId = 'club-learning';
+
+/** What a browser asks for, to send a file. */
+const needed = { methods: ['PUT', 'GET'], headers: ['content-type', 'if-none-match'] } as const;
+
+const ruleFor = (origins: readonly string[]): CORSRule => ({
+  ID: ruleId,
+  AllowedOrigins: [...origins],
+  AllowedMethods: ['GET', 'HEAD', 'PUT'],
+  AllowedHeaders: [...needed.headers, 'range'],
+  ExposeHeaders: ['Accept-Ranges', 'Content-Length', 'Content-Range', 'ETag'],
+  MaxAgeSeconds: 3_600,
+});
+
+/**
+ * Sees to it that pages of these origins may send files. Rules that allow it already stay as they are. Otherwise ours is set in the place of
+ * what it was, before those of others. Safe to repeat.
+ * @param origins such as `https://dashboard.example.com`
+ * @returns whether the rules have changed
+ * @throws the store's error, where the key may not do that, or the store has no such rules
+ */
+export async function allowOrigins(client: S3Client, Bucket: string, origins: readonly string[]): Promise<boolean> {
+  const rules = await rulesOf(client, Bucket);
+  if (origins.every((origin) => rules.some((rule) => allows(rule, origin)))) return false;
+  const others = rules.filter(({ ID }) => ID !== ruleId);
+  const CORSConfiguration = { CORSRules: [ruleFor(origins), ...others] };
+  await client.send(new PutBucketCorsCommand({ Bucket, CORSConfiguration }));
+  return true;
+}
+
+async function rulesOf(client: S3Client, Bucket: string): Promise<CORSRule[]> {
+  try {
+    return (await client.send(new GetBucketCorsCommand({ Bucket }))).CORSRules ?? [];
+  } catch (error) {
+    if (error instanceof Error && error.name === 'NoSuchCORSConfiguration') return [];
+    throw error;
+  }
+}
+
+function allows(
+  { AllowedOrigins = [], AllowedMethods = [], AllowedHeaders = [] }: Partial<CORSRule>,
+  origin: string,
+): boolean {
+  return (
+    AllowedOrigins.some((allowed) => matches(allowed, origin)) &&
+    needed.methods.every((method) => AllowedMethods.includes(method)) &&
+    needed.headers.every((header) => AllowedHeaders.some((allowed) => matches(allowed.toLowerCase(), header)))
+  );
+}
+
+/** @param allowed with at most one asterisk, which stands for anything */
+function matches(allowed: string, value: string): boolean {
+  const [begin = '', end] = allowed.split('*');
+  if (end === undefined) return allowed === value;
+  return value.length >= begin.length + end.length && value.startsWith(begin) && value.endsWith(end);
+}

@@ -1,0 +1,44 @@
+import { expect } from 'chai';
+import { createDownloadPlaces, type DownloadPlaces } from '../../../api/files/download-places.ts';
+import type { DomainError } from '../../../platform/core/errors.ts';
+
+describe('places of downloads (REPO-8)', () => {
+  let places: DownloadPlaces;
+  let students = 0;
+  beforeEach(() => {
+    places = createDownloadPlaces();
+  });
+
+  /** @returns 'taken', or the code of the refusal and its seconds */
+  function taking(clubId: string, studentId = `student ${students++}`): string {
+    try {
+      places.take({ clubId, studentId });
+      return 'taken';
+    } catch (error) {
+      const { code, headers } = error as DomainError;
+      return `${code} ${headers.retryAfterSeconds}`;
+    }
+  }
+  const times = (count: number, clubId: string, studentId?: string) =>
+    Array.from({ length: count }, () => taking(clubId, studentId));
+  const taken = (count: number) => Array<string>(count).fill('taken');
+
+  it('a student has 3, a club 50, a process 100; the next is refused and told when to come again', () => {
+    expect(times(4, 'one', 'student')).to.deep.equal([...taken(3), 'busy 30']);
+    expect(times(48, 'one')).to.deep.equal([...taken(47), 'busy 30']);
+    expect(times(51, 'two')).to.deep.equal([...taken(50), 'busy 30']);
+    expect(taking('three')).to.equal('busy 30');
+  });
+
+  it('a student of two clubs has 3 in each', () => {
+    expect([...times(3, 'one', 'student'), ...times(3, 'two', 'student')]).to.deep.equal(taken(6));
+  });
+
+  it('a place that was given back is had by the next, once', () => {
+    const release = places.take({ clubId: 'one', studentId: 'student' });
+    times(2, 'one', 'student');
+    release();
+    release();
+    expect(times(2, 'one', 'student')).to.deep.equal(['taken', 'busy 30']);
+  });
+});

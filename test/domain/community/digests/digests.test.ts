@@ -1,0 +1,558 @@
+/** The daily mail of spaces: when it begins, who gets it, what it says, and that nobody gets it twice (COMM-17, COMM-18). */
+import { expect } from 'chai';
+import { revokeAccess } from '../../../../domain/access/enrollments/enrollments.ts';
+import { beginDigests } from '../../../../domain/community/digests/beginning.ts';
+import { retainDigests } from '../../../../domain/community/digests/retention.ts';
+import type { DigestDeps } from '../../../../domain/community/digests/sending.ts';
+import { stepDigest } from '../../../../domain/community/digests/step.ts';
+import { leave } from '../../../../domain/mail/leaving.ts';
+import { noteEvents } from '../../../../domain/mail/notices/noting.ts';
+import { addSuppression } from '../../../../domain/mail/suppressions.ts';
+import { wayOutToken } from '../../../../domain/mail/way-out.ts';
+import { removeStudent, updateStudent } from '../../../../domain/students/students.ts';
+import { SpaceDigest } from '../../../../entities/community/space-digest.ts';
+import { Mail } from '../../../../entities/mail/mail.ts';
+import type { Id } from '../../../../platform/core/ids.ts';
+import { sql } from '../../../../platform/infra/postgres/sql.ts';
+import type { HandedMessage, HandOver } from '../../../../platform/infra/smtp-hand-over.ts';
+import { wakesOf } from '../../../toolkit/assert/wakes.ts';
+import { buildEnrollment } from '../../../toolkit/builders/access.ts';
+import { buildPlan } from '../../../toolkit/builders/billing.ts';
+import { buildStudent, type TestClub, type TestStudent } from '../../../toolkit/builders/clubs.ts';
+import {
+  buildPost,
+  buildSpace,
+  buildSpaceDelivery,
+  buildSpaceMembership,
+  buildWritingClub,
+  type PostOptions,
+  type SpaceOptions,
+} from '../../../toolkit/builders/community.ts';
+import { digestDeps, digestIdOf, runDigest } from '../../../toolkit/drive/digests.ts';
+import { withoutFeature } from '../../../toolkit/drive/plans.ts';
+import { testDeps } from '../../../toolkit/stack/database.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+/** 8:00 in UTC, the zone of new clubs. */
+const morning = new Date('2026-03-02T08:00:00Z');
+const before = (ms: number) => new Date(morning.getTime() - ms);
+const after = (ms: number) => new Date(morning.getTime() + ms);
+const dateOf = (at: Date) => at.toISOString().slice(0, 10);
+
+let deps: Awaited<ReturnType<typeof testDeps>>;
+let club: TestClub;
+let ada: TestStudent;
+let space: { id: Id; clubId: Id };
+/** Messages that the server was given, in their order. */
+let given: HandedMessage[];
+/** What the server says; acceptance unless told. */
+let answer: (message: HandedMessage) => Promise<HandOver> | HandOver;
+let sending: DigestDeps;
+
+/** Runs the schedule's work to its end. */
+const begin = async (now = morning) => {
+  while ((await beginDigests(deps.db, now)).more);
+};
+const run = (now = morning, on = sending) => runDigest(on, digestIdOf(club.id, dateOf(now)), now);
+/** A whole morning: begins what is due and sends it. */
+const send = async (now = morning) => {
+  await begin(now);
+  return run(now);
+};
+const join = (student: TestStudent, to = space, options: Parameters<typeof buildSpaceMembership>[2] = {}) =>
+  buildSpaceMembership(to, student.id, { digest: true, at: before(30 * day), ...options });
+const rowsOf = (clubId = club.id) =>
+  deps.db.rows<{ studentId: Id; status: string; reason: string | null; error: string | null }>(
+    sql`SELECT student_id AS "studentId", status, skip_reason AS reason, last_error AS error FROM mails WHERE club_id = ${clubId} ORDER BY seq`,
+  );
+const datesOf = async (clubId = club.id) =>
+  (await deps.db.manager.find(SpaceDigest, { where: { clubId }, order: { date: 'ASC' } })).map(({ date }) => date);
+const setZone = (zone: string) => deps.db.run(sql`UPDATE clubs SET time_zone = ${zone} WHERE id = ${club.id}`);
+
+const start = async () => {
+  deps = await testDeps();
+  given = [];
+  answer = () => ({ kind: 'accepted', reply: '250 ok' });
+  sending = await digestDeps({
+    connections: 3,
+    onConnection: (work) => work(),
+    handOver: async (message) => {
+      given.push(message);
+      return answer(message);
+    },
+  });
+  // Digests of other tests are not due again.
+  await deps.db.run(sql`DELETE FROM space_digests`);
+  await deps.db.run(sql`UPDATE community_memberships SET digest = false WHERE digest`);
+  club = await buildWritingClub(before(day));
+  ada = await buildStudent(club.id, { name: 'Ada' });
+  space = await buildSpace(club.id);
+};
+
+describe('when a digest begins (COMM-17)', () => {
+  beforeEach(async () => {
+    await start();
+    await join(ada);
+  });
+
+  it('at 8:00 of the club’s zone, once for a date, with a wake of its run', async () => {
+    await begin(before(1));
+    expect(await datesOf()).to.deep.equal([]);
+    await begin();
+    const [digest] = await deps.db.manager.findBy(SpaceDigest, { clubId: club.id });
+    expect(digest).to.include({ id: `${club.id}/2026-03-02`, date: '2026-03-02', members: 1, pages: 0, endedAt: null });
+    expect([digest?.takesUntil, digest?.endsAt]).to.deep.equal([before(minute), new Date('2026-03-03T00:00:00Z')]);
+    expect((await wakesOf(club.id)).map(({ workflowId }) => workflowId)).to.deep.equal([
+      `space-digest/${club.id}/2026-03-02`,
+    ]);
+    await begin(after(15 * minute));
+    expect(await datesOf()).to.deep.equal(['2026-03-02']);
+  });
+
+  it('two schedules at once begin it once', async () => {
+    const both = await Promise.all([beginDigests(deps.db, morning), beginDigests(deps.db, morning)]);
+    expect(both.reduce((sum, { begun }) => sum + begun, 0)).to.equal(1);
+    expect(await datesOf()).to.deep.equal(['2026-03-02']);
+  });
+
+  it('on the same date where 8:00 was missed, and for no date that is over', async () => {
+    await begin(new Date('2026-03-02T23:45:00Z'));
+    expect(await datesOf()).to.deep.equal(['2026-03-02']);
+    await run(new Date('2026-03-02T23:45:00Z'));
+    await begin(new Date('2026-03-05T07:45:00Z'));
+    await begin(new Date('2026-03-05T08:00:00Z'));
+    expect(await datesOf()).to.deep.equal(['2026-03-02', '2026-03-05']);
+  });
+
+  it('for no club without a plan that has `community`, without a sender, or where nobody wants it', async () => {
+    await deps.db.run(sql`DELETE FROM mail_senders WHERE club_id = ${club.id}`);
+    const silent = await buildWritingClub(morning);
+    await buildSpaceMembership(await buildSpace(silent.id), (await buildStudent(silent.id)).id, { at: before(day) });
+    await begin();
+    expect([await datesOf(), await datesOf(silent.id)]).to.deep.equal([[], []]);
+  });
+
+  for (const [zone, from, every, begun] of [
+    ['Europe/Berlin', '2026-03-28T00:00:00Z', hour, ['2026-03-28 08:00:00', '2026-03-29 08:00:00']],
+    ['Europe/Berlin', '2026-10-24T00:00:00Z', hour, ['2026-10-24 08:00:00', '2026-10-25 08:00:00']],
+    ['Asia/Kathmandu', '2026-05-01T22:00:00Z', 15 * minute, ['2026-05-02 08:00:00', '2026-05-03 08:00:00']],
+  ] as const)
+    it(`one for each date, at 8:00 by the clock, whatever the schedule finds before and after: ${zone}, ${begun[1]}`, async () => {
+      await setZone(zone);
+      const found: string[] = [];
+      for (let at = Date.parse(from); found.length < 2; at += every) {
+        const now = new Date(at);
+        if ((await beginDigests(deps.db, now)).begun === 0) continue;
+        found.push(now.toLocaleString('sv-SE', { timeZone: zone }));
+        const [date = ''] = (await datesOf()).slice(-1);
+        await runDigest(sending, digestIdOf(club.id, date), now);
+      }
+      expect(found).to.deep.equal(begun);
+    });
+
+  describe('a change of the zone', () => {
+    for (const [from, to, at, dates] of [
+      // 8:00 in Tokyo is 23:00 of the day before in UTC.
+      ['Asia/Tokyo', 'America/New_York', '2026-03-01T23:30:00Z', ['2026-03-02', '2026-03-03']],
+      ['America/New_York', 'Asia/Tokyo', '2026-03-02T13:30:00Z', ['2026-03-02', '2026-03-03']],
+      ['Pacific/Kiritimati', 'Pacific/Pago_Pago', '2026-03-01T18:30:00Z', ['2026-03-02', '2026-03-03']],
+    ] as const)
+      it(`brings no second digest of a date, nor one of an earlier date: ${from} to ${to}`, async () => {
+        await setZone(from);
+        await begin(new Date(at));
+        await runDigest(sending, digestIdOf(club.id, '2026-03-02'), new Date(at));
+        await setZone(to);
+        const when = new Map<string, number>();
+        for (let now = Date.parse(at); when.size < 2; now += hour / 2) {
+          await begin(new Date(now));
+          for (const date of await datesOf())
+            if (!when.has(date)) {
+              when.set(date, now);
+              await runDigest(sending, digestIdOf(club.id, date), new Date(now));
+            }
+        }
+        expect([...when.keys()]).to.deep.equal(dates);
+      });
+  });
+
+  it('not while an earlier one may still go out', async () => {
+    await setZone('America/New_York');
+    const evening = new Date('2026-03-03T02:00:00Z');
+    await begin(evening);
+    await setZone('Asia/Tokyo');
+    await begin(evening);
+    expect(await datesOf()).to.deep.equal(['2026-03-02']);
+    await runDigest(sending, digestIdOf(club.id, '2026-03-02'), evening);
+    await begin(evening);
+    expect(await datesOf()).to.deep.equal(['2026-03-02', '2026-03-03']);
+  });
+
+  it('goes on with the next batch, and reaches every club', async () => {
+    await deps.db.run(sql`
+      WITH given AS (SELECT gen_random_uuid() AS club_id, gen_random_uuid() AS student_id, gen_random_uuid() AS space_id FROM generate_series(1, 200)),
+      clubs AS (INSERT INTO clubs (id, name, slug, time_zone, language, opening_plan, created_at)
+        SELECT club_id, 'Many', club_id, 'Asia/Kathmandu', 'en', 'professional', ${morning} FROM given),
+      senders AS (INSERT INTO mail_senders (club_id, from_name, postal_address, allowance_at, updated_at)
+        SELECT club_id, 'Many', 'Quay', ${morning}, ${morning} FROM given),
+      students AS (INSERT INTO students (id, club_id, name, email, opened_by, created_at)
+        SELECT student_id, club_id, 'One', 'one@example.com', 'club', ${morning} FROM given),
+      spaces AS (INSERT INTO community_spaces (id, club_id, public_id, name, position, created_at, updated_at)
+        SELECT space_id, club_id, 'quay', 'Quay', 1, ${morning}, ${morning} FROM given)
+      INSERT INTO community_memberships (space_id, student_id, club_id, joined_at, read_at, digest, counted)
+      SELECT space_id, student_id, club_id, ${morning}, ${morning}, true, true FROM given`);
+    expect(await beginDigests(deps.db, morning)).to.deep.equal({ begun: 200, more: true });
+    expect(await beginDigests(deps.db, morning)).to.deep.equal({ begun: 1, more: false });
+  });
+});
+
+describe('who gets a digest (COMM-18)', () => {
+  beforeEach(start);
+
+  interface Case {
+    title: string;
+    told: boolean;
+    space?: SpaceOptions;
+    membership?: Parameters<typeof buildSpaceMembership>[2];
+    post?: PostOptions | 'own';
+    access?: boolean;
+    unconfirmed?: boolean;
+  }
+  const cases: Case[] = [
+    { title: 'a member who wants it', told: true },
+    { title: 'a post of an administrator', told: true, post: { studentId: undefined } },
+    { title: 'a private space with access', told: true, space: { private: true }, access: true },
+    { title: 'a private space without access', told: false, space: { private: true } },
+    { title: 'a hidden space with access', told: true, space: { private: true, hidden: true }, access: true },
+    { title: 'an archived space', told: false, space: { archived: true } },
+    { title: 'who does not want it', told: false, membership: { digest: false } },
+    { title: 'who has muted the space', told: false, membership: { muted: true } },
+    { title: 'who left', told: false, membership: { status: 'left' } },
+    { title: 'who is banned', told: false, membership: { status: 'banned' } },
+    { title: 'the own post', told: false, post: 'own' },
+    { title: 'a hidden post', told: false, post: { hidden: true } },
+    { title: 'a deleted post', told: false, post: { state: 'deleted' } },
+    { title: 'a post that was read', told: false, membership: { readAt: before(hour) } },
+    { title: 'a post that is newer than the mark', told: true, membership: { readAt: before(hour + 1) } },
+    { title: 'a post from before the joining', told: false, membership: { at: before(hour / 2) } },
+    { title: 'a post of the last minute', told: false, post: { at: before(minute - 1) } },
+    { title: 'a post of a minute ago', told: true, post: { at: before(minute) } },
+    { title: 'a post that is a week old', told: false, post: { at: before(7 * day + minute) } },
+    { title: 'a post that is not quite a week old', told: true, post: { at: before(7 * day + minute - 1) } },
+    { title: 'an address that nobody confirmed', told: false, unconfirmed: true },
+  ];
+
+  it('is decided by membership, access, post and read mark; who is told nothing has no row', async () => {
+    const readers = new Map<Id, string>();
+    for (const { title, space: options, membership, post = {}, access, unconfirmed } of cases) {
+      const reader = await buildStudent(club.id, { verified: !unconfirmed });
+      readers.set(reader.id, title);
+      const quay = await buildSpace(club.id, options);
+      await join(reader, quay, membership);
+      await buildPost(quay, {
+        at: before(hour),
+        ...(post === 'own' ? { studentId: reader.id } : { studentId: ada.id, ...post }),
+      });
+      if (access)
+        await buildEnrollment(club.id, {
+          studentId: reader.id,
+          deliveryId: await buildSpaceDelivery(quay),
+          startsAt: before(day),
+        });
+    }
+    expect(await send()).to.deep.equal({ done: true, outcome: 'sent' });
+    const rows = await rowsOf();
+    expect(rows.map(({ studentId }) => readers.get(studentId) ?? '').toSorted()).to.deep.equal(
+      cases.flatMap(({ title, told }) => (told ? [title] : [])).toSorted(),
+    );
+    expect(new Set(rows.map(({ status }) => status))).to.deep.equal(new Set(['sent']));
+    expect(given).to.have.length(rows.length);
+  });
+
+  it('each post is told once, in the first digest that reaches the student', async () => {
+    await join(ada);
+    await buildPost(space, { at: before(hour), title: 'Monday' });
+    await send();
+    await buildPost(space, { at: after(hour), title: 'Tuesday' });
+    answer = () => ({ kind: 'refused', permanent: true, reply: '550 no' });
+    await send(after(day));
+    answer = () => ({ kind: 'unknown' });
+    await buildPost(space, { at: after(day + hour), title: 'Wednesday' });
+    await send(after(2 * day));
+    answer = () => ({ kind: 'accepted', reply: '250 ok' });
+    await send(after(3 * day));
+    await buildPost(space, { at: after(3 * day + hour), title: 'Friday' });
+    await send(after(4 * day));
+    const titles = ['Monday', 'Tuesday', 'Wednesday', 'Friday'];
+    expect(given.map(({ text }) => titles.filter((title) => text.includes(title)))).to.deep.equal([
+      ['Monday'],
+      ['Tuesday'],
+      // Refused on Tuesday, so told again; it may have arrived on Wednesday, so not told once more.
+      ['Tuesday', 'Wednesday'],
+      ['Friday'],
+    ]);
+    expect((await rowsOf()).map(({ status }) => status)).to.deep.equal(['sent', 'failed', 'failed', 'sent']);
+  });
+
+  it('a date on which nothing ran is told on the next', async () => {
+    await join(ada);
+    await send();
+    await buildPost(space, { at: after(hour), title: 'Long ago' });
+    await send(after(3 * day));
+    expect(given.map(({ text }) => text.includes('Long ago'))).to.deep.equal([true]);
+  });
+
+  describe('when its mail is claimed', () => {
+    /** The members are looked at, and the mail is not claimed yet. */
+    const paged = async () => {
+      await join(ada);
+      const post = await buildPost(space, { at: before(hour) });
+      await begin();
+      await stepDigest(sending, digestIdOf(club.id, '2026-03-02'), morning.getTime());
+      expect((await rowsOf()).map(({ status }) => status)).to.deep.equal(['pending']);
+      return post;
+    };
+    const membership = (change: ReturnType<typeof sql>) =>
+      deps.db.run(sql`UPDATE community_memberships SET ${change} WHERE student_id = ${ada.id}`);
+
+    for (const [title, reason, act] of [
+      [
+        'the post was hidden',
+        'no_longer_eligible',
+        () => deps.db.run(sql`UPDATE community_posts SET hidden_at = now()`),
+      ],
+      [
+        'the space was archived',
+        'no_longer_eligible',
+        () => deps.db.run(sql`UPDATE community_spaces SET archived_at = now()`),
+      ],
+      ['the space was muted', 'no_longer_eligible', () => membership(sql`muted = true`)],
+      ['the digest was switched off', 'no_longer_eligible', () => membership(sql`digest = false`)],
+      ['the post was read', 'no_longer_eligible', () => membership(sql`read_at = ${before(hour)}`)],
+      ['the membership ended', 'no_longer_eligible', () => membership(sql`left_at = now(), counted = false`)],
+      ['the address was suppressed', 'suppressed', () => addSuppression(deps, club.id, ada.email, morning)],
+      [
+        'the student unsubscribed',
+        'unsubscribed',
+        () => leave(deps, club.id, wayOutToken(deps.vault, { kind: 'digests', studentId: ada.id }), morning),
+      ],
+      ['the student was removed', 'student_removed', () => removeStudent(deps, club.id, ada.id, morning)],
+    ] as const)
+      it(`is skipped where ${title} meanwhile`, async () => {
+        await paged();
+        await act();
+        expect(await run()).to.deep.equal({ done: true, outcome: 'sent' });
+        expect(await rowsOf()).to.deep.equal([{ studentId: ada.id, status: 'skipped', reason, error: null }]);
+        expect(given).to.deep.equal([]);
+      });
+
+    it('is skipped where the access to the space was revoked meanwhile', async () => {
+      const crew = await buildSpace(club.id, { private: true });
+      const deliveryId = await buildSpaceDelivery(crew);
+      const { id } = await buildEnrollment(club.id, { studentId: ada.id, deliveryId, startsAt: before(day) });
+      await join(ada, crew);
+      await buildPost(crew, { at: before(hour) });
+      await begin();
+      await stepDigest(sending, digestIdOf(club.id, '2026-03-02'), morning.getTime());
+      await deps.db.transaction((tx) => revokeAccess(tx, club.id, id, 'revocation', morning));
+      await run();
+      expect(await rowsOf()).to.deep.equal([
+        { studentId: ada.id, status: 'skipped', reason: 'no_longer_eligible', error: null },
+      ]);
+      expect(given).to.deep.equal([]);
+    });
+
+    it('leaves out what may not be read any more, and goes to the address that the student has then', async () => {
+      await paged();
+      await buildPost(space, { at: before(2 * hour), title: 'Secret', hidden: true });
+      await updateStudent(deps, club.id, ada.id, { email: 'ada@new.example' }, 'owner', morning);
+      await deps.db.run(sql`UPDATE students SET verified_at = ${morning} WHERE id = ${ada.id}`);
+      await run();
+      expect(given.map(({ to, text }) => [to, text.includes('Secret')])).to.deep.equal([['ada@new.example', false]]);
+    });
+
+    it('a complaint about one suppresses the address, and never transactional mail', async () => {
+      await paged();
+      await run();
+      const [mail] = await deps.db.manager.findBy(Mail, { clubId: club.id });
+      await noteEvents(
+        deps.db,
+        [{ kind: 'complained', at: after(hour), mailId: mail?.id, providerId: undefined }],
+        after(hour),
+      );
+      await buildPost(space, { at: after(2 * hour) });
+      await send(after(day));
+      expect((await rowsOf()).map(({ status, reason }) => [status, reason])).to.deep.equal([
+        ['sent', null],
+        ['skipped', 'complained'],
+      ]);
+    });
+  });
+
+  it('`removeStudent` leaves neither name nor address in its mails', async () => {
+    await join(ada);
+    await buildPost(space, { at: before(hour) });
+    answer = () => ({ kind: 'refused', permanent: true, reply: `550 no ${ada.email}` });
+    await send();
+    await removeStudent(deps, club.id, ada.id, after(hour));
+    const [mail] = await deps.db.manager.findBy(Mail, { clubId: club.id });
+    expect(mail).to.include({ studentName: 'Removed student', studentEmail: '', addressKey: null, lastError: null });
+  });
+});
+
+describe('how a digest goes out (COMM-17)', () => {
+  beforeEach(async () => {
+    await start();
+    await join(ada);
+    await buildPost(space, { at: before(hour) });
+  });
+  const digest = () => deps.db.manager.findOneByOrFail(SpaceDigest, { clubId: club.id });
+
+  it('a student has one mail of a date, also where two workers step at once', async () => {
+    for (let number = 0; number < 8; number++) await join(await buildStudent(club.id));
+    await begin();
+    await Promise.all([run(), run(), run()]);
+    await run();
+    expect((await rowsOf()).map(({ status }) => status)).to.deep.equal(Array.from({ length: 9 }, () => 'sent'));
+    expect(new Set(given.map(({ to }) => to)).size).to.equal(9);
+    expect(given).to.have.length(9);
+    expect(await digest()).to.include({ recipients: 9, pages: 1, allPaged: true });
+    const again = deps.db
+      .run(sql`INSERT INTO mails (id, club_id, digest_id, student_id, student_name, student_email, next_attempt_at, created_at)
+      SELECT gen_random_uuid(), club_id, digest_id, student_id, '', '', now(), now() FROM mails WHERE student_id = ${ada.id}`);
+    expect(
+      await again.catch(({ driverError }: { driverError: { constraint: string } }) => driverError.constraint),
+    ).to.equal('mails_digest_student');
+  });
+
+  it('says how far it is: pages of members, and mails', async () => {
+    await deps.db.run(sql`
+      WITH student AS (
+        INSERT INTO students (id, club_id, name, email, opened_by, verified_at, created_at)
+        SELECT gen_random_uuid(), ${club.id}, 'One of many', 'm' || number || '@example.com', 'club', now(), now() FROM generate_series(1, 1999) AS number RETURNING id)
+      INSERT INTO community_memberships (space_id, student_id, club_id, joined_at, read_at, digest, counted)
+      SELECT ${space.id}, id, ${club.id}, ${before(day)}, ${morning}, true, true FROM student`);
+    await begin();
+    const id = digestIdOf(club.id, '2026-03-02');
+    const said: string[] = [];
+    for (;;) {
+      const next = await stepDigest(sending, id, morning.getTime());
+      if (next.done) break;
+      said.push(`page ${next.page} of ${next.pages}, ${next.settled} of ${next.recipients}`);
+    }
+    // The only one for whom something is new may be on either page; a last one is empty.
+    expect(said.filter((one) => !one.includes('0 of 1')).at(-1)).to.equal('page 3 of 3, 1 of 1');
+    expect(said[0]).to.match(/^page 1 of 2, 0 of [01]$/);
+    expect(given).to.have.length(1);
+  });
+
+  it('tries again what the server refuses for now, and what it does not reach, and ends after the last', async () => {
+    const answers: HandOver[] = [
+      { kind: 'refused', permanent: false, reply: '451 later' },
+      { kind: 'not_sent', reply: 'ECONNECTION' },
+      { kind: 'accepted', reply: '250 ok' },
+    ];
+    answer = () => answers[given.length - 1] as HandOver;
+    expect(await send()).to.include({ waitingFor: 'retries', at: after(minute).getTime(), settled: 0, recipients: 1 });
+    expect((await digest()).looksAt).to.deep.equal(after(minute));
+    expect(await run(after(minute))).to.include({ waitingFor: 'retries', at: after(6 * minute).getTime() });
+    expect(await run(after(6 * minute))).to.deep.equal({ done: true, outcome: 'sent' });
+    expect(await digest()).to.deep.include({ looksAt: null, endedAt: after(6 * minute) });
+    expect(given).to.have.length(3);
+  });
+
+  it('waits for the rate of its club, and for the next day where a new club has sent enough', async () => {
+    await deps.db.run(sql`UPDATE mail_senders SET allowance = 0, allowance_at = ${morning} WHERE club_id = ${club.id}`);
+    expect(await send()).to.deep.include({ waitingFor: 'rate', at: after(1_000).getTime() });
+    const bounded = { ...sending, warmUps: { clubs: [0, 0, 0, 0], domains: [] } };
+    await deps.db.run(sql`UPDATE clubs SET created_at = ${before(hour)} WHERE id = ${club.id}`);
+    expect(await run(after(minute), bounded)).to.deep.include({
+      waitingFor: 'day',
+      at: Date.parse('2026-03-03T00:00:00Z'),
+    });
+    expect(given).to.deep.equal([]);
+  });
+
+  it('ends with its date: what has not gone out is skipped, and what is under way ends as it ends', async () => {
+    const bob = await buildStudent(club.id);
+    await join(bob);
+    answer = ({ to }) =>
+      to === ada.email ? { kind: 'refused', permanent: false, reply: '451 later' } : { kind: 'accepted', reply: '250' };
+    await send();
+    await deps.db.run(sql`UPDATE mails SET next_attempt_at = ${after(2 * day)} WHERE student_id = ${ada.id}`);
+    expect(await run()).to.deep.include({ waitingFor: 'retries', at: Date.parse('2026-03-03T00:00:00Z') });
+    await deps.db.run(
+      sql`UPDATE mails SET status = 'sending', lease_until = clock_timestamp() + interval '1 minute' WHERE student_id = ${bob.id}`,
+    );
+    const night = new Date('2026-03-03T00:00:00Z');
+    const id = digestIdOf(club.id, '2026-03-02');
+    expect(await runDigest(sending, id, night)).to.include({ waitingFor: 'under_way' });
+    await deps.db.run(sql`UPDATE mails SET lease_until = clock_timestamp() WHERE student_id = ${bob.id}`);
+    expect(await runDigest(sending, id, night)).to.deep.equal({ done: true, outcome: 'date_over' });
+    expect((await rowsOf()).map(({ status, reason, error }) => [status, reason, error])).to.have.deep.members([
+      ['failed', null, 'outcome_unknown'],
+      ['skipped', 'canceled', '451 later'],
+    ]);
+    expect(given).to.have.length(2);
+  });
+
+  it('ends where the plan has lost `community`, and begins none then', async () => {
+    await begin();
+    await stepDigest(sending, digestIdOf(club.id, '2026-03-02'), morning.getTime());
+    await buildPlan(club.id, 'starter');
+    await withoutFeature('community', async () => {
+      expect(await run()).to.deep.equal({ done: true, outcome: 'not_wanted' });
+      await begin(after(day));
+    });
+    expect(await rowsOf()).to.deep.equal([{ studentId: ada.id, status: 'skipped', reason: 'canceled', error: null }]);
+    expect(await datesOf()).to.deep.equal(['2026-03-02']);
+    expect(given).to.deep.equal([]);
+  });
+
+  it('rests where the server refuses mail after mail, and is not reached', async () => {
+    for (let number = 0; number < 30; number++) await join(await buildStudent(club.id));
+    answer = () => ({ kind: 'refused', permanent: false, reply: '454 relaying denied' });
+    expect(await send()).to.include({ waitingFor: 'server', at: after(15 * minute).getTime() });
+    const asked = given.length;
+    expect(asked).to.be.within(20, 22);
+    await deps.db.run(sql`UPDATE mails SET next_attempt_at = ${morning} WHERE club_id = ${club.id}`);
+    answer = () => ({ kind: 'not_sent', reply: 'ECONNECTION' });
+    expect(await run()).to.include({ waitingFor: 'server', at: after(15_000).getTime() });
+    expect(given.length - asked).to.be.within(20, 22);
+  });
+
+  for (const [place, copies, left] of [
+    ['mail_claimed', 0, ['failed', 'outcome_unknown']],
+    ['mail_handed_over', 1, ['failed', 'outcome_unknown']],
+    ['mail_recorded', 1, ['sent', null]],
+  ] as const)
+    it(`a worker that ends at ${place} lets nobody get it twice`, async () => {
+      await begin();
+      const dying = {
+        ...sending,
+        failpoint: async (name: string) => {
+          if (name === place) throw new Error('the worker ends');
+        },
+      };
+      await run(morning, dying).then(
+        () => expect.fail('it does not end'),
+        () => {},
+      );
+      expect(await run()).to.satisfy(({ done, waitingFor }: { done: boolean; waitingFor?: string }) =>
+        left[0] === 'sent' ? done : waitingFor === 'under_way',
+      );
+      await deps.db.run(sql`UPDATE mails SET lease_until = clock_timestamp() WHERE lease_until IS NOT NULL`);
+      await run();
+      expect(given).to.have.length(copies);
+      expect((await rowsOf()).map(({ status, error }) => [status, error])).to.deep.equal([left]);
+    });
+
+  it('what is kept of it goes after 90 days, mails first', async () => {
+    await send();
+    expect(await retainDigests(deps.db, after(90 * day - 1))).to.deep.equal({ rows: { digestMails: 0 }, more: false });
+    expect(await retainDigests(deps.db, after(90 * day))).to.deep.equal({ rows: { digestMails: 1 }, more: true });
+    expect([await rowsOf(), await datesOf()]).to.deep.equal([[], []]);
+    expect(await retainDigests(deps.db, after(90 * day))).to.deep.equal({ rows: { digestMails: 0 }, more: false });
+  });
+});

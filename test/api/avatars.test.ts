@@ -125,8 +125,9 @@ describe('pictures of students', () => {
 
     it('409 too_many_images: the eleventh upload whose address is good, also where the others were deleted', async () => {
       const answers = await Promise.all(Array.from({ length: 12 }, () => reserving(uploader, portrait)));
-      const codes = answers.map(({ status, body }) => (status === 201 ? 201 : body.error.code));
-      expect(codes.toSorted()).to.deep.equal([...Array(10).fill(201), 'too_many_images', 'too_many_images']);
+      const refused = answers.filter(({ status }) => status !== 201);
+      expect(refused).to.have.length(2);
+      await eachCase(refused, (answer) => expectError(answer, 'too_many_images'));
       await deleting();
       expectError(await reserving(uploader, portrait), 'too_many_images');
       const other = { ...uploader, student: await buildStudent(club.id) };

@@ -160,6 +160,7 @@ import { PdfPages1795399700000 } from './migrations/1795399700000-pdf-pages.ts';
 import { Mentorships1795402100000 } from './migrations/1795402100000-mentorships.ts';
 import { AgentPictures1795408469000 } from './migrations/1795408469000-agent-pictures.ts';
 import { SpaceDigests1795409600000 } from './migrations/1795409600000-space-digests.ts';
+import { WakesOfRuns1795411200000 } from './migrations/1795411200000-wakes-of-runs.ts';
 import { MediaMoves1795389477000 } from './migrations/1795389477000-media-moves.ts';
 import { CommunityMemberships1795399000000 } from './migrations/1795399000000-community-memberships.ts';
 import { CommunityPosts1795399100000 } from './migrations/1795399100000-community-posts.ts';
@@ -418,6 +419,7 @@ const migrations = [
   Mentorships1795402100000,
   AgentPictures1795408469000,
   SpaceDigests1795409600000,
+  WakesOfRuns1795411200000,
   Avatars1795412908000,
 ];
 

@@ -124,6 +124,7 @@ export function startRelay(deps: RelayDeps): Relay {
           wake,
           () => sendWake(deps, wake),
           (failure) => deferWake(deps.db.source, wake, failure),
+          bulkWakeMs * workflowTypes[wake.workflowType].bulkStarts,
         );
       }
       const facts = await claim('fact', claimFacts, wakes.length > 0 ? half : room);
@@ -168,12 +169,16 @@ export function startRelay(deps: RelayDeps): Relay {
     inHand: inHand[kind],
   });
 
-  /** @param putOff makes the row due again after a pause; if that fails too, its lease runs out */
+  /**
+   * @param putOff makes the row due again after a pause; if that fails too, its lease runs out
+   * @param restMs how long a row of bulk keeps its place afterwards
+   */
   function carry(
     kind: Kind,
     row: { clubId: Id; priority: Priority },
     work: () => Promise<void>,
     putOff: (failure: Failure) => Promise<void>,
+    restMs = 0,
   ): void {
     addTo(inHand[kind], row.clubId, { all: 1, bulk: row.priority === bulk ? 1 : 0 });
     const attempt = async () => {
@@ -194,7 +199,7 @@ export function startRelay(deps: RelayDeps): Relay {
     const carried = attempt().finally(() => {
       inFlight.delete(carried);
       addTo(inHand[kind], row.clubId, { all: -1, bulk: 0 });
-      if (isBulk && kind === 'wake') setTimeout(giveBackBulk, bulkWakeMs).unref();
+      if (isBulk && restMs > 0) setTimeout(giveBackBulk, restMs).unref();
       else if (isBulk) giveBackBulk();
       notify(kind); // more rows of its club may wait
     });

@@ -77,14 +77,19 @@ export async function tellTagged(db: Database, { clubId, studentIds }: Automatio
   }
 }
 
-/** Waits until so many runs of these automations are as `where` says. @param where SQL over `automation_runs` */
+/**
+ * Waits until so many runs of these automations are as `where` says.
+ * @param where SQL over `automation_runs`
+ * @param unpaced whether no run waits for the pace of bulk meanwhile
+ */
 export async function untilRuns(
   { source }: Database,
   automations: readonly Published[],
-  { count, where, timeoutMs }: { count: number; where: string; timeoutMs: number },
+  { count, where, timeoutMs, unpaced }: { count: number; where: string; timeoutMs: number; unpaced?: boolean },
 ): Promise<void> {
   let found = 0;
   const isSo = async () => {
+    if (unpaced) await source.query(`UPDATE wakes SET priority = 1 WHERE priority = 2`);
     const [row] = await source.query<{ count: number }[]>(
       `SELECT count(*)::int AS count FROM automation_runs WHERE automation_id = ANY ($1) AND ${where}`,
       [automations.map(({ automationId }) => automationId)],

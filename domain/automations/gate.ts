@@ -1,11 +1,10 @@
 /** The step of `automation-gate/<id>`: after a pause it lets runs go on in growing pages; of an archived automation, that they end (AUTO-17). */
 import type { AutomationStatus } from '../../entities/automations/values.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { wake } from '../../platform/engine/wakes.ts';
-import type { Subject } from '../../platform/engine/workflow-types.ts';
+import { runOf, type Subject } from '../../platform/engine/workflow-types.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
-import { runSubject } from '../watches/watches.ts';
+import { runSubject, wakeAtPace } from '../watches/watches.ts';
 
 export type GateStep = { done: true; outcome: AutomationStatus } | { done: false; at: number; released: number };
 
@@ -29,7 +28,11 @@ export async function tendAutomationGate({ db }: { db: Database }, automationId:
         FROM (SELECT id FROM automation_runs WHERE automation_id = ${automationId} AND status = 'active' AND ${which}
                ORDER BY id LIMIT ${gate.page} FOR NO KEY UPDATE) AS page
        WHERE run.id = page.id RETURNING ${runSubject}`);
-    await wake(tx, 'automationRun', runs, at);
+    await wakeAtPace(
+      tx,
+      runs.map((run) => runOf('automationRun', run)),
+      at,
+    );
     if (runs.length === 0) {
       await tx.run(sql`UPDATE automations SET gate_looks_at = NULL WHERE id = ${automationId}`);
       return { done: true, outcome: gate.status };

@@ -2,13 +2,14 @@
  * What runs of automations wait for, and who must not be deleted for them: for contexts below automations, whose changes matter to
  * runs and have no fact (AUTO-12).
  */
+import { bulk } from '../../entities/facts/values.ts';
 import { AutomationRun } from '../../entities/automations/automation-run.ts';
 import type { ReferredKind } from '../../entities/automations/values.ts';
 import type { EventType } from '../../platform/core/event-types.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { noClub, type Id } from '../../platform/core/ids.ts';
-import { wake } from '../../platform/engine/wakes.ts';
-import type { Subject } from '../../platform/engine/workflow-types.ts';
+import { wakeRuns } from '../../platform/engine/wakes.ts';
+import { runOf, type Run, type Subject } from '../../platform/engine/workflow-types.ts';
 import type { Database, Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 
@@ -45,8 +46,32 @@ async function lookNow(tx: Transaction, which: Sql, now: Date): Promise<number> 
       FROM (SELECT run.id FROM automation_runs run
              WHERE ${which} AND run.status = 'active' AND run.parked_at IS NULL ORDER BY run.id FOR NO KEY UPDATE) AS found
      WHERE run.id = found.id RETURNING ${runSubject}`);
-  await wake(tx, 'automationRun', runs, now);
+  await wakeAtPace(
+    tx,
+    runs.map((run) => runOf('automationRun', run)),
+    now,
+  );
   return runs.length;
+}
+
+/**
+ * Wakes of a club's runs that may wait before the others count as bulk, of which a relay sends some a second: a fact
+ * of one student moves on at once, and a tag for 5,000 does not fill the engine (AUTO-20).
+ */
+const fewWaiting = 16;
+
+/** Wakes runs of one club, which also starts new ones. */
+export async function wakeAtPace(tx: Transaction, runs: readonly Run[], now: Date): Promise<void> {
+  const [first] = runs;
+  if (!first) return;
+  const found = await tx.one<{ waiting: number }>(sql`SELECT count(*)::int AS waiting FROM (
+    SELECT FROM wakes WHERE club_id = ${first.clubId} AND workflow_type = 'automationRun' LIMIT ${fewWaiting}) AS few`);
+  const atOnce = fewWaiting - (found?.waiting ?? 0);
+  await wakeRuns(
+    tx,
+    runs.map((run, place) => (place < atOnce ? run : { ...run, priority: bulk })),
+    now,
+  );
 }
 
 /** Lessons of a course were published or withdrawn: runs that watch it are woken later, in pages. */

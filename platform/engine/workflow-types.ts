@@ -81,6 +81,8 @@ interface Definition<E, K, A> {
   priority?: Priority;
   /** The column that names the run and is its argument; `id` if absent. */
   key?: K;
+  /** As how many starts a wake counts in the pace of bulk; one if absent. */
+  bulkStarts?: number;
   /** Somebody waits: the first wake of a row starts its run in the worker that carries the wake, if that has room. */
   startsEagerly?: true;
   /** Columns of the search attributes; no other names. */
@@ -100,6 +102,7 @@ export const row = <
   definition: Definition<E, K, A>,
 ) => ({
   startsEagerly: false,
+  bulkStarts: 1,
   bulkTaskQueue: definition.taskQueue,
   priority: 1 as Priority,
   ...definition,
@@ -226,6 +229,7 @@ export const workflowTypes = {
   automationRun: row(AutomationRun, {
     id: 'automation-run',
     taskQueue: 'automations',
+    bulkStarts: 3, // the engine reads its history again, and a run mostly takes two or three steps before it waits again
     attributes: { ClubId: 'clubId', AutomationId: 'automationId', AutomationVersion: 'versionId' },
     summary: 'a run of automation {AutomationId}',
     due: [{ at: 'looksAt', where: null, leased: false }],

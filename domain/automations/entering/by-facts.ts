@@ -2,30 +2,29 @@
 import { triggerKinds, type AccessKind, type TriggerKind } from '../../../entities/automations/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ClaimedFact } from '../../../platform/engine/facts.ts';
-import { runOf, type Run, type Subject } from '../../../platform/engine/workflow-types.ts';
 import type { Database, Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
-import { runSubject, wakeRunsOf } from '../../watches/watches.ts';
+import { wakeAtPace, wakeRunsOf } from '../../watches/watches.ts';
 import type { Trigger, TriggerList } from '../definition.policy.ts';
 import { enter, shareOpen } from './entering.ts';
 
 /**
  * Starts the runs that facts cause and wakes those that they concern, each fact in a transaction of its own. A club without
- * automations costs one query, however many facts there are.
+ * automations costs one query, however many facts there are. The runs start by wakes, so a fact that is fanned out again starts
+ * nothing.
  * @param waitSpeed how many times faster waits pass; 1 if absent
- * @returns the runs to start, also of a fact that is fanned out again
+ * @returns none to start at once
  */
 export async function enrollByFacts(
   db: Database,
   facts: readonly ClaimedFact[],
   now: Date,
   waitSpeed?: number,
-): Promise<readonly Run[]> {
-  const runs: Run[] = [];
+): Promise<readonly never[]> {
   for (const { fact, automationIds } of await concerned(db, facts))
-    runs.push(...(await db.transaction((tx) => tell(tx, fact, { automationIds, waitSpeed }, now))));
-  return runs;
+    await db.transaction((tx) => tell(tx, fact, { automationIds, waitSpeed }, now));
+  return [];
 }
 
 const kindOf = ({ type }: Pick<ClaimedFact, 'type'>) => type.replace('.', '_') as TriggerKind;
@@ -64,13 +63,12 @@ async function tell(
   fact: ClaimedFact,
   { automationIds, waitSpeed }: { automationIds: readonly Id[]; waitSpeed: number | undefined },
   now: Date,
-): Promise<Run[]> {
+): Promise<void> {
   // Locked before anything is read: what is counted of this student stays true, and a removal is wholly before or after.
   const student = await tx.one(
     sql`SELECT 1 FROM students WHERE id = ${fact.studentId} AND removed_at IS NULL FOR NO KEY UPDATE`,
   );
-  if (!student) return [];
-  const runs: Run[] = [];
+  if (!student) return;
   if (automationIds.length > 0 && triggerKinds.includes(kindOf(fact))) {
     const about = await subjectOf(tx, fact);
     for (const automationId of automationIds) {
@@ -84,20 +82,11 @@ async function tell(
         access: about.access,
         links: fact.details?.links ?? [],
       };
-      const entered = await enter(tx, automation, [entrant], now);
-      if (entered.entries.get(fact.studentId) === 'entered') runs.push(...entered.runs);
-      else runs.push(...(await startedBefore(tx, automationId, fact)));
+      const { runs } = await enter(tx, automation, [entrant], now);
+      await wakeAtPace(tx, runs, now);
     }
   }
   await wakeRunsOf(tx, fact.studentId, [fact.type], now, fact.details?.runId);
-  return runs;
-}
-
-/** A relay that died before the start hands the fact over again. */
-async function startedBefore(tx: Queries, automationId: Id, fact: ClaimedFact): Promise<Run[]> {
-  const rows = await tx.rows<Subject<'automationRun'>>(sql`SELECT ${runSubject} FROM automation_runs run
-    WHERE run.automation_id = ${automationId} AND run.cause_id = ${fact.id} AND run.student_id = ${fact.studentId} AND run.status = 'active'`);
-  return rows.map((row) => runOf('automationRun', row));
 }
 
 type Ids = Partial<Record<TriggerList, Id | null>>;

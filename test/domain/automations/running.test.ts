@@ -37,6 +37,7 @@ import { alter } from '../../toolkit/drive/alter.ts';
 import { playAutomations, type AutomationPlay } from '../../toolkit/drive/automations.ts';
 import { factRecordsOf } from '../../toolkit/assert/facts.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 
 const start = new Date('2026-03-02T12:00:00Z');
 const minute = 60_000;
@@ -1043,15 +1044,31 @@ describe('entering an automation', () => {
     }
   });
 
+  const wakesOfRuns = () =>
+    deps.db.rows<{ id: Id; priority: number }>(
+      sql`SELECT subject_id AS id, priority FROM wakes WHERE workflow_type = 'automationRun' AND club_id = ${club.id} ORDER BY seq`,
+    );
+
   it('starts nothing twice for a fact that is told again', async () => {
     const tag = await buildTag(club.id);
     const automationId = await onTag(tag, { reentry: 'always' });
     const fact = factOf(tag);
-    const [one, two] = await Promise.all([
-      enrollByFacts(deps.db, [fact], start),
-      enrollByFacts(deps.db, [fact], start),
-    ]);
-    expect(one.map(({ subjectId }) => subjectId)).to.deep.equal(two.map(({ subjectId }) => subjectId));
+    await Promise.all([enrollByFacts(deps.db, [fact], start), enrollByFacts(deps.db, [fact], start)]);
     expect(await countOf(automationId)).to.equal(1);
+    expect(await wakesOfRuns()).to.have.length(1);
+  });
+
+  it('counts the wakes of runs as bulk where 16 of the club wait; of other clubs and types none (AUTO-20)', async () => {
+    const tag = await buildTag(club.id);
+    await onTag(tag, { reentry: 'always' });
+    const elsewhere = await buildClub();
+    const wait = (clubId: Id, type: string, count: number) =>
+      deps.db.run(sql`INSERT INTO wakes (workflow_id, workflow_type, subject_id, club_id, attributes, recorded_at)
+        SELECT ${`${type}/${clubId}/`} || n, ${type}, gen_random_uuid(), ${clubId}, '{}', now() FROM generate_series(1, ${count}) AS n`);
+    await wait(elsewhere.id, 'automationRun', 60);
+    await wait(club.id, 'transactionalMail', 60);
+    await wait(club.id, 'automationRun', 15);
+    for (let times = 0; times < 2; times++) await enrollByFacts(deps.db, [factOf(tag)], start);
+    expect((await wakesOfRuns()).slice(15).map(({ priority }) => priority)).to.deep.equal([1, 2]);
   });
 });

@@ -41981,7 +41981,6 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            422: components["responses"]["InvalidRequest"];
             429: components["responses"]["RateLimited"];
             default: components["responses"]["Otherwise"];
         };

@@ -21,7 +21,7 @@ const down = `
   ${purposes(`'agent_image', 'assignment', 'post'`)}
 `;
 
-export class Avatars1795412908000 implements MigrationInterface {
+export class Avatars1795414000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(up);
   }

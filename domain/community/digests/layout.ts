@@ -1,4 +1,5 @@
 /** The mail of a digest: its frame is compiled once, and filled in for each student (COMM-18). Everything that people wrote is escaped. */
+import { LRUCache } from 'lru-cache';
 import { escapeHtml } from '../../../platform/core/text.policy.ts';
 import type { Letterhead } from '../../mail/content/compile.ts';
 import { frameMjml, mjmlToHtml } from '../../mail/content/frame.ts';
@@ -89,14 +90,25 @@ interface ShownSpace {
   more: string;
 }
 
-function shownSpace({ id, name, count, posts }: NewsOfSpace, { classroom, timeZone }: DigestMail): ShownSpace {
-  const time = new Intl.DateTimeFormat('en-GB', {
+/** By zone: one is slow to make, and each mail shows some times. */
+const formats = new LRUCache<string, Intl.DateTimeFormat>({ max: 100 });
+
+function timesIn(timeZone: string): Intl.DateTimeFormat {
+  const known = formats.get(timeZone);
+  if (known) return known;
+  const made = new Intl.DateTimeFormat('en-GB', {
     timeZone,
     day: 'numeric',
     month: 'long',
     hour: '2-digit',
     minute: '2-digit',
   });
+  formats.set(timeZone, made);
+  return made;
+}
+
+function shownSpace({ id, name, count, posts }: NewsOfSpace, { classroom, timeZone }: DigestMail): ShownSpace {
+  const time = timesIn(timeZone);
   const more = count - posts.length;
   return {
     url: `${classroom}/community/spaces/${id}`,

@@ -70,8 +70,12 @@ export async function archiveIsDownloaded(
   if (rest.status !== 206 || !isWhole) throw new Problem('The two parts are not the archive of the repository.');
 }
 
-/** Reads what comes first, and leaves the rest. */
+/** Reads some of it, and leaves the rest. @throws Problem where it is too short to be cut */
 async function firstPartOf({ body }: Response): Promise<Buffer> {
-  for await (const part of body ?? []) return Buffer.from(part);
-  throw new Problem('The archive is empty.');
+  let read = Buffer.alloc(0);
+  for await (const part of body ?? []) {
+    read = Buffer.concat([read, part]);
+    if (read.length > logbook.length / 4) return read;
+  }
+  throw new Problem('The archive has come before its line was cut.');
 }

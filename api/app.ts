@@ -3,7 +3,6 @@ import cors from '@koa/cors';
 import Koa from 'koa';
 import { compileValidators, contractOperations, type ContractOperation } from '../contract/contract.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
-import { DomainError } from '../platform/core/errors.ts';
 import { readJsonBody } from './middleware/body.ts';
 import { openFileBody } from './middleware/file-body.ts';
 import type { ApiDeps, Middleware, RequestState } from './middleware/context.ts';
@@ -71,16 +70,11 @@ export function createApp(deps: ApiDeps): Koa<RequestState> {
   return app;
 }
 
-function handlerOf({ operationId, notImplemented }: ContractOperation): AnyOperation {
+function handlerOf({ operationId }: ContractOperation): AnyOperation {
   const handler = operations[operationId] as AnyOperation | undefined;
-  if (notImplemented === (handler !== undefined)) {
-    throw new Error(
-      handler
-        ? `${operationId} has a handler: take it off contract/not-implemented.ts`
-        : `${operationId} has no handler: write api/operations/…, see docs/how-to/add-an-operation.md`,
-    );
-  }
-  return handler ?? (() => Promise.reject(new DomainError('not_implemented', 'This operation is not built yet.')));
+  if (!handler)
+    throw new Error(`${operationId} has no handler: write api/operations/…, see docs/how-to/add-an-operation.md`);
+  return handler;
 }
 
 /** @throws Error if the contract promises a page that is not there, or there is one that it does not promise */

@@ -2,7 +2,6 @@
 import { errorStatus, type ErrorCode } from '../platform/core/error-codes.ts';
 import { contractDocument } from './document.ts';
 import type { operations, webhooks } from './generated/types.ts';
-import { notImplemented } from './not-implemented.ts';
 import * as openapi from './openapi.ts';
 import type { CallerKind, Method, ParameterObject, Reference, ResponseObject, SchemaObject } from './openapi.ts';
 
@@ -55,9 +54,8 @@ export interface ContractOperation {
   readonly successStatus: number;
   /** Media types of the successful response; none where there is nothing to return. */
   readonly contentTypes: readonly string[];
-  /** Its own codes, those that follow by rule, and `not_implemented` while it is not. */
+  /** Its own codes, and those that follow by rule. */
   readonly errorCodes: readonly ErrorCode[];
-  readonly notImplemented: boolean;
   readonly responses: { readonly [status: string]: ResponseObject | Reference };
   /** JSON pointer of the operation in the document. */
   readonly pointer: string;
@@ -75,8 +73,6 @@ function describeOperation(path: string, item: openapi.PathItem, method: Method)
   if (!operation) throw new Error(`The contract has no ${method} ${path}.`);
   const pointer = `#/paths/${path.replaceAll('/', '~1')}/${method}`;
   const roles = operation['x-roles'];
-  const own = (operation['x-error-codes'] ?? []).filter(isErrorCode);
-  const isMissing = notImplemented.includes(operation.operationId);
   const successStatus = Object.keys(operation.responses).find((status) => /^[23]/.test(status)) ?? '';
   return {
     operationId: operation.operationId,
@@ -94,8 +90,7 @@ function describeOperation(path: string, item: openapi.PathItem, method: Method)
     takesAnyQuery: operation['x-any-query'] === true,
     successStatus: Number(successStatus),
     contentTypes: Object.keys(responseOf(operation, successStatus).content ?? {}),
-    errorCodes: isMissing ? [...own, 'not_implemented'] : own,
-    notImplemented: isMissing,
+    errorCodes: (operation['x-error-codes'] ?? []).filter(isErrorCode),
     responses: operation.responses,
     pointer,
   };

@@ -2,7 +2,8 @@
  * The tour: a student signs up through the API, and becomes a signed HTTPS delivery that is refused, waits in a durable
  * timer, is tried again and is accepted; an endpoint that fails is throttled and recovers; its secret is rotated; a sale becomes
  * access, a completed course and a certificate that verifies; a campaign is mailed, and one student leaves; an automation mails,
- * waits and tags; an agent answers from a PDF, and cites its page. Told as it happens, with links to look closer.
+ * waits and tags; an agent answers from a PDF, and cites its page; a sale opens a folder, a space and an hour with a mentor. Told as it
+ * happens, with links to look closer.
  */
 import type { Authority } from './certificates.ts';
 import { host } from './ports.ts';
@@ -15,6 +16,7 @@ import { secretIsRotated } from './tour/rotation.ts';
 import { fromSaleToCertificate } from './tour/sale.ts';
 import { setScene, type Say, type Scene } from './tour/scene.ts';
 import { fromSignUpToDelivery } from './tour/sign-up.ts';
+import { wholeClubIsOpened } from './tour/whole-club.ts';
 
 export interface TourOptions {
   /** What API and worker run with. */
@@ -50,7 +52,7 @@ export async function runTour({ environment, authority, say }: TourOptions): Pro
 async function tell(scene: Scene): Promise<void> {
   const { environment, mailbox, say } = scene;
   say(
-    'THE TOUR: from a sign-up to a signed delivery, what happens when the receiver fails, from a sale to a certificate, a campaign, an automation, and an agent that answers\n',
+    'THE TOUR: from a sign-up to a signed delivery, what happens when the receiver fails, from a sale to a certificate, a campaign, an automation, an agent that answers, and a whole club\n',
   );
   const { club, studentId, studentToken, studentMail, run } = await fromSignUpToDelivery(scene);
   const shaky = await throttledEndpointRecovers(scene, club, studentId);
@@ -59,6 +61,7 @@ async function tell(scene: Scene): Promise<void> {
   const campaign = await campaignIsMailed(scene, club);
   const automation = await automationRuns(scene, club, studentId);
   const agent = await agentAnswers(scene, club, { studentId, token: studentToken });
+  const session = await wholeClubIsOpened(scene, club, sale.buyer, agent ? 19 : 17);
 
   say('\nLOOK CLOSER');
   say(`   API reference            ${environment['PUBLIC_URL']}/docs`);
@@ -73,6 +76,8 @@ async function tell(scene: Scene): Promise<void> {
   say(`   its way out              ${campaign.wayOut}`);
   say(`   the automation's run     ${automation.run}`);
   say(`   its mail                 ${mailbox.linkTo(automation.mail)}`);
+  say(`   the session's run        ${session.run}`);
+  say(`   its confirmation         ${mailbox.linkTo(session.mail)}`);
   if (agent === undefined) return;
   say(`   the answer's run         ${agent.run}`);
   say(`   to ask once more:\n\n${agent.again}`);

@@ -1,4 +1,5 @@
 /** The dependencies of domain functions: what they need of their process, besides their arguments. */
+import type { ObjectStore } from '../platform/infra/object-store.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
 import type { Vault } from '../platform/infra/vault.ts';
 
@@ -9,6 +10,11 @@ export interface DatabaseDeps {
 
 export interface VaultDeps extends DatabaseDeps {
   vault: Vault;
+}
+
+/** For functions that show students, with signed addresses of their pictures. */
+export interface StudentDeps extends VaultDeps {
+  storage: ObjectStore;
 }
 
 /** For functions that hand out addresses of this service, such as a certificate's. */

@@ -155,11 +155,13 @@ import { VideoRenditions1795387197000 } from './migrations/1795387197000-video-r
 import { MediaRenditions1795385030000 } from './migrations/1795385030000-media-renditions.ts';
 import { MediaUploads1795388500000 } from './migrations/1795388500000-media-uploads.ts';
 import { DeliveryKinds1795398000000 } from './migrations/1795398000000-delivery-kinds.ts';
+import { Avatars1795414000000 } from './migrations/1795414000000-avatars.ts';
 import { PdfPages1795399700000 } from './migrations/1795399700000-pdf-pages.ts';
 import { Mentorships1795402100000 } from './migrations/1795402100000-mentorships.ts';
 import { AgentPictures1795408469000 } from './migrations/1795408469000-agent-pictures.ts';
 import { SpaceDigests1795409600000 } from './migrations/1795409600000-space-digests.ts';
 import { WakesOfRuns1795411200000 } from './migrations/1795411200000-wakes-of-runs.ts';
+import { HiddenPosts1795413800000 } from './migrations/1795413800000-hidden-posts.ts';
 import { MediaMoves1795389477000 } from './migrations/1795389477000-media-moves.ts';
 import { CommunityMemberships1795399000000 } from './migrations/1795399000000-community-memberships.ts';
 import { CommunityPosts1795399100000 } from './migrations/1795399100000-community-posts.ts';
@@ -419,6 +421,8 @@ const migrations = [
   AgentPictures1795408469000,
   SpaceDigests1795409600000,
   WakesOfRuns1795411200000,
+  HiddenPosts1795413800000,
+  Avatars1795414000000,
 ];
 
 export interface DatabaseSettings {

@@ -44,8 +44,8 @@ export const takeBackReactionToPost: Operation<'takeBackReactionToPost'> = async
 export const reportPost: Operation<'reportPost'> = async ({ params, body, student, deps, now }) =>
   data(await reporting.reportPost(deps, student, params.publicId, body.reason, now));
 
-export const listPostComments: Operation<'listPostComments'> = async ({ params, query, caller, db, now }) =>
-  page(await comments.listComments(db, voiceOf(params.clubId, caller), params.publicId, query, now));
+export const listPostComments: Operation<'listPostComments'> = async ({ params, query, caller, db, deps, now }) =>
+  page(await comments.listComments(db, deps.storage, voiceOf(params.clubId, caller), params.publicId, query, now));
 
 export const publishPostComment: Operation<'publishPostComment'> = async ({ params, body, caller, deps, now }) =>
   data(await comments.publishComment(deps, voiceOf(params.clubId, caller), params.publicId, body, now));

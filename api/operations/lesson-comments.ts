@@ -3,8 +3,8 @@ import * as comments from '../../domain/learning/engagement/comments.ts';
 import type { Operation } from '../operation.ts';
 import { data, noContent, page } from './answers.ts';
 
-export const listLessonComments: Operation<'listLessonComments'> = async ({ params, query, student, db, now }) =>
-  page(await comments.listVisibleComments(db, student, params.publicId, query, now));
+export const listLessonComments: Operation<'listLessonComments'> = async ({ params, query, student, db, deps, now }) =>
+  page(await comments.listVisibleComments(db, deps.storage, student, params.publicId, query, now));
 
 export const publishLessonComment: Operation<'publishLessonComment'> = async ({ params, body, student, deps, now }) =>
   data(await comments.publishComment(deps, student, params.publicId, body.body, now));

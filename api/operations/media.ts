@@ -1,4 +1,5 @@
-/** Files of a club's library, and the images that students show agents. */
+/** Files of a club's library, the images that students show agents, and the pictures of students. */
+import * as avatars from '../../domain/media/avatars.ts';
 import * as completion from '../../domain/media/completion.ts';
 import * as erasure from '../../domain/media/erasure.ts';
 import * as folders from '../../domain/media/folders.ts';
@@ -83,6 +84,12 @@ export const renewUpload: Operation<'renewUpload'> = async ({ params, caller, de
 
 export const reserveAgentImage: Operation<'reserveAgentImage'> = async ({ params, student, body, deps, now }) =>
   reservation.reserveAgentImage(deps, { clubId: params.clubId, studentId: student.id }, announcedBy(body), now);
+
+export const reserveAvatar: Operation<'reserveAvatar'> = async ({ params, student, body, deps, now }) =>
+  reservation.reserveAvatar(deps, { clubId: params.clubId, studentId: student.id }, announcedBy(body), now);
+
+export const deleteAvatar: Operation<'deleteAvatar'> = async ({ params, student, deps, now }) =>
+  noContent(await avatars.deleteAvatar(deps, { clubId: params.clubId, studentId: student.id }, now));
 
 function announcedBy(body: {
   file_name: string;

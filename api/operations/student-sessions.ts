@@ -33,7 +33,8 @@ export const exchangeStudentCode: Operation<'exchangeStudentCode'> = async ({ bo
 export const setStudentPassword: Operation<'setStudentPassword'> = async ({ student, body, deps }) =>
   data(await accounts.setStudentPassword(deps, student.id, body.password));
 
-export const getSession: Operation<'getSession'> = async ({ student }) => data(presentStudent(student));
+export const getSession: Operation<'getSession'> = async ({ student, deps }) =>
+  data(await presentStudent(student, deps.storage));
 
 export const endSession: Operation<'endSession'> = async ({ caller, deps }) =>
   noContent(await sessions.endSession(deps, caller.kind, caller.token));

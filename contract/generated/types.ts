@@ -6610,6 +6610,44 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/clubs/{clubId}/classroom/avatar": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reserve the upload of the own picture
+         * @description Returns the record, `uploading`, and a signed descriptor, as for a file of the library. Once it is completed and `ready`, `avatar_url` of the student shows it, and so do the posts and comments of the student; the picture from before is erased then. PNG, JPEG, GIF or WEBP of at most 10 MB and 50 million pixels; of an animation the first picture. What is kept is the square in its middle, of at most 512 pixels a side, as a JPEG, or a PNG where it is transparent, without metadata; the record then says type and size of that. It is never public. A new reservation ends one whose picture is not `ready` yet, and ten may be made within 15 minutes: `409 too_many_images`. The club's storage counts pictures: `402 limit_reached` where it has no room.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `too_many_images` | 409 | The student has as many images that no question shows as a student may have. |
+         */
+        post: operations["reserveAvatar"];
+        /**
+         * Delete the own picture
+         * @description Takes the student's picture away, with one that is being uploaded, and erases the files. Safe to repeat.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        delete: operations["deleteAvatar"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clubs/{clubId}/mentorships": {
         parameters: {
             query?: never;
@@ -7937,11 +7975,10 @@ export interface components {
          *     | `headers_too_large` | 431 | The request line and headers are larger than the service accepts. |
          *     | `internal_error` | 500 | The service failed. The header `X-Request-Id` names the request for its operators. |
          *     | `not_configured` | 501 | This environment lacks the configuration that the operation needs. |
-         *     | `not_implemented` | 501 | The operation stands in the contract and is not built yet. |
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          *     | `busy` | 503 | Other requests, most likely of the same club, hold what this one needs; nothing was changed. The header `Retry-After` says how many seconds to wait. | A later version may add values: accept those that you do not know.
          */
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_images" | "too_many_files" | "space_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "token_gone" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable" | "busy";
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_images" | "too_many_files" | "space_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "token_gone" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy";
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -8037,7 +8074,7 @@ export interface components {
             club_id: string;
             /** @description The club's name in the address of its classroom. */
             club_slug: string;
-            /** @description Address of the student's picture; absent where there is none. */
+            /** @description Signed address of the student's picture, good for 15 minutes: read the record again for another one. Absent where there is none. */
             avatar_url?: string;
         };
         /**
@@ -9233,7 +9270,7 @@ export interface components {
             author: {
                 /** @description 1 to 120 characters. */
                 name: string;
-                /** @description Absent where the author has none. */
+                /** @description Signed address of the picture, good for 15 minutes. Absent where the author has none. */
                 avatar_url?: string;
             };
             /** @description Whether the reader wrote it, and may delete it. */
@@ -15069,7 +15106,7 @@ export interface components {
             kind: "student" | "administrator";
             /** @description 1 to 120 characters. */
             name: string;
-            /** @description Absent where the author has none. */
+            /** @description Signed address of the picture, good for 15 minutes. Absent where the author has none. */
             avatar_url?: string;
         };
         /** @description The six kinds of reactions. A later version may add values: accept those that you do not know. */
@@ -15924,6 +15961,27 @@ export interface components {
             /**
              * Format: int64
              * @description Exact size in bytes, 1 to 5,242,880; the signature covers it.
+             */
+            size_bytes: number;
+        };
+        /**
+         * @description A picture of the student that is going to be uploaded.
+         * @example {
+         *       "file_name": "me at the helm.jpg",
+         *       "mime": "image/jpeg",
+         *       "size_bytes": 2834021
+         *     }
+         */
+        AvatarCreation: {
+            file_name: components["schemas"]["FileName"];
+            /**
+             * @description The content decides.
+             * @enum {string}
+             */
+            mime: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
+            /**
+             * Format: int64
+             * @description Exact size in bytes, 1 to 10,485,760; the signature covers it.
              */
             size_bytes: number;
         };
@@ -41795,6 +41853,134 @@ export interface operations {
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    reserveAvatar: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AvatarCreation"];
+            };
+        };
+        responses: {
+            /** @description The record, and where its file goes. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "7c9e6679-7425-40de-944b-e07fc1f90ae7",
+                     *         "kind": "document",
+                     *         "title": "essay.pdf",
+                     *         "provider": "objstore",
+                     *         "status": "uploading",
+                     *         "visibility": "private",
+                     *         "archived": false,
+                     *         "created_at": "2026-03-02T09:15:00.000Z",
+                     *         "file_name": "essay.pdf",
+                     *         "mime": "application/pdf",
+                     *         "type": "pdf"
+                     *       },
+                     *       "upload": {
+                     *         "method": "put",
+                     *         "url": "https://files.example.com/private/7c9e6679?signature=abc",
+                     *         "headers": {
+                     *           "content-type": "application/pdf"
+                     *         },
+                     *         "expires_at": "2026-03-02T10:15:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MediaReservation"];
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    deleteAvatar: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The student has no picture. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             429: components["responses"]["RateLimited"];
             default: components["responses"]["Otherwise"];
         };

@@ -2,6 +2,7 @@
 import { Problem } from '../problem.ts';
 import { handoutIsPublished, picture } from './handout.ts';
 import { requireOk, until, type Club, type Scene } from './scene.ts';
+import { sendAndComplete } from './upload.ts';
 
 /** @param student a session of theirs, the address of their mails, and the lesson that they take */
 export async function workIsReturnedAndApproved(
@@ -30,20 +31,13 @@ export async function workIsReturnedAndApproved(
     throw new Problem('The lesson could be completed without the work.');
   say('   the lesson cannot be completed yet: assignment_open');
 
-  const { data: file, upload } = requireOk(
+  const reserved = requireOk(
     await classroom.POST('/v1/clubs/{clubId}/classroom/assignment-files', {
       params,
       body: { file_name: 'bowline.png', mime: 'image/png' },
     }),
   );
-  const put = await fetch(upload.url, { method: 'PUT', headers: upload.headers, body: new Uint8Array(picture) });
-  if (!put.ok) throw new Problem(`The file store answered ${put.status}.`);
-  await until('The picture', async () => {
-    const ofFile = { params: { path: { clubId, mediaId: file.id } } };
-    const { data } = requireOk(await classroom.POST('/v1/clubs/{clubId}/media/{mediaId}/complete', ofFile));
-    if (data.status === 'failed') throw new Problem(`The picture has failed: ${data.error}.`);
-    return data.status === 'ready' ? data : undefined;
-  });
+  const fileId = await sendAndComplete(scene, { clubId, token: student.token }, reserved, picture);
   const send = async (body: { text: string; file_ids?: string[] }) =>
     requireOk(
       await classroom.POST('/v1/clubs/{clubId}/classroom/assignments/{assignmentId}/submissions', {
@@ -58,7 +52,7 @@ export async function workIsReturnedAndApproved(
         body,
       }),
     ).data;
-  const first = await send({ text: 'Here is my bowline.', file_ids: [file.id] });
+  const first = await send({ text: 'Here is my bowline.', file_ids: [fileId] });
   await review({
     attempt: 1,
     outcome: 'changes_requested',

@@ -1,71 +1,81 @@
-/** A folder of files that the sale opens beside the course, and its archive as the buyer downloads it. */
+/** A folder of files that a sale opens, and its archive as the buyer downloads it over a line that is cut. */
 import { Problem } from '../problem.ts';
 import { picture } from './handout.ts';
-import { requireOk, until, type Club, type Scene } from './scene.ts';
+import { requireOk, type Club, type Scene } from './scene.ts';
+import { uploadToLibrary } from './upload.ts';
 
 interface Folder {
-  deliveryId: string;
+  repositoryId: string;
   publicId: string;
 }
 
-/** @returns the published repository, and the delivery that opens it */
-export async function folderIsFilled(scene: Scene, { clubId, token }: Club): Promise<Folder> {
+/** Long enough to be cut in the middle. */
+const logbook = Buffer.from('Wind force four, the jib holds.\n'.repeat(30_000));
+
+/** @returns the published repository */
+export async function folderIsFilled(scene: Scene, club: Club): Promise<Folder> {
+  const { clubId, token } = club;
   const administrator = scene.client(token);
-  const params = { path: { clubId } };
-  const { data: file, upload } = requireOk(
-    await administrator.POST('/v1/clubs/{clubId}/media', {
-      params,
-      body: { file_name: 'Knot card.png', mime: 'image/png', size_bytes: picture.length },
-    }),
-  );
-  const put = await fetch(upload.url, { method: 'PUT', headers: upload.headers, body: new Uint8Array(picture) });
-  if (!put.ok) throw new Problem(`The file store answered ${put.status}.`);
-  const ofFile = { path: { clubId, mediaId: file.id } };
-  await until('The knot card', async () => {
-    const { data } = requireOk(
-      await administrator.POST('/v1/clubs/{clubId}/media/{mediaId}/complete', { params: ofFile }),
-    );
-    if (data.status === 'failed') throw new Problem(`The knot card has failed: ${data.error}.`);
-    return data.status === 'ready' ? data : undefined;
-  });
+  const files = [
+    await uploadToLibrary(scene, club, { name: 'Knot card.png', mime: 'image/png', bytes: picture }),
+    await uploadToLibrary(scene, club, { name: 'Logbook.txt', mime: 'text/plain', bytes: logbook }),
+  ];
   const repository = requireOk(
-    await administrator.POST('/v1/clubs/{clubId}/repositories', { params, body: { title: 'Knot cards' } }),
+    await administrator.POST('/v1/clubs/{clubId}/repositories', {
+      params: { path: { clubId } },
+      body: { title: 'Knot cards' },
+    }),
   ).data;
-  const ofRepository = { path: { clubId, repositoryId: repository.id } };
+  const params = { path: { clubId, repositoryId: repository.id } };
   requireOk(
     await administrator.PUT('/v1/clubs/{clubId}/repositories/{repositoryId}/items', {
-      params: ofRepository,
-      body: { media_ids: [file.id] },
+      params,
+      body: { media_ids: files },
     }),
   );
   requireOk(
     await administrator.PATCH('/v1/clubs/{clubId}/repositories/{repositoryId}', {
-      params: ofRepository,
+      params,
       body: { status: 'published' },
     }),
   );
-  const delivery = requireOk(
-    await administrator.POST('/v1/clubs/{clubId}/deliveries', {
-      params,
-      body: { name: 'Knot cards', opens: { kind: 'repository', repository_id: repository.id }, free: false },
-    }),
-  ).data;
-  return { deliveryId: delivery.id, publicId: repository.public_id };
+  return { repositoryId: repository.id, publicId: repository.public_id };
 }
 
-/** @param token of the student @throws Problem where the archive is not as long as was said */
+/** @param club with a session of the student @throws Problem where the two parts are not the archive */
 export async function archiveIsDownloaded(
   scene: Scene,
   { clubId, token }: Club,
   { publicId }: Pick<Folder, 'publicId'>,
 ): Promise<void> {
-  const { data } = requireOk(
-    await scene.client(token).POST('/v1/clubs/{clubId}/classroom/repositories/{publicId}/download', {
-      params: { path: { clubId, publicId } },
-    }),
-  );
-  const archive = Buffer.from(await (await fetch(data.url)).arrayBuffer());
-  if (archive.length !== data.size_bytes || archive.indexOf(picture) < 0)
-    throw new Problem('The archive of the repository is not what was said.');
-  scene.say(`   ${data.file_name} is downloaded: ${archive.length} bytes, as was said`);
+  const { say } = scene;
+  const address = async () =>
+    requireOk(
+      await scene.client(token).POST('/v1/clubs/{clubId}/classroom/repositories/{publicId}/download', {
+        params: { path: { clubId, publicId } },
+      }),
+    ).data;
+  const { url, file_name: name, size_bytes: size } = await address();
+  const begun = await fetch(url);
+  const beginning = await firstPartOf(begun);
+  say(`   the line is cut: ${beginning.length} of ${size} bytes of ${name} have arrived`);
+
+  const version = begun.headers.get('etag') ?? '';
+  const rest = await fetch((await address()).url, {
+    headers: { range: `bytes=${beginning.length}-`, 'if-range': version },
+  });
+  const archive = Buffer.concat([beginning, Buffer.from(await rest.arrayBuffer())]);
+  say(`   GET with Range and If-Range, at a renewed address → ${rest.status}: ${archive.length} bytes in all`);
+  const isWhole = archive.length === size && archive.indexOf(picture) >= 0 && archive.indexOf(logbook) >= 0;
+  if (rest.status !== 206 || !isWhole) throw new Problem('The two parts are not the archive of the repository.');
+}
+
+/** Reads some of it, and leaves the rest. @throws Problem where it is too short to be cut */
+async function firstPartOf({ body }: Response): Promise<Buffer> {
+  let read = Buffer.alloc(0);
+  for await (const part of body ?? []) {
+    read = Buffer.concat([read, part]);
+    if (read.length > logbook.length / 4) return read;
+  }
+  throw new Problem('The archive has come before its line was cut.');
 }

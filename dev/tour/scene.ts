@@ -80,7 +80,10 @@ export function tellAttempt(
 
 interface Mailbox {
   linkTo(message: Message): string;
-  waitFor(to: string): Promise<Message>;
+  /** @param subject of the mail; any if absent */
+  waitFor(to: string, subject?: RegExp): Promise<Message>;
+  /** @returns the mail as it came, with its attachments */
+  sourceOf(message: Message): Promise<string>;
 }
 
 /** The mailbox, over its JSON. @throws Problem when it is somebody else's SMTP server, and its mail cannot be read */
@@ -93,9 +96,11 @@ function mailboxAt(url: string | undefined): Mailbox {
   const get = async <T>(path: string) => ((await (await fetch(`${url}${path}`)).json()) as { data: T }).data;
   return {
     linkTo: (message: Message) => `${url}/messages/${message.id}`,
-    waitFor: (to: string) =>
+    sourceOf: async (message: Message) => (await fetch(`${url}/messages/${message.id}/source`)).text(),
+    waitFor: (to: string, subject = /^/) =>
       until(`The mail to ${to}`, async () => {
-        const [newest] = await get<Summary[]>(`/api/messages?to=${encodeURIComponent(to)}`);
+        const summaries = await get<Summary[]>(`/api/messages?to=${encodeURIComponent(to)}`);
+        const newest = summaries.find((summary) => subject.test(summary.subject));
         return newest && get<Message>(`/api/messages/${newest.id}`);
       }),
   };

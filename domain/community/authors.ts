@@ -1,28 +1,29 @@
 /** Authors as readers see them: name, picture, and whether a student or an administrator wrote. */
 import type { RecordOf } from '../../contract/contract.ts';
+import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
+import { avatarOf } from '../identity/avatars.ts';
 
 /** Of a post or a comment with its `student` and `administrator`. */
 export interface AuthorRow {
   studentName: string | null;
-  studentAvatarUrl: string | null;
+  studentAvatarKey: string | null;
   administratorName: string | null;
 }
 
 /** Of `authors`. */
-export const authorColumns = sql`student.name AS "studentName", student.avatar_url AS "studentAvatarUrl", administrator.name AS "administratorName"`;
+export const authorColumns = sql`student.name AS "studentName", student.avatar_key AS "studentAvatarKey", administrator.name AS "administratorName"`;
 
 /** Joins the authors of `posts` or `comments` that go by the name `written`. */
 export const authors = sql`LEFT JOIN students student ON student.id = written.student_id
   LEFT JOIN administrators administrator ON administrator.id = written.administrator_id`;
 
 /** @returns undefined where an administrator's account is gone */
-export function presentAuthor(row: AuthorRow): RecordOf<'CommunityAuthor'> | undefined {
+export async function presentAuthor(
+  storage: ObjectStore,
+  row: AuthorRow,
+): Promise<RecordOf<'CommunityAuthor'> | undefined> {
   if (row.studentName !== null)
-    return {
-      kind: 'student',
-      name: row.studentName,
-      ...(row.studentAvatarUrl !== null && { avatar_url: row.studentAvatarUrl }),
-    };
+    return { kind: 'student', name: row.studentName, ...(await avatarOf(storage, row.studentAvatarKey)) };
   return row.administratorName === null ? undefined : { kind: 'administrator', name: row.administratorName };
 }

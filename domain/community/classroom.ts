@@ -14,7 +14,10 @@ import { memberCounts } from './counts.ts';
 
 type CommunitySpaceRecord = RecordOf<'CommunitySpace'>;
 
-/** Of `spacesOf`. */
+/**
+ * Of `spacesOf`. Unread is asked for in an order: Postgres then reads the index from the mark on. Without one it takes a space with few
+ * posts for one with many, and reads all posts of the table to find none.
+ */
 const spaceColumns = columns(CommunitySpace, ['id', 'name', 'posting', 'private', 'description'], 'space').and<{
   hasAccess: boolean;
   joined: boolean;
@@ -24,10 +27,11 @@ const spaceColumns = columns(CommunitySpace, ['id', 'name', 'posting', 'private'
   memberCount: number;
 }>(sql`own.has_access AS "hasAccess", own.joined, coalesce(membership.muted, false) AS muted,
   coalesce(membership.digest, false) AS digest,
-  own.joined AND NOT membership.muted AND EXISTS (
-    SELECT FROM community_posts post
+  own.joined AND NOT membership.muted AND coalesce((
+    SELECT true FROM community_posts post
      WHERE post.space_id = space.id AND post.created_at > membership.read_at AND post.state = 'published' AND post.hidden_at IS NULL
-       AND post.student_id IS DISTINCT FROM membership.student_id) AS unread, coalesce(counted.members, 0) AS "memberCount"`);
+       AND post.student_id IS DISTINCT FROM membership.student_id
+     ORDER BY post.created_at LIMIT 1), false) AS unread, coalesce(counted.members, 0) AS "memberCount"`);
 type SpaceRow = RowOf<typeof spaceColumns>;
 
 /** The spaces of the reader's club with the reader's membership, which is absent for who left or is banned. */

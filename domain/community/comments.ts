@@ -4,11 +4,13 @@ import type { ReactionKind } from '../../entities/community/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
+import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { countListed } from '../../platform/infra/postgres/lists/counts.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../deps.ts';
+import type { MediaDeps } from '../media/media.ts';
 import { authorColumns, authors, presentAuthor, type AuthorRow } from './authors.ts';
 import { requireSafeLinks } from './markdown-links.ts';
 import {
@@ -44,7 +46,7 @@ const postLocked = () => new DomainError('post_locked', 'The post takes no comme
  * @throws DomainError not_found (also the comment that it answers), not_entitled, post_locked, post_exists, invalid_request (a reply to a reply)
  */
 export async function publishComment(
-  { db }: DatabaseDeps,
+  { db, storage }: MediaDeps,
   voice: Voice,
   publicId: string,
   input: RecordOf<'CommunityCommentCreation'>,
@@ -62,7 +64,7 @@ export async function publishComment(
         ${voice.kind === 'admin' ? voice.id : null}, ${input.body}, ${now})
       ON CONFLICT DO NOTHING RETURNING 1`);
     if (created.length === 0) throw postExists();
-    return readComment(tx, voice, id);
+    return readComment(tx, storage, voice, id);
   });
 }
 
@@ -82,9 +84,9 @@ async function findRow(db: Queries, voice: Voice, postId: Id, commentId: Id, loc
   return row;
 }
 
-async function readComment(db: Queries, voice: Voice, id: Id): Promise<CommentRecord> {
+async function readComment(db: Queries, storage: ObjectStore, voice: Voice, id: Id): Promise<CommentRecord> {
   const row = await db.one<CommentRow>(sql`SELECT ${columnsFor(voice)} ${fromComments} WHERE written.id = ${id}`);
-  const [comment] = row ? await presentComments(db, voice, [row]) : [];
+  const [comment] = row ? await presentComments(db, storage, voice, [row]) : [];
   if (!comment) throw notFound('comment');
   return comment;
 }
@@ -92,6 +94,7 @@ async function readComment(db: Queries, voice: Voice, id: Id): Promise<CommentRe
 /** @returns a page of the post's comments with their replies, the oldest first @throws DomainError not_found, not_entitled */
 export async function listComments(
   db: Queries,
+  storage: ObjectStore,
   voice: Voice,
   publicId: string,
   page: PageRequest,
@@ -111,7 +114,7 @@ export async function listComments(
       return (await countListed(db, { ...listed, marked: false })) + (own?.hidden ?? 0);
     },
   });
-  return { rows: await presentComments(db, voice, rows), total };
+  return { rows: await presentComments(db, storage, voice, rows), total };
 }
 
 export interface CommentRef {
@@ -121,7 +124,7 @@ export interface CommentRef {
 
 /** Its author alone edits it, while a member. @throws DomainError not_found, not_entitled, invalid_request */
 export async function updateComment(
-  { db }: DatabaseDeps,
+  { db, storage }: MediaDeps,
   voice: Voice,
   { publicId, commentId }: CommentRef,
   body: string,
@@ -134,7 +137,7 @@ export async function updateComment(
     if (!comment.own) throw new DomainError('not_entitled', 'Only its author does that.');
     if (comment.state !== 'published') throw notFound('comment');
     await tx.manager.update(CommunityComment, { id: comment.id }, { body, editedAt: now });
-    return readComment(tx, voice, comment.id);
+    return readComment(tx, storage, voice, comment.id);
   });
 }
 
@@ -198,7 +201,7 @@ export async function findVisibleComment(
 
 /** Safe to repeat. @throws DomainError not_found, not_entitled (no access, or no member) */
 export async function reactToComment(
-  { db }: DatabaseDeps,
+  { db, storage }: MediaDeps,
   voice: Voice,
   { reaction, ...ref }: CommentRef & { reaction: ReactionKind },
   now: Date,
@@ -209,13 +212,13 @@ export async function reactToComment(
     await requireWriter(tx, voice, post.spaceId, now, 'post');
     if (comment.state !== 'published') throw notFound('comment');
     await addReaction(tx, voice, comment.id, reaction, now);
-    return readComment(tx, voice, comment.id);
+    return readComment(tx, storage, voice, comment.id);
   });
 }
 
 /** Safe to repeat. @throws DomainError not_found, not_entitled (no access) */
 export async function takeBackReactionToComment(
-  { db }: DatabaseDeps,
+  { db, storage }: MediaDeps,
   voice: Voice,
   { reaction, ...ref }: CommentRef & { reaction: ReactionKind },
   now: Date,
@@ -224,18 +227,23 @@ export async function takeBackReactionToComment(
     await holdVoice(tx, voice);
     const { comment } = await findVisibleComment(tx, voice, ref, now);
     await removeReaction(tx, voice, comment.id, reaction);
-    return readComment(tx, voice, comment.id);
+    return readComment(tx, storage, voice, comment.id);
   });
 }
 
-async function presentComments(db: Queries, voice: Voice, rows: readonly CommentRow[]): Promise<CommentRecord[]> {
+async function presentComments(
+  db: Queries,
+  storage: ObjectStore,
+  voice: Voice,
+  rows: readonly CommentRow[],
+): Promise<CommentRecord[]> {
   const reactions = await reactionsTo(
     db,
     voice,
     rows.map(({ id }) => id),
   );
-  return rows.map((row) => {
-    const author = row.state === 'published' ? presentAuthor(row) : undefined;
+  const present = async (row: CommentRow): Promise<CommentRecord> => {
+    const author = row.state === 'published' ? await presentAuthor(storage, row) : undefined;
     return {
       id: row.id,
       ...(row.replyTo !== null && { reply_to: row.replyTo }),
@@ -248,5 +256,6 @@ async function presentComments(db: Queries, voice: Voice, rows: readonly Comment
       created_at: row.createdAt.toISOString(),
       ...(row.editedAt !== null && { edited_at: row.editedAt.toISOString() }),
     };
-  });
+  };
+  return Promise.all(rows.map(present));
 }

@@ -282,8 +282,8 @@ async function presentPosts(
   const files = await presentPostFiles(db, storage, ids);
   const reactions = await reactionsTo(db, voice, ids);
   const commentsOf = await countEach(db, voice.clubId, { lists: ['post_comments'], subjectIds: ids });
-  return rows.map((row) => {
-    const author = row.state === 'published' ? presentAuthor(row) : undefined;
+  const present = async (row: PostRow): Promise<PostRecord> => {
+    const author = row.state === 'published' ? await presentAuthor(storage, row) : undefined;
     return {
       id: row.id,
       public_id: row.publicId,
@@ -302,5 +302,6 @@ async function presentPosts(
       created_at: row.createdAt.toISOString(),
       ...(row.editedAt !== null && { edited_at: row.editedAt.toISOString() }),
     };
-  });
+  };
+  return Promise.all(rows.map(present));
 }

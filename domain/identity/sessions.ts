@@ -59,7 +59,7 @@ export async function endSessionsOf(tx: Transaction, kind: CallerKind, ownerId: 
 export const studentSessionSql = `
   SELECT student.id, student.name, student.email, student.verified_at AS "verifiedAt",
          student.password_hash IS NOT NULL AS "hasPassword", student.created_at AS "createdAt",
-         student.avatar_url AS "avatarUrl", student.club_id AS "clubId", club.slug AS "clubSlug"
+         student.avatar_key AS "avatarKey", student.club_id AS "clubId", club.slug AS "clubSlug"
     FROM student_sessions session
     JOIN students student ON student.id = session.student_id
     JOIN clubs club ON club.id = student.club_id

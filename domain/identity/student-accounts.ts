@@ -6,7 +6,8 @@ import { DomainError } from '../../platform/core/errors.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import type { VaultDeps } from '../deps.ts';
+import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { StudentDeps, VaultDeps } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text.policy.ts';
 import { requestMail, requestNoMail } from '../mail/requests.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
@@ -28,7 +29,7 @@ type StudentSession = RecordOf<'StudentSession'>;
  * @throws DomainError invalid_credentials; email_not_verified, only after a right password
  */
 export async function signInStudent(
-  { db }: VaultDeps,
+  { db, storage }: StudentDeps,
   { club_id: clubId, email, password }: { club_id: Id; email: string; password: string },
   now: Date,
 ): Promise<StudentSession> {
@@ -51,7 +52,7 @@ export async function signInStudent(
       sql`SELECT 1 FROM students WHERE id = ${student.id} AND password_hash = ${student.passwordHash} AND verified_at IS NOT NULL FOR SHARE`,
     );
     if (!unchanged) throw invalidCredentials();
-    return openStudentSession(tx, student.id, now);
+    return openStudentSession(tx, storage, student.id, now);
   });
 }
 
@@ -59,14 +60,18 @@ export async function signInStudent(
  * Spends the mailed token and opens a session.
  * @throws DomainError token_gone; limit_reached (the club has no place any more: the token stays good)
  */
-export async function verifyStudentEmail({ db }: VaultDeps, token: string, now: Date): Promise<StudentSession> {
+export async function verifyStudentEmail(
+  { db, storage }: StudentDeps,
+  token: string,
+  now: Date,
+): Promise<StudentSession> {
   return db.transaction(async (tx) => {
     const purposes = ['student_verify_email', 'student_invitation'] as const;
     const held = await lockToConfirm(tx, await ownerOfToken(tx, purposes, token, now));
     await spendToken(tx, purposes, token, now);
     await confirmAddress(tx, 'student', held.account.id, 'sign_up', now);
     await takePlaceOf(tx, held, now);
-    return openStudentSession(tx, held.account.id, now);
+    return openStudentSession(tx, storage, held.account.id, now);
   });
 }
 
@@ -104,7 +109,7 @@ export async function requestStudentCode(
 
 /** Sets a new password; every other session and every mailed token ends. @throws DomainError token_gone, limit_reached */
 export async function confirmStudentPasswordReset(
-  { db }: VaultDeps,
+  { db, storage }: StudentDeps,
   { token, password }: { token: string; password: string },
   now: Date,
 ): Promise<StudentSession> {
@@ -121,7 +126,7 @@ export async function confirmStudentPasswordReset(
     );
     await withdrawTokensOf(tx, { studentId });
     await endSessionsOf(tx, 'student', studentId);
-    return openStudentSession(tx, studentId, now);
+    return openStudentSession(tx, storage, studentId, now);
   });
 }
 
@@ -131,7 +136,7 @@ export async function confirmStudentPasswordReset(
  *   limit_reached
  */
 export async function exchangeStudentCode(
-  { db, vault }: VaultDeps,
+  { db, vault, storage }: StudentDeps,
   input: EmailInClub & { code_id: Id; code: string },
   now: Date,
 ): Promise<StudentSession> {
@@ -144,7 +149,7 @@ export async function exchangeStudentCode(
     if (!(await spendCode(tx, vault, tried))) throw tokenGone();
     await confirmAddress(tx, 'student', studentId, 'other', now);
     await takePlaceOf(tx, held, now);
-    return openStudentSession(tx, studentId, now);
+    return openStudentSession(tx, storage, studentId, now);
   });
 }
 
@@ -153,7 +158,7 @@ export async function exchangeStudentCode(
  * @throws DomainError password_exists
  */
 export async function setStudentPassword(
-  { db }: VaultDeps,
+  { db, storage }: StudentDeps,
   studentId: Id,
   password: string,
 ): Promise<RecordOf<'Student'>> {
@@ -166,7 +171,7 @@ export async function setStudentPassword(
     );
     if (affected === 0)
       throw new DomainError('password_exists', 'The account has a password already: it is changed by a reset.');
-    return presentStudent(await getStudent(tx, studentId));
+    return presentStudent(await getStudent(tx, studentId), storage);
   });
 }
 
@@ -213,8 +218,13 @@ async function mailIfKnown(
   });
 }
 
-async function openStudentSession(tx: Transaction, studentId: Id, now: Date): Promise<StudentSession> {
+async function openStudentSession(
+  tx: Transaction,
+  storage: ObjectStore,
+  studentId: Id,
+  now: Date,
+): Promise<StudentSession> {
   const { token, expiresAt } = await openSession(tx, 'student', studentId, now);
   const student = await getStudent(tx, studentId);
-  return { token, expires_at: expiresAt.toISOString(), student: presentStudent(student) };
+  return { token, expires_at: expiresAt.toISOString(), student: await presentStudent(student, storage) };
 }

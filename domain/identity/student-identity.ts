@@ -1,6 +1,8 @@
 /** A student as sessions and lists carry it, and the record that callers see (ACC-1). */
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Id } from '../../platform/core/ids.ts';
+import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import { avatarOf } from './avatars.ts';
 
 export interface StudentIdentity {
   id: Id;
@@ -9,12 +11,12 @@ export interface StudentIdentity {
   verifiedAt: Date | null;
   hasPassword: boolean;
   createdAt: Date;
-  avatarUrl: string | null;
+  avatarKey: string | null;
   clubId: Id;
   clubSlug: string;
 }
 
-export function presentStudent(student: StudentIdentity): RecordOf<'Student'> {
+export async function presentStudent(student: StudentIdentity, storage: ObjectStore): Promise<RecordOf<'Student'>> {
   return {
     id: student.id,
     name: student.name,
@@ -24,6 +26,6 @@ export function presentStudent(student: StudentIdentity): RecordOf<'Student'> {
     created_at: student.createdAt.toISOString(),
     club_id: student.clubId,
     club_slug: student.clubSlug,
-    ...(student.avatarUrl !== null && { avatar_url: student.avatarUrl }),
+    ...(await avatarOf(storage, student.avatarKey)),
   };
 }

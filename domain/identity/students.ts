@@ -3,6 +3,7 @@ import { Club } from '../../entities/clubs/club.ts';
 import { Student } from '../../entities/identity/student.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
+import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import { all, columns, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -13,7 +14,7 @@ import { likePattern } from '../../platform/core/text.policy.ts';
 import { presentStudent, type StudentIdentity } from './student-identity.ts';
 
 /** A student who is shown has an address: only removal takes it. */
-const studentColumns = columns(Student, ['id', 'name', 'verifiedAt', 'createdAt', 'avatarUrl', 'clubId'], 'student')
+const studentColumns = columns(Student, ['id', 'name', 'verifiedAt', 'createdAt', 'avatarKey', 'clubId'], 'student')
   .and(columns(Club, { clubSlug: 'slug' }, 'club'))
   .and<{ email: string; hasPassword: boolean }>(sql`student.email, student.password_hash IS NOT NULL AS "hasPassword"`);
 const studentsWithClub = sql`FROM students student JOIN clubs club ON club.id = student.club_id`;
@@ -33,8 +34,13 @@ export async function findStudent(db: Queries, clubId: Id, studentId: Id): Promi
 }
 
 /** @returns the student as the contract shows them @throws DomainError not_found */
-export async function readStudent(db: Queries, clubId: Id, studentId: Id): Promise<RecordOf<'Student'>> {
-  return presentStudent(await findStudent(db, clubId, studentId));
+export async function readStudent(
+  db: Queries,
+  storage: ObjectStore,
+  clubId: Id,
+  studentId: Id,
+): Promise<RecordOf<'Student'>> {
+  return presentStudent(await findStudent(db, clubId, studentId), storage);
 }
 
 function findOne(db: Queries, condition: Sql): Promise<StudentIdentity | undefined> {
@@ -50,16 +56,21 @@ export interface StudentFilter extends PageRequest {
 }
 
 /** @returns a page of the club's students, newest first; with `q`, of the newest 1,000 who fit */
-export async function listStudents(db: Queries, clubId: Id, filter: StudentFilter): Promise<Page<RecordOf<'Student'>>> {
+export async function listStudents(
+  db: Queries,
+  storage: ObjectStore,
+  clubId: Id,
+  filter: StudentFilter,
+): Promise<Page<RecordOf<'Student'>>> {
   const q = filter.q?.trim() ?? '';
-  if (q !== '') return searchStudents(db, clubId, q, filter);
+  if (q !== '') return searchStudents(db, storage, clubId, q, filter);
   const { rows, total } = await listPage(db, filter, {
     columns: studentColumns,
     from: sql`${studentsWithClub} WHERE ${shown(clubId, filter)}`,
     orderBy: newestFirst,
     total: () => countListed(db, { list: 'students', clubId, marked: filter.verified }),
   });
-  return { rows: rows.map(presentStudent), total };
+  return { rows: await Promise.all(rows.map((row) => presentStudent(row, storage))), total };
 }
 
 const newestFirst = sql`student.created_at DESC, student.id DESC`;
@@ -78,6 +89,7 @@ function shown(clubId: Id, { verified }: StudentFilter): Sql {
 
 async function searchStudents(
   db: Queries,
+  storage: ObjectStore,
   clubId: Id,
   q: string,
   filter: StudentFilter,
@@ -92,5 +104,5 @@ async function searchStudents(
   const rows = await db.rows<StudentIdentity>(
     sql`SELECT ${studentColumns} ${studentsWithClub} WHERE student.id = ANY (${pageOfIds(ids, filter)}) ORDER BY ${newestFirst}`,
   );
-  return { rows: rows.map(presentStudent), total: ids.length };
+  return { rows: await Promise.all(rows.map((row) => presentStudent(row, storage))), total: ids.length };
 }

@@ -84,7 +84,13 @@ export async function removeOne(tx: Transaction, mediaId: Id, now: Date): Promis
  */
 export function unusedUntil(purpose: MediaPurpose, now: Date): Date | null {
   const { unusedImageMs, unsentFileMs } = mediaRules;
-  const keptMs = { library: null, agent_image: unusedImageMs, assignment: unsentFileMs, post: unsentFileMs }[purpose];
+  const keptMs = {
+    library: null,
+    agent_image: unusedImageMs,
+    assignment: unsentFileMs,
+    post: unsentFileMs,
+    avatar: null, // it is shown as soon as it is ready
+  }[purpose];
   return keptMs === null ? null : new Date(now.getTime() + keptMs);
 }
 

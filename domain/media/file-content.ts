@@ -4,6 +4,7 @@ import { archiveTypeOf, type Read } from './archive-type.ts';
 import { imageTypeOf, measureImage } from './image.ts';
 import {
   isImageType,
+  isKeptAsPicture,
   isTextType,
   kindOf,
   mediaRules,
@@ -51,7 +52,7 @@ export async function lookInto(read: Read, { sizeBytes, purpose, announced }: Ar
   const { is: mime, played } = type;
   if (purpose === 'post' && !isImageType(mime) && mime !== 'application/pdf')
     return { sizeBytes, error: 'content_not_allowed' };
-  if (purpose === 'agent_image' && !isImageType(mime)) return { sizeBytes, error: 'content_not_allowed' };
+  if (isKeptAsPicture(purpose) && !isImageType(mime)) return { sizeBytes, error: 'content_not_allowed' };
   // Videos are asked for by name: the plan must host them, and they may be larger.
   if (kindOf(mime) === 'video' && kindOf(announced) !== 'video') return { sizeBytes, error: 'content_not_allowed' };
   if (sizeBytes > maxBytes(purpose, mime)) return { sizeBytes, error: 'too_large' };

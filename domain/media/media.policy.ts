@@ -94,6 +94,8 @@ export const mediaRules = {
   unsentFileMs: 7 * 24 * 60 * minuteMs,
   /** Of a student, uploading or ready, that no post shows. */
   maxUnsentPostFiles: 20,
+  /** Of a student: addresses that are good for the upload of a picture of theirs. */
+  maxAvatarUploads: 10,
 } as const;
 
 /** Resumable uploads (MED-26). */
@@ -152,11 +154,33 @@ export const processingRules = {
 /** Of the boxes below: what was made by others is not shown. */
 export const renditionVersion = 1;
 
+/** In pixels; of a square, what is longer is cut to its middle. */
+interface Box {
+  width: number;
+  height: number;
+  isSquare?: boolean;
+}
+
 /** What pictures for screens fit into, in pixels (MED-22). */
 export const renditionBoxes = {
   preview: { width: 1_600, height: 1_600 },
   thumbnail: { width: 320, height: 320 },
 } as const satisfies Partial<Record<RenditionRole, { width: number; height: number }>>;
+
+/** Images of which a picture that was made of them is kept, and nothing else: what it fits into (MED-22, MED-28). */
+const keptPictures: Partial<Record<MediaPurpose, Box>> = {
+  agent_image: renditionBoxes.preview,
+  avatar: { width: 512, height: 512, isSquare: true },
+};
+
+/** @returns what the picture fits into that is kept of such a file; undefined where the file itself is kept */
+export function keptPictureBox(purpose: MediaPurpose): Box | undefined {
+  return keptPictures[purpose];
+}
+
+export function isKeptAsPicture(purpose: MediaPurpose): boolean {
+  return keptPictures[purpose] !== undefined;
+}
 
 /** Of a PDF, what its first page may take (MED-22). */
 export const pageRules = {
@@ -278,6 +302,7 @@ const mostBytes = {
   assignment: { image: 100 * megabyte, video: 2 * gigabyte, audio: 100 * megabyte, document: 100 * megabyte },
   agent_image: { image: 5 * megabyte, video: 0, audio: 0, document: 0 },
   post: { image: 20 * megabyte, video: 0, audio: 0, document: 20 * megabyte },
+  avatar: { image: 10 * megabyte, video: 0, audio: 0, document: 0 },
 } as const satisfies Record<MediaPurpose, Record<MediaKind, number>>;
 
 /** @returns whether a file that is announced as this type is uploaded in parts (MED-26), and not in one request */

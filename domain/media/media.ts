@@ -15,7 +15,7 @@ import type {
   RenditionRole,
   ScreenType,
 } from '../../entities/media/values.ts';
-import { isTextType, mayRun, movingRules, renditionVersion, type MediaError } from './media.policy.ts';
+import { isKeptAsPicture, isTextType, mayRun, movingRules, renditionVersion, type MediaError } from './media.policy.ts';
 
 export interface MediaDeps {
   db: Database;
@@ -133,8 +133,8 @@ async function addressesOf(
   const address = (key: string, kind: 'inline' | 'attachment', contentType: string, name = fileName ?? '') =>
     storage.signGet(key, { disposition: dispositionOf(kind, name), contentType });
   const { preview, thumbnail, video } = renditions ?? {};
-  // What the file is loaded as, in place of the original: of an image for agents nothing else is kept.
-  const loaded = purpose === 'agent_image' ? preview : video;
+  // What the file is loaded as, in place of the original: of some images nothing else is kept.
+  const loaded = isKeptAsPicture(purpose) ? preview : video;
   const download_url = loaded
     ? await address(loaded.key, 'attachment', loaded.mime, nameAs(fileName ?? '', loaded.mime))
     : await address(objectKey, 'attachment', isTextType(mime) ? `${mime}; charset=utf-8` : mime);

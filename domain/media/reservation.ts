@@ -11,6 +11,7 @@ import { tidyName } from '../../platform/core/text.policy.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import { lockStudent } from '../identity/accounts.ts';
+import { removeUnreadyAvatars } from './avatars.ts';
 import { keptForGood, requireVideoHosting } from './expiry.ts';
 import { tidyFileName } from './file-name.policy.ts';
 import type { MediaPurpose } from '../../entities/media/values.ts';
@@ -116,7 +117,6 @@ export async function reserveAssignmentFile(
   );
 }
 
-/** What no question shows, and what is in no attempt, has a time at which it goes, but while it is processed. The student is held. */
 /**
  * For a file of a student's post: an image or a PDF. The student is held, as for an image.
  * @throws DomainError invalid_request, limit_reached, too_many_files, not_found (the student was removed meanwhile)
@@ -145,6 +145,44 @@ export async function reservePostFile(
   );
 }
 
+/**
+ * For the picture of a student. What was on its way before goes; what is shown stays until this one is ready. The student is held, as for
+ * an image.
+ * @throws DomainError invalid_request, limit_reached, too_many_images, not_found (the student was removed meanwhile)
+ */
+export async function reserveAvatar(
+  deps: ReservationDeps,
+  owner: Required<MediaOwner>,
+  announced: Announced,
+  now: Date,
+): Promise<Reservation> {
+  return reserve(
+    deps,
+    owner,
+    'avatar',
+    announced,
+    async (tx) => {
+      await lockStudent(tx, owner.clubId, owner.studentId);
+      await requireFewAvatarUploads(tx, owner.studentId, now);
+      await removeUnreadyAvatars(tx, owner.studentId, now);
+    },
+    now,
+  );
+}
+
+/** An address takes its file also after the reservation has gone, so what counts is which addresses are good. @throws DomainError too_many_images */
+async function requireFewAvatarUploads(tx: Transaction, studentId: Id, now: Date): Promise<void> {
+  const row = await tx.one<{ uploads: number }>(sql`
+    SELECT count(*)::int AS uploads FROM media WHERE owner_id = ${studentId} AND purpose = 'avatar' AND upload_expires_at > ${now}`);
+  const { maxAvatarUploads } = mediaRules;
+  if ((row?.uploads ?? 0) >= maxAvatarUploads)
+    throw new DomainError(
+      'too_many_images',
+      `You have begun ${maxAvatarUploads} uploads within 15 minutes. Wait for some minutes.`,
+    );
+}
+
+/** What no question shows, and what is in no attempt, has a time at which it goes, but while it is processed. The student is held. */
 async function countUnused(tx: Transaction, studentId: Id, purpose: MediaPurpose): Promise<number> {
   const row = await tx.one<{ unused: number }>(sql`SELECT count(*)::int AS unused FROM media
       WHERE owner_id = ${studentId} AND purpose = ${purpose} AND status <> 'failed' AND removed_at IS NULL

@@ -14,7 +14,7 @@ import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { plainName } from '../../platform/core/names.ts';
 import { contextsInLockOrder } from '../contexts.ts';
-import type { VaultDeps } from '../deps.ts';
+import type { StudentDeps, VaultDeps } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text.policy.ts';
 import { recordFact } from '../../platform/engine/facts.ts';
 import { requestMail } from '../mail/requests.ts';
@@ -32,7 +32,7 @@ const emailTaken = () => new DomainError('email_taken', 'Another student of this
  * @throws DomainError not_found (delivery), limit_reached, email_taken, delivery_archived
  */
 export async function createStudent(
-  { db, vault }: VaultDeps,
+  { db, vault, storage }: StudentDeps,
   clubId: Id,
   input: { name: string; email: string; delivery_ids?: readonly Id[] },
   now: Date,
@@ -46,7 +46,7 @@ export async function createStudent(
     if (takenOver) await rename(tx, { clubId, studentId, name: account.name }, now);
     for (const deliveryId of input.delivery_ids ?? [])
       await grantAccess(tx, { clubId, studentId, deliveryId, source: 'invite' }, now);
-    return presentStudent(await getStudent(tx, studentId));
+    return presentStudent(await getStudent(tx, studentId), storage);
   });
 }
 
@@ -71,7 +71,7 @@ const mayChangeAddresses: ReadonlySet<Role> = new Set(['owner', 'admin']);
  * @throws DomainError not_found, role_not_permitted (a new address, by an editor), email_taken
  */
 export async function updateStudent(
-  { db, vault }: VaultDeps,
+  { db, vault, storage }: StudentDeps,
   clubId: Id,
   studentId: Id,
   input: { name?: string; email?: string },
@@ -88,7 +88,7 @@ export async function updateStudent(
     const before = await lockStudent(tx, clubId, studentId);
     const name = input.name === undefined ? before.name : plainName(input.name);
     const email = input.email === undefined ? before.email : foldEmail(input.email);
-    if (name === before.name && email === before.email) return readStudent(tx, clubId, studentId);
+    if (name === before.name && email === before.email) return readStudent(tx, storage, clubId, studentId);
 
     const moved = email !== before.email;
     if (moved && !moves) throw new StaleRead();
@@ -111,7 +111,7 @@ export async function updateStudent(
       await requestMail(tx, vault, former, now);
     }
     await recordFact(tx, { clubId, type: 'student.updated', studentId, occurredAt: now });
-    return readStudent(tx, clubId, studentId);
+    return readStudent(tx, storage, clubId, studentId);
   });
 }
 
@@ -146,7 +146,7 @@ async function erase(
       email: null,
       emailKey: null,
       passwordHash: null,
-      avatarUrl: null,
+      avatarKey: null,
       verifiedAt: null,
       removedAt: now,
     },

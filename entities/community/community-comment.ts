@@ -13,6 +13,9 @@ import { writingStates, type WritingState } from './values.ts';
 @Check('community_comments_author', `num_nonnulls(student_id, administrator_id) <= 1`)
 @Index('community_comments_listed', ['postId', 'createdAt', 'id'], { where: `state <> 'deleted'` })
 @Index('community_comments_student', ['studentId', 'postId'], { where: 'student_id IS NOT NULL' })
+@Index('community_comments_hidden', ['studentId', 'postId'], {
+  where: `hidden_at IS NOT NULL AND state <> 'deleted'`,
+})
 @Index('community_comments_replies', ['replyTo'], { where: 'reply_to IS NOT NULL' })
 export class CommunityComment {
   /** The caller may choose it. */

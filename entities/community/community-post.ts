@@ -15,6 +15,7 @@ import { writingStates, type WritingState } from './values.ts';
 @Index('community_posts_listed', ['spaceId', 'pinned', 'createdAt', 'id'], { where: `state <> 'deleted'` })
 @Index('community_posts_visible', ['spaceId', 'createdAt'], { where: `state = 'published' AND hidden_at IS NULL` })
 @Index('community_posts_student', ['studentId', 'spaceId'], { where: 'student_id IS NOT NULL' })
+@Index('community_posts_hidden', ['studentId', 'spaceId'], { where: `hidden_at IS NOT NULL AND state <> 'deleted'` })
 export class CommunityPost {
   /** The caller may choose it. */
   @PrimaryColumn({ type: 'uuid' })

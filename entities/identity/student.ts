@@ -57,8 +57,9 @@ export class Student {
   @Column({ type: 'text', default: 'club' })
   openedBy: AccountOpener;
 
+  /** Where the store has the student's picture: of the one file that is ready as it (MED-28). Null where there is none. */
   @Column({ type: 'text', nullable: true })
-  avatarUrl: string | null;
+  avatarKey: string | null;
 
   /** The sum of the student's awards; may be below nothing. */
   @Column({ type: 'bigint', default: 0 })

@@ -23,7 +23,7 @@ import { MediaFolder } from './media-folder.ts';
 @Entity('media')
 @Check(
   'media_purpose',
-  `(purpose = 'library' AND owner_id IS NULL) OR (purpose in ('agent_image', 'assignment', 'post') AND owner_id IS NOT NULL)`,
+  `(purpose = 'library' AND owner_id IS NULL) OR (purpose in ('agent_image', 'assignment', 'post', 'avatar') AND owner_id IS NOT NULL)`,
 )
 @Check('media_kind', oneOf('kind', mediaKinds))
 @Check('media_provider', oneOf('provider', mediaProviders))
@@ -46,6 +46,10 @@ import { MediaFolder } from './media-folder.ts';
 @Index('media_search', { synchronize: false })
 @Index('media_folder', ['folderId', 'archived', 'type', 'createdAt', 'id'], { where: 'folder_id IS NOT NULL' })
 @Index('media_owner', ['ownerId'], { where: 'owner_id IS NOT NULL' })
+@Index('media_avatar', ['ownerId'], {
+  unique: true,
+  where: `purpose = 'avatar' AND status = 'ready' AND removed_at IS NULL`,
+})
 @Index('media_erases_at', ['erasesAt'], { where: 'erases_at IS NOT NULL' })
 @Index('media_looks_at', ['looksAt'], { where: 'looks_at IS NOT NULL' })
 @Index('media_unprocessed', ['id'], {

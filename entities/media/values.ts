@@ -24,8 +24,11 @@ export type MediaStatus = (typeof mediaStatuses)[number];
 export const mediaVisibilities = ['private', 'public'] as const;
 export type MediaVisibility = (typeof mediaVisibilities)[number];
 
-/** What a file is for: the club's library, a picture that a student shows an agent, work that a student hands in, or a student's post. */
-export type MediaPurpose = 'library' | 'agent_image' | 'assignment' | 'post';
+/**
+ * What a file is for: the club's library, a picture that a student shows an agent, work that a student hands in, a student's post, or the
+ * picture of the student.
+ */
+export type MediaPurpose = 'library' | 'agent_image' | 'assignment' | 'post' | 'avatar';
 
 /** What can use a file of the library: the kind of the place that names it (MED-14). */
 export const mediaUseKinds = [

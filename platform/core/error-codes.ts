@@ -96,7 +96,6 @@ export const errorStatus = {
   headers_too_large: 431,
   internal_error: 500,
   not_configured: 501,
-  not_implemented: 501,
   rate_limit_unavailable: 503,
   busy: 503,
 } as const;

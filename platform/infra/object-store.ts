@@ -269,7 +269,10 @@ export function createObjectStore(
       }
     },
     endUploads: (Key) => abortUploads(client, bucketOf(Key), Key, (key) => key !== Key),
-    allowOrigins: (origins) => allowOrigins(client, storage.privateBucket, origins),
+    async allowOrigins(origins) {
+      const own = new S3Client(clientConfig(storage)); // needed once, and what it learns of the store's clock is its own
+      return allowOrigins(own, storage.privateBucket, origins).finally(() => own.destroy());
+    },
     close: () => client.destroy(),
   };
 }

@@ -271,6 +271,8 @@ const table: Record<OperationId, Row> = {
   completeMedia: { sessions: ['student', 'admin'], roles: content, answer: 'not_found' },
   renewUpload: { sessions: ['student', 'admin'], roles: content, answer: 'not_found' },
   reserveAgentImage: { sessions: student, answer: 201 },
+  reserveAvatar: { sessions: student, answer: 201 },
+  deleteAvatar: { sessions: student, answer: 204 },
 
   listMentorships: { sessions: admin, roles, answer: 200 },
   createMentorship: { sessions: admin, roles: content, answer: 'not_found' },

@@ -422,7 +422,7 @@ describe('media', () => {
       await buildMaterial((await buildAgent(club.id)).id, { mediaId: media.id });
       const sources = () =>
         source.query<object[]>(
-          `SELECT source.title, source.status, (SELECT count(*)::int FROM wakes WHERE subject_id = source.id) AS wakes
+          `SELECT source.title, source.status, (SELECT count(*)::int FROM wakes WHERE subject_id = source.id::text) AS wakes
            FROM agent_sources source WHERE media_id = $1`,
           [media.id],
         );

@@ -3,6 +3,7 @@ import { sha256 } from '../../platform/infra/vault.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub, buildMember, buildStudent } from '../toolkit/builders/clubs.ts';
 import { openFurtherSession } from '../toolkit/builders/sessions.ts';
+import { alter } from '../toolkit/drive/alter.ts';
 import { call, clock, expectError } from '../toolkit/drive/api.ts';
 import { columnsHolding, testDatabase } from '../toolkit/stack/database.ts';
 
@@ -36,14 +37,12 @@ describe('GET /v1/auth/session', () => {
       expect(new Date(body.data.created_at).toISOString()).to.equal(body.data.created_at);
     });
 
-    it('shows avatar_url if there is one', async () => {
+    it('shows the picture of a student by a signed address, if there is one (MED-28)', async () => {
       const student = await buildStudent((await buildClub()).id);
-      const source = await testDatabase();
-      await source.query(`UPDATE students SET avatar_url = $2 WHERE id = $1`, [
-        student.id,
-        'https://example.com/a.png',
-      ]);
-      expect((await read(student.token)).body.data.avatar_url).to.equal('https://example.com/a.png');
+      await alter('students', student.id, { avatar_key: 'media/club/picture.1-preview-1' });
+      const { pathname, searchParams } = new URL((await read(student.token)).body.data.avatar_url);
+      expect(pathname).to.match(/\/media\/club\/picture\.1-preview-1$/);
+      expect(searchParams.get('X-Amz-Expires')).to.equal('1200');
     });
 
     it('accepts the scheme in any letter case, with several spaces after it', async () => {

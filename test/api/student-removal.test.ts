@@ -121,7 +121,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
         email: null,
         password_hash: null,
         verified_at: null,
-        avatar_url: null,
+        avatar_key: null,
       });
       expect(row?.removed_at).to.be.an.instanceOf(Date);
     });

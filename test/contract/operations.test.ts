@@ -2,7 +2,6 @@
 import { expect } from 'chai';
 import { contractOperations, type ContractOperation } from '../../contract/contract.ts';
 import { contractDocument } from '../../contract/document.ts';
-import { notImplemented } from '../../contract/not-implemented.ts';
 import { roles } from '../../entities/clubs/values.ts';
 import { errorStatus } from '../../platform/core/error-codes.ts';
 
@@ -114,23 +113,6 @@ describe('roles of the contract', () => {
         auth.includes('admin') && method !== 'get' && pathParameters.includes('clubId'),
     );
     for (const { operationId, roles: permitted } of writes) expect(permitted, operationId).to.include('owner');
-  });
-});
-
-describe('operations that are not implemented', () => {
-  it('stand in the contract, each once', () => {
-    const ids = operations.map((operation) => operation.operationId);
-    expect(ids).to.include.members([...notImplemented]);
-    expect(new Set(notImplemented).size).to.equal(notImplemented.length);
-  });
-
-  it('declare not_implemented; no other does', () => {
-    for (const operation of operations) {
-      expect(operation.errorCodes.includes('not_implemented'), operation.operationId).to.equal(
-        operation.notImplemented,
-      );
-      expect(operation.notImplemented, operation.operationId).to.equal(notImplemented.includes(operation.operationId));
-    }
   });
 });
 

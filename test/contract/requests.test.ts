@@ -480,8 +480,8 @@ describe('responses, as tests check them', () => {
     expect(page.response(200, { data: {} })).to.have.length(1);
   });
 
-  it('accept not_implemented only from operations that declare it', () => {
-    const body = { error: { code: 'not_implemented' } };
-    expect(session.response(501, body)).to.deep.equal(['getSession does not declare the code not_implemented']);
+  it('accept not_configured only from operations that declare it', () => {
+    const body = { error: { code: 'not_configured' } };
+    expect(session.response(501, body)).to.deep.equal(['getSession does not declare the code not_configured']);
   });
 });

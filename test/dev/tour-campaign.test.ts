@@ -1,14 +1,16 @@
-/** The scenes of the tour that mail a campaign, and that play an automation, on the real stack. */
+/** The scenes of the tour that mail a campaign, play an automation, and open a whole club, on the real stack. */
 import { expect } from 'chai';
 import { startApi, type RunningApi } from '../../api/server.ts';
 import { automationRuns } from '../../dev/tour/automation.ts';
 import { campaignIsMailed } from '../../dev/tour/campaign.ts';
 import { setScene, type Scene } from '../../dev/tour/scene.ts';
+import { wholeClubIsOpened } from '../../dev/tour/whole-club.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
 import { setSender } from '../../domain/mail/sender.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { testConfig } from '../toolkit/drive/api.ts';
+import { callsOf } from '../toolkit/drive/club-calls.ts';
 import { testDeps } from '../toolkit/stack/database.ts';
 import { everyText } from '../toolkit/assert/histories.ts';
 import { useDeliveries } from '../toolkit/stack/receivers.ts';
@@ -27,7 +29,11 @@ describe('dev/tour: mails to students', () => {
     const fast = { AUTOMATION_WAIT_SPEED: '7200' };
     api = await startApi(await testConfig({ ...fast, EGRESS_ALLOWED_NETWORKS: '127.0.0.0/8' }));
     const publicUrl = `http://127.0.0.1:${api.port}`;
-    await startWorker({ ...fast, WORKER_TASK_QUEUES: 'campaigns,automations,webhooks', PUBLIC_URL: publicUrl });
+    await startWorker({
+      ...fast,
+      WORKER_TASK_QUEUES: 'campaigns,automations,webhooks,sales,mail,media',
+      PUBLIC_URL: publicUrl,
+    });
     environment = {
       ...fast,
       MAILBOX_URL: (await testStack()).mailbox.httpUrl,
@@ -101,5 +107,27 @@ describe('dev/tour: mails to students', () => {
       .to.match(/step 2 of 3, a delay in about [12] s/)
       .and.to.include(`a run of automation ${row.automation}`);
     for (const word of ['a while', 'on board', 'Welcome', 'Ada', student.email]) expect(text).to.not.include(word);
+  });
+
+  it('a sale opens a folder and a space; the buyer downloads, is answered and books an hour', async function () {
+    this.timeout(60_000);
+    const club = await buildClub();
+    const student = await buildStudent(club.id, { name: 'Berta Brook' });
+    const shop = await callsOf(club)('POST', '/sales-connections', { platform: 'generic', name: 'A shop' });
+    const lines: string[] = [];
+    const { run } = await wholeClubIsOpened(
+      setScene({ environment, say: (line) => lines.push(line), receiver: undefined as never }),
+      { clubId: club.id, token: club.owner.token },
+      { ...student, name: 'Berta Brook', shop: shop.body.data.token },
+      19,
+    );
+    const told = lines.join('\n');
+    expect(told).to.include('Berta Brook sees 2 files, and is a member of “The Quay”');
+    expect(told).to.match(/the line is cut: \d{6} of \d{6} bytes of Knot cards\.zip have arrived/);
+    expect(told).to.match(/GET with Range and If-Range, at a renewed address → 206: \d{6} bytes in all/);
+    expect(told).to.include('Berta Brook posts “My bowline slips”; the picture beside it → 200');
+    expect(told).to.include('Ada Administrator answers: Leave a longer end');
+    expect(told).to.match(/“Your session at [^”]*” has arrived, with session\.ics/);
+    expect(run).to.match(/^http:\/\/ui\/namespaces\/here\/workflows\/mentorship-session%2F[0-9a-f-]{36}$/);
   });
 });

@@ -14,7 +14,6 @@ const good: Wishes = { faulty: 0, permitted: 100, beside: 0, inPath: ofScene, in
 
 const namesRecordInPath = ({ pathParameters }: ContractOperation) => pathParameters.some((name) => name !== 'clubId');
 const isWrite = ({ method }: ContractOperation) => method !== 'get';
-const isBuilt = ({ notImplemented }: ContractOperation) => !notImplemented;
 
 interface Pass {
   readonly of: (operation: ContractOperation) => boolean;
@@ -35,7 +34,7 @@ const passes: readonly Pass[] = [
   { of: namesRecordInPath, wishes: { ...good, inPath: foreign } },
   { of: ({ hasBody }) => hasBody, wishes: { ...good, inBody: foreign } },
   { of: () => true, wishes: { ...good, faulty: 100 } },
-  { of: (operation) => isWrite(operation) && isBuilt(operation), wishes: { ...good, beside: 100 } },
+  { of: isWrite, wishes: { ...good, beside: 100 } },
   { of: () => true, wishes: { ...good, permitted: 0 } },
 ];
 
@@ -72,9 +71,7 @@ export class Deck {
   #cards(): Card[] {
     const pass = passes[this.#pass++];
     if (pass) return everyOperation.filter(pass.of).map((operation) => ({ operation, wishes: pass.wishes }));
-    const lagging = everyOperation.filter(
-      (operation) => isBuilt(operation) && !this.#succeeded.has(operation.operationId),
-    );
+    const lagging = everyOperation.filter(({ operationId }) => !this.#succeeded.has(operationId));
     return [
       ...everyOperation.map((operation) => ({ operation, wishes: usualWishes })),
       ...lagging.flatMap((operation) => [good, usualWishes].map((wishes) => ({ operation, wishes }))),

@@ -3,10 +3,8 @@ import type { OperationId } from '../../contract/contract.ts';
 import { everyOperation } from '../toolkit/drive/every-operation.ts';
 import type { Tally } from './fuzzing.ts';
 
-const built = everyOperation.filter(({ notImplemented }) => !notImplemented);
-
 export function linesOf(tally: Tally, seed: number): string[] {
-  const called = built.filter(({ operationId }) => tally.byOperation.has(operationId));
+  const called = everyOperation.filter(({ operationId }) => tally.byOperation.has(operationId));
   const never = neverSucceeded(tally);
   return [
     '',
@@ -17,15 +15,15 @@ export function linesOf(tally: Tally, seed: number): string[] {
     ...never.map((operationId) => `  ${operationId}: ${inOrder(tally.byOperation.get(operationId) ?? new Map())}`),
     ...(tally.repeated > 0 ? [`further failures of kinds that are told above: ${tally.repeated}`] : []),
     `seed ${seed}`,
-    `requests ${tally.requests}, operations ${called.length} of ${built.length}, failures ${tally.failures.length}`,
+    `requests ${tally.requests}, operations ${called.length} of ${everyOperation.length}, failures ${tally.failures.length}`,
   ];
 }
 
-/** Operations that are built and were called, but never with success: their rules are hardly tried. */
+/** Operations that were called, but never with success: their rules are hardly tried. */
 export function neverSucceeded({ byOperation }: Tally): OperationId[] {
   const succeeded = (operationId: OperationId) =>
     [...(byOperation.get(operationId)?.keys() ?? [])].some((status) => status >= 200 && status < 400);
-  return built.map(({ operationId }) => operationId).filter((id) => byOperation.has(id) && !succeeded(id));
+  return everyOperation.map(({ operationId }) => operationId).filter((id) => byOperation.has(id) && !succeeded(id));
 }
 
 function inOrder(byStatus: ReadonlyMap<number, number>): string {

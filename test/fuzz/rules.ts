@@ -33,7 +33,7 @@ interface ClubsOfCase {
 type Rule = (of: Case) => string | undefined;
 
 /** Statuses from 500 on that the contract gives to a request that nothing is wrong with on the service's side. */
-const declaredBeyond500: readonly string[] = ['not_implemented', 'not_configured', 'rate_limit_unavailable', 'busy'];
+const declaredBeyond500: readonly string[] = ['not_configured', 'rate_limit_unavailable', 'busy'];
 
 const rules: Readonly<Record<string, Rule>> = {
   'answers with no fault of the service': ({ status, code, errors, operation }) => {
@@ -61,10 +61,6 @@ const rules: Readonly<Record<string, Rule>> = {
     if (!isAdmitted(of) || of.step.fault !== undefined || !unread.includes(of.code ?? '')) return undefined;
     if (of.operation.operationId === 'receiveBillingNotice') return undefined; // signed, but no event of the processor
     return `answered ${of.status} ${of.code}: ${messageOf(of)}`;
-  },
-  'answers 501 as long as an operation is not built': (of) => {
-    if (!of.operation.notImplemented || !isAdmitted(of) || of.step.fault !== undefined) return undefined;
-    return of.code === 'not_implemented' || isLimited(of) ? undefined : `answered ${of.status} ${of.code}`;
   },
   'finds no record of another club': (of) => {
     const club = clubOf(of);

@@ -305,6 +305,11 @@ describe('the removal of a student leaves ids and dates', function () {
     const imageId: string = reserved.body.data.id;
     await send('POST', `${at}/media/${imageId}/complete`, { token });
     await untilQuiet();
+    const portrait = { file_name: `${needleOf('portrait')}.png`, mime: 'image/png', size_bytes: image.length };
+    const shown = await callAt(served.base, 'POST', `${at}/classroom/avatar`, { token, body: portrait });
+    expect(await put(shown.body.upload, image)).to.equal(200);
+    await send('POST', `${at}/media/${shown.body.data.id}/complete`, { token });
+    await untilQuiet();
     // Posts, comments, reactions and reports, and what moderators say of them.
     const space = await admin('POST', '/community/spaces', { name: 'The Quay', auto_join: true });
     const spaces = `/community/spaces/${space.id}`;
@@ -388,6 +393,7 @@ describe('the removal of a student leaves ids and dates', function () {
       'name of a file': needleOf('file'),
       'ignored column': needleOf('column'),
       'name of an image': needleOf('image'),
+      'name of the own picture': needleOf('portrait'),
       'name of work': needleOf('work'),
       'text of work': needleOf('text'),
       review: needleOf('review'),

@@ -1,4 +1,5 @@
 /** The mail of a digest: its frame is compiled once, and filled in for each student (COMM-18). Everything that people wrote is escaped. */
+import { LRUCache } from 'lru-cache';
 import { escapeHtml } from '../../../platform/core/text.policy.ts';
 import type { Letterhead } from '../../mail/content/compile.ts';
 import { frameMjml, mjmlToHtml } from '../../mail/content/frame.ts';
@@ -79,7 +80,9 @@ interface ShownPost {
   url: string;
   title: string;
   words: string;
-  by: string;
+  /** Empty where the account is gone. */
+  author: string;
+  time: string;
 }
 
 interface ShownSpace {
@@ -89,14 +92,25 @@ interface ShownSpace {
   more: string;
 }
 
-function shownSpace({ id, name, count, posts }: NewsOfSpace, { classroom, timeZone }: DigestMail): ShownSpace {
-  const time = new Intl.DateTimeFormat('en-GB', {
+/** By zone: one is slow to make, and each mail shows some times. */
+const formats = new LRUCache<string, Intl.DateTimeFormat>({ max: 100 });
+
+function timesIn(timeZone: string): Intl.DateTimeFormat {
+  const known = formats.get(timeZone);
+  if (known) return known;
+  const made = new Intl.DateTimeFormat('en-GB', {
     timeZone,
     day: 'numeric',
     month: 'long',
     hour: '2-digit',
     minute: '2-digit',
   });
+  formats.set(timeZone, made);
+  return made;
+}
+
+function shownSpace({ id, name, count, posts }: NewsOfSpace, { classroom, timeZone }: DigestMail): ShownSpace {
+  const time = timesIn(timeZone);
   const more = count - posts.length;
   return {
     url: `${classroom}/community/spaces/${id}`,
@@ -105,7 +119,8 @@ function shownSpace({ id, name, count, posts }: NewsOfSpace, { classroom, timeZo
       url: `${classroom}/community/posts/${post.publicId}`,
       title: plainLine(post.title ?? '', digestRules.excerpt),
       words: wordsOf(post.body, digestRules.excerpt),
-      by: [post.author === null ? '' : plainLine(post.author, 100), time.format(post.at)].filter(Boolean).join(', '),
+      author: plainLine(post.author ?? '', 100),
+      time: time.format(post.at),
     })),
     more: more === 0 ? '' : `${newPosts(more)} more${count === digestRules.counted ? ', or even more' : ''}`,
   };
@@ -125,16 +140,18 @@ function spaceHtml({ url, name, posts, more }: ShownSpace): string {
 /** A long word must not make the mail wider than a phone. */
 const paragraph = 'margin:0;overflow-wrap:anywhere;word-break:break-word';
 
-function postHtml({ url, title, words, by }: ShownPost): string {
+function postHtml({ url, title, words, author, time }: ShownPost): string {
   const heading = title === '' ? '' : `<p dir="auto" style="${paragraph};font-weight:600">${linkHtml(url, title)}</p>`;
   const said = title === '' ? linkHtml(url, words === '' ? 'A post without words' : words) : escapeHtml(words);
-  return `<div style="margin:0 0 16px">${heading}<p dir="auto" style="${paragraph}">${said}</p><p dir="auto" style="${paragraph};font-size:13px;color:#5b6270">${escapeHtml(by)}</p></div>`;
+  return `<div style="margin:0 0 16px">${heading}<p dir="auto" style="${paragraph}">${said}</p><p style="${paragraph};font-size:13px;color:#5b6270">${author === '' ? '' : `<bdi>${escapeHtml(author)}</bdi>, `}${time}</p></div>`;
 }
 
 function spaceText({ url, name, posts, more }: ShownSpace): string {
   return [
     `${name}\n${url}`,
-    ...posts.map(({ title, words, by, url: post }) => [title, words, by, post].filter(Boolean).join('\n')),
+    ...posts.map(({ title, words, author, time, url: post }) =>
+      [title, words, author === '' ? time : `${author}, ${time}`, post].filter(Boolean).join('\n'),
+    ),
     ...(more === '' ? [] : [more]),
   ].join('\n\n');
 }

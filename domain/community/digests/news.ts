@@ -56,7 +56,7 @@ function wanted({ id, clubId, takesUntil }: DigestWindow, studentIds: readonly I
          AND (NOT space.private OR ${hasAccessToSpace(sql`space.id`, sql`membership.student_id`, now)}))`;
 }
 
-/** Of a post of `wanted`. */
+/** Of a post of `wanted`. To be read in the order of `created_at`, so that Postgres begins at the mark, whatever its statistics say. */
 const isNew = ({
   takesUntil,
 }: DigestWindow): Sql => sql`post.space_id = wanted.id AND post.state = 'published' AND post.hidden_at IS NULL
@@ -72,7 +72,7 @@ export async function studentsWithNews(
   const rows = await db.rows<{ id: Id }>(sql`
     WITH ${wanted(digest, studentIds, now)}
     SELECT DISTINCT wanted.student_id AS id FROM wanted
-     WHERE EXISTS (SELECT FROM community_posts post WHERE ${isNew(digest)})`);
+     WHERE (SELECT true FROM community_posts post WHERE ${isNew(digest)} ORDER BY post.created_at LIMIT 1)`);
   return rows.map(({ id }) => id);
 }
 
@@ -102,7 +102,7 @@ export async function newsOf(
              count(*) OVER (PARTITION BY wanted.student_id) AS spaces
         FROM wanted CROSS JOIN LATERAL (
           SELECT count(*)::int AS posts FROM (
-            SELECT FROM community_posts post WHERE ${isNew(digest)} LIMIT ${digestRules.counted}) AS news) AS found
+            SELECT FROM community_posts post WHERE ${isNew(digest)} ORDER BY post.created_at LIMIT ${digestRules.counted}) AS news) AS found
        WHERE found.posts > 0)
     SELECT wanted.student_id AS "studentId", wanted.id AS "spaceId", wanted.name, wanted.new_posts AS count, wanted.spaces::int AS spaces,
            news.id, news.public_id AS "publicId", news.title, news.body, news.author, news.created_at AS at

@@ -1,4 +1,5 @@
 /** The words of a post in a mail: its Markdown without marks, addresses and pictures, cut to a length (COMM-18). */
+import { LRUCache } from 'lru-cache';
 import MarkdownIt, { type Token } from 'markdown-it';
 
 /** As deep as posts are read when their links are judged. */
@@ -13,9 +14,15 @@ const typedAddress = /(?:\b[a-z][a-z0-9+.-]*:\/\/|\bwww\.)\S+/giu;
 /** Characters that say nothing, or turn the direction of what follows them. */
 const unseen = /[\p{Cc}\u200b\u2028-\u202e\u2066-\u2069\ufeff]+/gu;
 
+/** The same posts stand in the mails of many students: to read their Markdown costs more than the rest of a mail. */
+const known = new LRUCache<string, string>({ max: 500 });
+
 /** @param most graphemes @returns one line; what was cut off ends in an ellipsis behind a whole word, where there is one */
 export function wordsOf(text: string, most: number): string {
-  return cut(plain(markdown.parse(text, {}).map(wordsOfToken).join(' ')), most);
+  const key = `${most} ${text}`;
+  const words = known.get(key) ?? cut(plain(markdown.parse(text, {}).map(wordsOfToken).join(' ')), most);
+  known.set(key, words);
+  return words;
 }
 
 /** The same for a line that is no Markdown. */
@@ -31,6 +38,7 @@ function wordsOfToken({ type, content, children }: Token): string {
 }
 
 function cut(line: string, most: number): string {
+  if (line.length <= most) return line; // a grapheme has one unit or more
   const parts = Array.from(graphemes.segment(line), ({ segment }) => segment);
   if (parts.length <= most) return line;
   const kept = parts.slice(0, most - 1).join('');

@@ -2,6 +2,7 @@
 import { Student } from '../../../entities/identity/student.ts';
 import { LessonComment } from '../../../entities/learning/lesson-comment.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
+import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
@@ -9,22 +10,24 @@ import { notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { lockStudent } from '../../identity/accounts.ts';
+import { avatarOf } from '../../identity/avatars.ts';
 import { findVisibleLesson, lockVisibleLessonForShare } from '../courses/classroom.ts';
 import type { Reader } from '../../identity/student-ref.ts';
+import type { MediaDeps } from '../../media/media.ts';
 import { findLesson } from '../courses/lessons.ts';
 
 type ClassroomComment = RecordOf<'ClassroomComment'>;
 
 /** The comments of a removed student are deleted: each has an author with an address. */
 const commentColumns = columns(LessonComment, ['id', 'body', 'studentId', 'createdAt'], 'comment').and<
-  Pick<Student, 'name' | 'avatarUrl'> & { email: string }
->(columns(Student, ['name', 'email', 'avatarUrl'], 'student'));
+  Pick<Student, 'name' | 'avatarKey'> & { email: string }
+>(columns(Student, ['name', 'email', 'avatarKey'], 'student'));
 type CommentRow = RowOf<typeof commentColumns>;
 const commentsWithAuthor = sql`FROM lesson_comments comment JOIN students student ON student.id = comment.student_id`;
 
 /** @throws DomainError not_found where the student does not see the lesson */
 export async function publishComment(
-  { db }: DatabaseDeps,
+  { db, storage }: MediaDeps,
   reader: Reader,
   publicId: string,
   body: string,
@@ -44,13 +47,14 @@ export async function publishComment(
     });
     const row = await tx.one<CommentRow>(sql`SELECT ${commentColumns} ${commentsWithAuthor} WHERE comment.id = ${id}`);
     if (!row) throw new Error('A comment vanished inside the transaction that wrote it');
-    return presentToStudent(row, reader);
+    return presentToStudent(storage, row, reader);
   });
 }
 
 /** @returns a page of the lesson's comments, newest first @throws DomainError not_found where the student does not see the lesson */
 export async function listVisibleComments(
   db: Queries,
+  storage: ObjectStore,
   reader: Reader,
   publicId: string,
   page: PageRequest,
@@ -58,7 +62,7 @@ export async function listVisibleComments(
 ): Promise<Page<ClassroomComment>> {
   const lesson = await findVisibleLesson(db, reader, publicId, now);
   const { rows, total } = await commentsOf(db, lesson.id, page);
-  return { rows: rows.map((row) => presentToStudent(row, reader)), total };
+  return { rows: await Promise.all(rows.map((row) => presentToStudent(storage, row, reader))), total };
 }
 
 /** @returns a page of the lesson's comments, newest first @throws DomainError not_found */
@@ -105,11 +109,11 @@ async function deleteOne(db: Queries, comment: { id: Id; clubId: Id; studentId?:
   if (affected === 0) throw notFound('comment');
 }
 
-function presentToStudent(row: CommentRow, reader: Reader): ClassroomComment {
+async function presentToStudent(storage: ObjectStore, row: CommentRow, reader: Reader): Promise<ClassroomComment> {
   return {
     id: row.id,
     body: row.body,
-    author: { name: row.name, ...(row.avatarUrl !== null && { avatar_url: row.avatarUrl }) },
+    author: { name: row.name, ...(await avatarOf(storage, row.avatarKey)) },
     own: row.studentId === reader.id,
     created_at: row.createdAt.toISOString(),
   };

@@ -8,6 +8,8 @@ import { mediaColumns, type StoredMedia } from '../media.ts';
 import { processingRules, waitAfterFault } from '../media.policy.ts';
 
 export interface FileClaim extends StoredMedia {
+  /** The student whose it is; null for the library. */
+  ownerId: Id | null;
   /** A later claim has a higher one. */
   fence: number;
   /** Of ours, since the last step that succeeded, with a claim before this one that ended with its process. */
@@ -29,7 +31,7 @@ export function claimFile(db: Database, mediaId: Id, now: number): Promise<FileC
        SET fence = fence + 1, lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds}),
            fault_count = fault_count + CASE WHEN before.died THEN 1 ELSE 0 END
       FROM before WHERE media.id = before.id
- RETURNING ${mediaColumns.and(columns(Media, ['fence', 'faultCount'], 'media'))}, media.sha256 IS NOT NULL AS "hasDigest"`);
+ RETURNING ${mediaColumns.and(columns(Media, ['ownerId', 'fence', 'faultCount'], 'media'))}, media.sha256 IS NOT NULL AS "hasDigest"`);
 }
 
 /** Renews a claim until it is released. @param stop aborts when the process is to stop */

@@ -6,6 +6,7 @@ import { LeaseLost } from '../../../platform/engine/lease.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { FoundFile } from '../file-content.ts';
+import { replaceAvatar } from '../avatars.ts';
 import { unusedUntil } from '../erasure.ts';
 import type { MediaError } from '../media.policy.ts';
 import type { FileClaim } from './claims.ts';
@@ -27,6 +28,7 @@ export async function recordReady(
   const { sizeBytes, mime, kind, width = null, height = null, durationMs = null } = found;
   const erasesAt = unusedUntil(claim.purpose, now);
   await db.transaction(async (tx) => {
+    if (claim.purpose === 'avatar') await replaceAvatarBy(tx, claim, renditions, now);
     await end(
       tx,
       claim,
@@ -38,6 +40,17 @@ export async function recordReady(
     await recordRenditions(tx, claim.id, renditions, now);
     if (claim.purpose === 'library') await syncSources(tx, claim.clubId, { mediaIds: [claim.id] }, now);
   });
+}
+
+async function replaceAvatarBy(
+  tx: Transaction,
+  { id, ownerId }: FileClaim,
+  [picture]: readonly Rendition[],
+  now: Date,
+): Promise<void> {
+  if (ownerId === null || picture === undefined)
+    throw new Error('A picture of a student has an owner, and is a rendition');
+  await replaceAvatar(tx, { studentId: ownerId, mediaId: id, key: picture.key }, now);
 }
 
 /** The file is nothing that can be delivered; it is due for erasure. @throws LeaseLost */

@@ -3,12 +3,12 @@ import { Readable } from 'node:stream';
 import { MediaRendition } from '../../../entities/media/media-rendition.ts';
 import type { RenditionRole } from '../../../entities/media/values.ts';
 import { drawFirstPage } from '../../../platform/infra/images/page.ts';
-import type { SmallPicture } from '../../../platform/infra/images/pictures.ts';
+import type { Box, SmallPicture } from '../../../platform/infra/images/pictures.ts';
 import { shrinkImage } from '../../../platform/infra/images/shrink.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { MediaDeps } from '../media.ts';
-import { isResumable, pageRules, pictureBox, renditionBoxes, renditionVersion } from '../media.policy.ts';
+import { isResumable, pageRules, pictureBox, renditionVersion, type renditionBoxes } from '../media.policy.ts';
 import type { FileClaim } from './claims.ts';
 import { asAway, type Contents } from './contents.ts';
 
@@ -35,14 +35,12 @@ export async function makeRenditions(
   storage: Pick<ObjectStore, 'put'>,
   contents: Pick<Contents, 'read'>,
   claim: FileClaim,
-  roles: readonly PictureRole[],
+  boxes: Partial<Record<PictureRole, Box>>,
 ): Promise<Rendition[]> {
   const original = await contents.read(0, Number(claim.sizeBytes));
   if (!original) throw new Error('A file that has arrived is not in the store');
-  const pictures = await shrinkImage(
-    original,
-    roles.map((role) => renditionBoxes[role]),
-  );
+  const roles = Object.keys(boxes) as PictureRole[];
+  const pictures = await shrinkImage(original, Object.values(boxes));
   return Promise.all(
     (pictures ?? []).map((picture, at) => storePicture(storage, claim, roles[at] as PictureRole, picture)),
   );

@@ -6,12 +6,12 @@ import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 import type { MediaKind, MediaStatus } from '../../../entities/media/values.ts';
 import { eraseFile } from '../erasure.ts';
-import { processingRules, videoRules, type MediaError } from '../media.policy.ts';
-import { emptyOriginal, hasPicture, keepPicture } from './agent-image.ts';
+import { keptPictureBox, processingRules, renditionBoxes, videoRules, type MediaError } from '../media.policy.ts';
 import { claimFile, holdFile, putOff, releaseFile, type FileClaim } from './claims.ts';
 import { contentsOf, StoreAway, type Contents } from './contents.ts';
 import { anotherSize, digestWhole } from './digest.ts';
 import { identify } from './identification.ts';
+import { emptyOriginal, hasPicture, keepPicture } from './kept-picture.ts';
 import { recordEnd, recordFailure, recordMissing, recordReady, recordWait } from './record.ts';
 import { forgetOthers, forgetOwn, makePage, makeRenditions, type Rendition } from './renditions.ts';
 import { makeVideo, type VideoDeps } from './video.ts';
@@ -134,8 +134,8 @@ async function workOn(
     return undefined;
   }
   await requireSameSize(contents, claim);
-  const isAgentImage = claim.purpose === 'agent_image';
-  if (claim.status === 'ready' && isAgentImage) return keepPicture(deps, claim, contents, { signal, tell, now });
+  const box = keptPictureBox(claim.purpose);
+  if (claim.status === 'ready' && box) return keepPicture(deps, claim, contents, { box, signal, tell, now });
   if (claim.status === 'ready') return complement(deps, claim, contents, { signal, tell, now });
   tell('identification');
   const found = await identify(contents, claim, { signal });
@@ -145,7 +145,7 @@ async function workOn(
     await recordFailure(db, claim, found.error, now);
     return undefined;
   }
-  if (isAgentImage) return keepPicture(deps, claim, contents, { signal, tell, now });
+  if (box) return keepPicture(deps, claim, contents, { box, signal, tell, now });
   tell('checksums');
   const digest = await digestWhole(contents, claim, signal);
   tell('renditions');
@@ -197,7 +197,7 @@ async function picturesOf(
   if (!(kind === 'image' || isPdf) || claim.purpose !== 'library') return [];
   const made = isPdf
     ? await makePage(storage, contents, claim, signal)
-    : await makeRenditions(storage, contents, claim, ['preview', 'thumbnail']);
+    : await makeRenditions(storage, contents, claim, renditionBoxes);
   await failpoint('file_rendered');
   return made;
 }

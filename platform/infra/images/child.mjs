@@ -13,12 +13,16 @@ export const boxes = JSON.parse(process.argv[2] ?? '[]');
 /**
  * Writes the image once for each box, never enlarged. A picture is preceded by 12 bytes: its length, width and height.
  * @param {import('sharp').Sharp} image upright
- * @param {boolean} hasAlpha
+ * @param {{ width: number, height: number, hasAlpha: boolean }} of the image, in pixels, however it stands
  */
-export async function writePictures(image, hasAlpha) {
+export async function writePictures(image, { width, height, hasAlpha }) {
   const pictures = [];
-  for (const box of boxes) {
-    const small = image.clone().resize({ ...box, fit: 'inside', withoutEnlargement: true });
+  for (const { isSquare, ...box } of boxes) {
+    const side = Math.min(box.width, width, height);
+    const size = isSquare
+      ? { width: side, height: side, fit: 'cover' }
+      : { ...box, fit: 'inside', withoutEnlargement: true };
+    const small = image.clone().resize(size);
     // Mail programs show JPEG and PNG everywhere; of an animation they get the first picture.
     const made = hasAlpha ? small.png() : small.jpeg({ quality: 85 });
     const { data, info } = await made.toBuffer({ resolveWithObject: true });

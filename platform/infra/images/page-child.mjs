@@ -24,7 +24,7 @@ try {
     height: Math.max(1, Math.round(originalHeight * scale)),
   };
   const { data } = await page.render({ ...size, scale: 1, render: 'bitmap', renderFormFields: true });
-  await writePictures(sharp(data, { raw: { ...size, channels: 4 } }).removeAlpha(), false);
+  await writePictures(sharp(data, { raw: { ...size, channels: 4 } }).removeAlpha(), { ...size, hasAlpha: false });
 } catch {
   process.exitCode = 2;
 }

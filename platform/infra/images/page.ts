@@ -1,5 +1,5 @@
 /** The first page of a PDF, drawn by PDFium. */
-import { makePictures, type Box, type PictureProcess, type SmallPicture } from './pictures.ts';
+import { makePictures, type PictureProcess, type SmallPicture } from './pictures.ts';
 
 /** A page of text takes half a second; PDFium holds the whole file in its memory. */
 const drawing: PictureProcess = {
@@ -20,7 +20,7 @@ const drawing: PictureProcess = {
  */
 export async function drawFirstPage(
   pdf: Iterable<Buffer> | AsyncIterable<Buffer>,
-  box: Required<Box>,
+  box: { width: number; height: number },
   { signal, bounds }: { signal: AbortSignal; bounds?: Partial<PictureProcess> },
 ): Promise<SmallPicture | undefined> {
   const [page] = (await makePictures({ ...drawing, ...bounds }, pdf, [box], signal)) ?? [];

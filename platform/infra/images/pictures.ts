@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url';
 export interface Box {
   width: number;
   height?: number;
+  /** What is longer than wide, or wider than long, is cut to the square in its middle. */
+  isSquare?: boolean;
 }
 
 export interface SmallPicture {

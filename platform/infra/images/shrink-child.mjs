@@ -13,8 +13,7 @@ sharp.concurrency(1);
 const bytes = await input();
 try {
   const image = sharp(bytes, { limitInputPixels: mostPixels, failOn: 'error' });
-  const { hasAlpha } = await image.metadata();
-  await writePictures(image.autoOrient(), hasAlpha);
+  await writePictures(image.autoOrient(), await image.metadata());
 } catch {
   process.exitCode = 2;
 }

@@ -50,7 +50,7 @@ describe('mail requests', () => {
       );
       const [row] = await db.source.query<{ mail: number; wake: number }[]>(
         `SELECT mail.priority AS mail, wake.priority AS wake
-           FROM transactional_mails mail JOIN wakes wake ON wake.subject_id = mail.id WHERE mail.student_id = $1`,
+           FROM transactional_mails mail JOIN wakes wake ON wake.subject_id = mail.id::text WHERE mail.student_id = $1`,
         [student.id],
       );
       return [row?.mail, row?.wake];

@@ -102,14 +102,15 @@ describe('removal of a student (DEL-9)', () => {
   });
 
   it('leaves name and e-mail in no table', async () => {
-    const { db, vault } = await testDeps();
+    const deps = await testDeps();
+    const { db } = deps;
     const source = db.source;
     const name = `Rosalind ${newId()}`;
     const email = `${newId()}@example.com`;
     const { url } = await delivering().receiver(() => ({ status: 200, body: `${name} <${email}>` }));
     const { clubId } = await buildSubscription(url);
     const endpoint = await buildEndpoint(clubId, url);
-    const student = await createStudent({ db, vault }, clubId, { name, email }, now);
+    const student = await createStudent(deps, clubId, { name, email }, now);
     const delivery = await buildWebhookDelivery({ clubId, endpoint, studentId: student.id });
     await attemptDelivery(delivering().deps(), delivery.id, Date.now());
 

@@ -81,6 +81,7 @@ export const bodies: Partial<Record<OperationId, BodyMaker>> = {
   receiveSalesNotice: salesNotice,
   reserveMedia: announced(['text/plain', 'text/markdown', 'text/html']),
   reserveAgentImage: announced(['image/png']),
+  reserveAvatar: announced(['image/png']),
   createAssignment: (draw) => ({ prompt: `Tie knot ${draw.below(1e6)}`, max_files: draw.below(11) }),
   setAssignmentExtension: () => ({ due_at: '2999-03-12T22:00:00.000Z' }),
   submitAssignment: (draw) => ({ text: `Tied ${draw.below(1e6)}` }),

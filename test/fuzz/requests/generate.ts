@@ -110,8 +110,7 @@ function rivalOf(draw: Draw, operation: ContractOperation, step: RequestStep, su
   const name = `${step.name}b`;
   const last = operation.pathParameters.at(-1);
   const rivals = everyOperation.filter(
-    ({ auth, pathParameters, notImplemented }) =>
-      !notImplemented &&
+    ({ auth, pathParameters }) =>
       last !== undefined &&
       pathParameters.at(-1) === last &&
       pathParameters.every((parameter) => operation.pathParameters.includes(parameter)) &&

@@ -30,6 +30,7 @@ const spelled: Readonly<Record<string, string>> = {
 const answered: Partial<Record<OperationId, string>> = {
   sendTestWebhook: 'webhook_delivery',
   reserveAgentImage: 'media',
+  reserveAvatar: 'media',
   createMediaReference: 'media',
   signUpStudent: 'student',
   getSession: 'student',

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { nextMinuteOfDay } from '../../../platform/core/local-time.ts';
+import { localDateOf, nextMinuteOfDay } from '../../../platform/core/local-time.ts';
 
 const at = (minute: string, days: number, zone: string, now: string) => {
   const [hour = 0, rest = 0] = minute.split(':').map(Number);
@@ -34,5 +34,71 @@ describe('a time of the club’s day (DEC-47, AUTO-10)', () => {
 
   it('is tomorrow between the two: the first of them is past', () => {
     expect(at('02:30', 0, 'Europe/Berlin', '2026-10-25T00:45:00Z')).to.equal('2026-10-26T01:30:00.000Z');
+  });
+});
+
+describe('a date of a zone, and 8:00 of it (COMM-17)', () => {
+  const minute = 60_000;
+
+  for (const [zone, from, days, mornings] of [
+    [
+      'Europe/Berlin',
+      '2026-03-27T23:00:00Z',
+      3,
+      { '2026-03-28': '2026-03-28T07:00', '2026-03-29': '2026-03-29T06:00', '2026-03-30': '2026-03-30T06:00' },
+    ],
+    [
+      'America/New_York',
+      '2026-10-31T04:00:00Z',
+      3,
+      { '2026-10-31': '2026-10-31T12:00', '2026-11-01': '2026-11-01T13:00', '2026-11-02': '2026-11-02T13:00' },
+    ],
+    [
+      'Australia/Lord_Howe',
+      '2026-10-02T13:30:00Z',
+      2,
+      { '2026-10-03': '2026-10-02T21:30', '2026-10-04': '2026-10-03T21:00' },
+    ],
+    [
+      'Asia/Kathmandu',
+      '2026-04-30T18:15:00Z',
+      2,
+      { '2026-05-01': '2026-05-01T02:15', '2026-05-02': '2026-05-02T02:15' },
+    ],
+    // The day that was left out, and the one that came twice, each with its 8:00.
+    [
+      'Pacific/Kwajalein',
+      '1993-08-20T12:00:00Z',
+      2,
+      { '1993-08-20': '1993-08-20T20:00', '1993-08-22': '1993-08-21T20:00' },
+    ],
+    [
+      'Pacific/Kwajalein',
+      '1969-09-29T13:00:00Z',
+      3,
+      { '1969-09-30': '1969-09-29T21:00', '1969-10-01': '1969-10-01T20:00' },
+    ],
+  ] as const)
+    it(`comes once for each date, over changes of the clock: ${zone}, ${from.slice(0, 10)}`, () => {
+      const found: Record<string, string> = {};
+      const ends: Record<string, string> = {};
+      for (let now = Date.parse(from); now < Date.parse(from) + days * 86_400_000; now += 15 * minute) {
+        const { date, at: begins, endsAt } = localDateOf(480, zone, new Date(now));
+        if (begins.getTime() <= now) found[date] ??= new Date(now).toISOString().slice(0, 16);
+        expect((ends[date] ??= endsAt.toISOString()), date).to.equal(endsAt.toISOString());
+        expect(endsAt.getTime()).to.be.above(now);
+      }
+      expect(found).to.deep.equal(mornings);
+    });
+
+  it('ends where the next date begins, also where its midnight is left out', () => {
+    expect(localDateOf(480, 'America/Sao_Paulo', new Date('2018-11-03T15:00:00Z'))).to.deep.equal({
+      date: '2018-11-03',
+      at: new Date('2018-11-03T11:00:00Z'),
+      endsAt: new Date('2018-11-04T03:00:00Z'),
+    });
+    expect(localDateOf(480, 'Pacific/Apia', new Date('2011-12-29T20:00:00Z')).endsAt).to.deep.equal(
+      new Date('2011-12-30T10:00:00Z'),
+    );
   });
 });

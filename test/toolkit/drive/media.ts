@@ -45,8 +45,10 @@ export interface TestFile {
   bytes: Buffer;
 }
 
-/** Who uploads: an administrator into the library, or a student an image for agents. */
-export type Uploader = { club: TestClub; token?: string } | { club: TestClub; student: TestStudent };
+/** Who uploads: an administrator into the library, or a student an image for agents, unless it is to be their own picture. */
+export type Uploader =
+  | { club: TestClub; token?: string }
+  | { club: TestClub; student: TestStudent; uploads?: 'agent-images' | 'avatar' };
 
 const tokenOf = (uploader: Uploader) =>
   'student' in uploader ? uploader.student.token : (uploader.token ?? uploader.club.owner.token);
@@ -54,7 +56,10 @@ const tokenOf = (uploader: Uploader) =>
 /** Asks for an upload. @param body in place of what the file says */
 export function reserving(uploader: Uploader, file: TestFile, body: Record<string, unknown> = {}): Promise<Answer> {
   const { id } = uploader.club;
-  const path = 'student' in uploader ? `/v1/clubs/${id}/classroom/agent-images` : libraryPath(uploader.club);
+  const path =
+    'student' in uploader
+      ? `/v1/clubs/${id}/classroom/${uploader.uploads ?? 'agent-images'}`
+      : libraryPath(uploader.club);
   const announced = { file_name: file.fileName, mime: file.mime, size_bytes: file.bytes.length, ...body };
   return call('POST', path, { token: tokenOf(uploader), body: announced });
 }

@@ -7,10 +7,8 @@ import { bodyOf, bodySchemaOf, everyOperation } from './every-operation.ts';
 
 export type RecordName = keyof Records;
 
-/** The operations under a club's path that are built. */
-export const clubOperations = everyOperation.filter(
-  ({ pathParameters, notImplemented }) => pathParameters.includes('clubId') && !notImplemented,
-);
+/** The operations under a club's path. */
+export const clubOperations = everyOperation.filter(({ pathParameters }) => pathParameters.includes('clubId'));
 
 /** By the end of the path up to the parameter; of two that fit, the longer one tells more. */
 const inPaths: Readonly<Record<string, RecordName | Record<CallerKind, RecordName>>> = {

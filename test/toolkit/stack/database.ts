@@ -4,11 +4,12 @@ import { readConfig } from '../../../config.ts';
 import { Secret } from '../../../platform/core/secret.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { Database } from '../../../platform/infra/postgres/database.ts';
-import type { AddressedDeps, VaultDeps } from '../../../domain/deps.ts';
+import type { AddressedDeps, StudentDeps, VaultDeps } from '../../../domain/deps.ts';
 import { createVault } from '../../../platform/infra/vault.ts';
 import { createDataSource } from '../../../entities/data-source.ts';
 import { atEndOfFile } from '../../run/lifecycle.ts';
 import { testStack } from './stack.ts';
+import { testObjectStore } from './storage.ts';
 
 let opened: Promise<DataSource> | undefined;
 
@@ -34,11 +35,12 @@ export function depsOn(db: Database): VaultDeps {
 }
 
 /** What domain functions need, on the test database; nobody is notified. */
-export async function testDeps(): Promise<AddressedDeps> {
+export async function testDeps(): Promise<AddressedDeps & StudentDeps> {
   const source = await testDatabase();
   return {
     db: new Database(source, { notify() {} }),
     vault: createVault(readConfig().masterKey),
+    storage: await testObjectStore(),
     publicUrl: readConfig().api.publicUrl,
     classroomUrl: readConfig().classroomUrl,
   };

@@ -183,7 +183,7 @@ describe('student imports', () => {
         `SELECT count(*)::int AS mails, count(DISTINCT token_id)::int AS tokens, count(DISTINCT mail.student_id)::int AS students,
                 min(mail.priority) AS priority, count(wakes)::int AS wakes
            FROM transactional_mails mail JOIN one_time_tokens token ON token.id = mail.token_id AND token.student_id = mail.student_id
-           LEFT JOIN wakes ON wakes.subject_id = mail.id
+           LEFT JOIN wakes ON wakes.subject_id = mail.id::text
           WHERE mail.club_id = $1 AND template = 'student_invitation' AND status = 'pending'`,
         [club.id],
       );

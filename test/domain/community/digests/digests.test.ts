@@ -30,6 +30,7 @@ import {
 } from '../../../toolkit/builders/community.ts';
 import { digestDeps, digestIdOf, runDigest } from '../../../toolkit/drive/digests.ts';
 import { withoutFeature } from '../../../toolkit/drive/plans.ts';
+import { untilWaitingForLocks, withOpenTransaction } from '../../../toolkit/drive/races.ts';
 import { testDeps } from '../../../toolkit/stack/database.ts';
 
 const minute = 60_000;
@@ -424,6 +425,21 @@ describe('how a digest goes out (COMM-17)', () => {
     expect(
       await again.catch(({ driverError }: { driverError: { constraint: string } }) => driverError.constraint),
     ).to.equal('mails_digest_student');
+  });
+
+  it('a page of members is looked at once, also where two workers are at it', async () => {
+    await begin();
+    const id = digestIdOf(club.id, '2026-03-02');
+    let steps: Promise<unknown>[] = [];
+    await withOpenTransaction(
+      (tx) => tx.run(sql`SELECT FROM space_digests WHERE id = ${id} FOR UPDATE`),
+      async () => {
+        steps = [1, 2].map(() => stepDigest(sending, id, morning.getTime()));
+        await untilWaitingForLocks(2);
+      },
+    );
+    await Promise.all(steps);
+    expect(await digest()).to.include({ pages: 1, recipients: 1 });
   });
 
   it('says how far it is: pages of members, and mails', async () => {

@@ -64,6 +64,8 @@ Unsubscribe: ${unsubscribeUrl}
       unsubscribeUrl,
     ])
       expect(html).to.contain(`href="${address}"`);
+    // A name from right to left must not turn the time over.
+    expect(html).to.contain('<bdi>Ada</bdi>, 2 March at 12:05');
     expect(html).to.contain('Knots &amp; Co<br>Quay 1<br>Harbour').and.to.contain('max-width');
     expect(html).to.not.match(/[\uE000-\uE0FF]|\{\{/);
   });

@@ -5,7 +5,7 @@ import { newId, type Id } from '../../../../../platform/core/ids.ts';
 import { search, searchRules } from '../../../../../platform/infra/postgres/lists/search.ts';
 import { listStudents, type StudentFilter } from '../../../../../domain/identity/students.ts';
 import { buildClub } from '../../../../toolkit/builders/clubs.ts';
-import { testDatabase } from '../../../../toolkit/stack/database.ts';
+import { testDatabase, testDeps } from '../../../../toolkit/stack/database.ts';
 
 const size = 12_000;
 
@@ -29,8 +29,8 @@ describe('search in a list of 12,000 students', () => {
   });
 
   const list = async (filter: Partial<StudentFilter>) => {
-    const { manager } = await testDatabase();
-    const { rows, total } = await listStudents(new Queries(manager), clubId, { page: 1, page_size: 100, ...filter });
+    const { db, storage } = await testDeps();
+    const { rows, total } = await listStudents(db, storage, clubId, { page: 1, page_size: 100, ...filter });
     return { names: rows.map(({ name }) => name), total };
   };
   const numbers = (names: readonly string[]) => names.map((name) => Number(/^N(\d+)/.exec(name)?.[1]));

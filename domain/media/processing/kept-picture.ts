@@ -1,6 +1,7 @@
-/** An image that a student shows an agent: kept as a picture of ours alone, upright and without metadata (MED-22). */
+/** An image that a student shows an agent, or is shown by: kept as a picture of ours alone, upright and without metadata (MED-22, MED-28). */
+import type { Box } from '../../../platform/infra/images/pictures.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
-import { processingRules, type ImageType } from '../media.policy.ts';
+import { isKeptAsPicture, processingRules, type ImageType } from '../media.policy.ts';
 import type { FileClaim } from './claims.ts';
 import { asAway, contentsOf, type Contents } from './contents.ts';
 import { digestWhole } from './digest.ts';
@@ -10,7 +11,7 @@ import type { ProcessingDeps } from './step.ts';
 
 /** Whether the image is kept as a picture of ours, in the place of the original. */
 export const hasPicture = ({ purpose, renditions }: FileClaim) =>
-  purpose === 'agent_image' && renditions?.preview !== undefined;
+  isKeptAsPicture(purpose) && renditions?.preview !== undefined;
 
 /**
  * Makes the picture, which is the file from then on. Another step empties the original, and leaves its key, so that the address of the
@@ -23,12 +24,12 @@ export async function keepPicture(
   deps: ProcessingDeps,
   claim: FileClaim,
   contents: Contents,
-  { signal, tell, now }: { signal: AbortSignal; tell: (words: string) => void; now: Date },
+  { box, signal, tell, now }: { box: Box; signal: AbortSignal; tell: (words: string) => void; now: Date },
 ): Promise<'turn' | 'addresses' | undefined> {
   const { db, storage } = deps;
   const wasReady = claim.status === 'ready';
   tell('renditions');
-  const [picture] = await makeRenditions(storage, contents, claim, ['preview']);
+  const [picture] = await makeRenditions(storage, contents, claim, { preview: box });
   await deps.failpoint('file_rendered');
   if (!picture) {
     const digest = await digestWhole(contents, claim, signal); // it is the file that cannot be read, and not a part of it

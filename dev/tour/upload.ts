@@ -1,0 +1,46 @@
+/** Files of the tour on their way into a club: reserved, put to their signed address, completed. */
+import { Problem } from '../problem.ts';
+import { requireOk, until, type Club, type Scene } from './scene.ts';
+
+export interface TourFile {
+  name: string;
+  mime: 'image/png' | 'text/plain';
+  bytes: Buffer;
+}
+
+interface Reservation {
+  data: { id: string; title: string };
+  upload: { url: string; headers: Record<string, string> };
+}
+
+/** @param club with a session of an administrator @returns the id of a file of the library that is ready */
+export async function uploadToLibrary(scene: Scene, club: Club, { name, mime, bytes }: TourFile): Promise<string> {
+  const body = { file_name: name, mime, size_bytes: bytes.length };
+  const params = { path: { clubId: club.clubId } };
+  const reserved = requireOk(await scene.client(club.token).POST('/v1/clubs/{clubId}/media', { params, body }));
+  return sendAndComplete(scene, club, reserved, bytes);
+}
+
+/**
+ * @param club with the session that has reserved the file
+ * @returns the file's id, once it is ready
+ * @throws Problem where it fails
+ */
+export async function sendAndComplete(
+  scene: Scene,
+  { clubId, token }: Club,
+  { data: file, upload }: Reservation,
+  bytes: Buffer,
+): Promise<string> {
+  const put = await fetch(upload.url, { method: 'PUT', headers: upload.headers, body: new Uint8Array(bytes) });
+  if (!put.ok) throw new Problem(`The file store answered ${put.status}.`);
+  const params = { path: { clubId, mediaId: file.id } };
+  await until(`“${file.title}”`, async () => {
+    const { data } = requireOk(
+      await scene.client(token).POST('/v1/clubs/{clubId}/media/{mediaId}/complete', { params }),
+    );
+    if (data.status === 'failed') throw new Problem(`“${file.title}” has failed: ${data.error}.`);
+    return data.status === 'ready' ? data : undefined;
+  });
+  return file.id;
+}

@@ -1,0 +1,184 @@
+/**
+ * A whole club: one sale opens a folder of files and a private space. The student downloads the folder, talks with the club's owner, books
+ * an hour with her, and gets the entry for the calendar.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Message } from '../mailbox.ts';
+import { Problem } from '../problem.ts';
+import { picture } from './handout.ts';
+import { archiveIsDownloaded, folderIsFilled } from './repository.ts';
+import { requireOk, runPage, until, type Club, type Scene } from './scene.ts';
+import { sendAndComplete } from './upload.ts';
+
+/** A student who has bought before, and the shop that sold. */
+export interface Buyer {
+  readonly token: string;
+  readonly name: string;
+  readonly email: string;
+  /** Of the shop's notices. */
+  readonly shop: string;
+}
+
+/** @param from the number of the first section @returns what to look at closer */
+export async function wholeClubIsOpened(
+  scene: Scene,
+  club: Club,
+  buyer: Buyer,
+  from: number,
+): Promise<{ run: string; mail: Message }> {
+  const { say } = scene;
+  const student = { clubId: club.clubId, token: buyer.token };
+
+  say(`\n${from}. A folder of files and a private space, opened by one sale`);
+  const folder = await folderIsFilled(scene, club);
+  const spaceId = await spaceIsOpened(scene, club);
+  await bothAreSold(scene, club, buyer, { ...folder, spaceId });
+
+  say(`\n${from + 1}. ${buyer.name} downloads the folder over a line that is cut`);
+  await archiveIsDownloaded(scene, student, folder);
+
+  say(`\n${from + 2}. A picture, a post in the space, and an answer`);
+  await studentIsAnswered(scene, club, student, spaceId);
+
+  say(`\n${from + 3}. An hour with the owner: the first that is free`);
+  return hourIsBooked(scene, club, student, buyer.email);
+}
+
+/** @returns the space's id */
+async function spaceIsOpened(scene: Scene, { clubId, token }: Club): Promise<string> {
+  const body = { name: 'The Quay', private: true, hidden: false, auto_join: true, digest_by_default: false };
+  const params = { path: { clubId } };
+  const space = await scene.client(token).POST('/v1/clubs/{clubId}/community/spaces', { params, body });
+  return requireOk(space).data.id;
+}
+
+/** @throws Problem where the sale does not open both */
+async function bothAreSold(
+  scene: Scene,
+  { clubId, token }: Club,
+  buyer: Buyer,
+  { repositoryId, publicId, spaceId }: { repositoryId: string; publicId: string; spaceId: string },
+): Promise<void> {
+  const administrator = scene.client(token);
+  const params = { path: { clubId } };
+  const openings = [
+    { name: 'Knot cards', opens: { kind: 'repository', repository_id: repositoryId }, free: false },
+    { name: 'The Quay', opens: { kind: 'space', space_id: spaceId }, free: false },
+  ] as const;
+  const deliveries: string[] = [];
+  for (const body of openings)
+    deliveries.push(requireOk(await administrator.POST('/v1/clubs/{clubId}/deliveries', { params, body })).data.id);
+  const product = `season-${randomBytes(3).toString('hex')}`;
+  requireOk(
+    await administrator.POST('/v1/clubs/{clubId}/products', {
+      params,
+      body: { platform: 'generic', external_id: product, name: 'The season', delivery_ids: deliveries },
+    }),
+  );
+  requireOk(
+    await scene.quietClient().POST('/webhooks/{platform}/{token}', {
+      params: { path: { platform: 'generic', token: buyer.shop } },
+      body: {
+        event: 'purchase.paid',
+        occurred_at: new Date().toISOString(),
+        product: { id: product },
+        buyer: { email: buyer.email, name: buyer.name },
+        purchase: { id: randomUUID(), amount: 9_900, currency: 'EUR' },
+      },
+    }),
+  );
+  scene.say('   POST /webhooks/generic/… → 202');
+  const quiet = scene.quietClient(buyer.token);
+  const ofFolder = { path: { clubId, publicId } };
+  const { file_count: files } = await until('The access of the buyer', async () => {
+    const { data } = await quiet.GET('/v1/clubs/{clubId}/classroom/repositories/{publicId}', { params: ofFolder });
+    return data?.data;
+  });
+  const ofSpace = { path: { clubId, spaceId } };
+  const space = requireOk(
+    await quiet.GET('/v1/clubs/{clubId}/classroom/community/spaces/{spaceId}', { params: ofSpace }),
+  ).data;
+  if (!space.joined) throw new Problem('The sale has not made the buyer a member of the space.');
+  scene.say(`   ${buyer.name} sees ${files} files, and is a member of “${space.name}”`);
+}
+
+/** @throws Problem where the post does not show its author, or the answer is not the owner's */
+async function studentIsAnswered(scene: Scene, club: Club, student: Club, spaceId: string): Promise<void> {
+  const { say } = scene;
+  const { clubId } = club;
+  const classroom = scene.client(student.token);
+  const reserved = requireOk(
+    await classroom.POST('/v1/clubs/{clubId}/classroom/avatar', {
+      params: { path: { clubId } },
+      body: { file_name: 'Me.png', mime: 'image/png', size_bytes: picture.length },
+    }),
+  );
+  await sendAndComplete(scene, student, reserved, picture);
+  const post = requireOk(
+    await classroom.POST('/v1/clubs/{clubId}/classroom/community/spaces/{spaceId}/posts', {
+      params: { path: { clubId, spaceId } },
+      body: { id: randomUUID(), title: 'My bowline slips', body: 'It holds on deck and *slips* in the water. Why?' },
+    }),
+  ).data;
+  const shown = await fetch(post.author?.avatar_url ?? '');
+  say(`   ${post.author?.name} posts “${post.title}”; the picture beside it → ${shown.status}`);
+  if (!shown.ok) throw new Problem('The post does not show the picture of its author.');
+
+  const params = { path: { clubId, publicId: post.public_id } };
+  const comments = '/v1/clubs/{clubId}/classroom/posts/{publicId}/comments';
+  requireOk(
+    await scene.client(club.token).POST(comments, { params, body: { body: 'Leave a longer end: *wet rope slips*.' } }),
+  );
+  const [answer] = requireOk(await classroom.GET(comments, { params })).data;
+  say(`   ${answer?.author?.name} answers: ${answer?.body}`);
+  if (answer?.author?.kind !== 'administrator') throw new Problem('The answer of the owner is not there.');
+}
+
+/** @throws Problem where the confirmation has no entry for the calendar */
+async function hourIsBooked(
+  scene: Scene,
+  { clubId, token }: Club,
+  student: Club,
+  email: string,
+): Promise<{ run: string; mail: Message }> {
+  const { say, mailbox } = scene;
+  const administrator = scene.client(token);
+  const mentor = requireOk(await administrator.GET('/v1/me')).data;
+  const mentorship = requireOk(
+    await administrator.POST('/v1/clubs/{clubId}/mentorships', {
+      params: { path: { clubId } },
+      body: {
+        title: 'Rigging clinic',
+        mentor_id: mentor.id,
+        duration_minutes: 60,
+        time_zone: 'Europe/Berlin',
+        weekly_hours: [1, 2, 3, 4, 5, 6, 7].map((weekday) => ({ weekday, from: '09:00', to: '17:00' })),
+        meeting_url: 'https://meet.example.com/rigging',
+      },
+    }),
+  ).data;
+  requireOk(
+    await administrator.PATCH('/v1/clubs/{clubId}/mentorships/{mentorshipId}', {
+      params: { path: { clubId, mentorshipId: mentorship.id } },
+      body: { status: 'published' },
+    }),
+  );
+  const classroom = scene.client(student.token);
+  const params = { path: { clubId, publicId: mentorship.public_id } };
+  const [slot] = requireOk(await classroom.GET('/v1/clubs/{clubId}/classroom/mentorships/{publicId}/slots', { params }))
+    .data.slots;
+  if (slot === undefined) throw new Problem('No hour is free.');
+  const session = requireOk(
+    await classroom.POST('/v1/clubs/{clubId}/classroom/mentorships/{publicId}/bookings', {
+      params,
+      body: { starts_at: slot.starts_at, agenda: 'My backstay slips.' },
+    }),
+  ).data;
+  say(`   booked with ${session.mentor_name}: ${session.starts_at}; until ${session.cancel_until} it can be moved`);
+
+  const mail = await mailbox.waitFor(email, /^Your session at /);
+  if (!/filename="?session\.ics/.test(await mailbox.sourceOf(mail)))
+    throw new Problem('The confirmation has no entry for the calendar.');
+  say(`   “${mail.subject}” has arrived, with session.ics: ${mailbox.linkTo(mail)}`);
+  return { run: runPage(scene, 'mentorshipSession', session.id), mail };
+}

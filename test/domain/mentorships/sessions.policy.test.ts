@@ -1,0 +1,69 @@
+/** What is told of a session and when (MENT-11), and how it is shown (MENT-9), each at its edge. */
+import { expect } from 'chai';
+import { cancelUntil, mailsNow, shownStatus } from '../../../domain/mentorships/sessions.policy.ts';
+
+const at = (time: string) => new Date(`2026-03-${time}:00.000Z`);
+const before = (time: Date) => new Date(time.getTime() - 1);
+
+const session = {
+  status: 'booked' as const,
+  startsAt: at('10T09:00'),
+  endsAt: at('10T10:00'),
+  bookedAt: at('01T12:00'),
+  canceledAt: null,
+};
+
+const told = (one: Parameters<typeof mailsNow>[0], now: Date) => {
+  const { due, next } = mailsNow(one, now);
+  return {
+    due: due.map(({ template }) => template.slice('mentorship_'.length)),
+    next: next?.toISOString().slice(8, 16),
+  };
+};
+
+describe('domain/mentorships/sessions.policy', () => {
+  it('reminds exactly 24 h and 1 h before the beginning, and asks for a rating at the end (MENT-11)', () => {
+    const confirmed = ['booked', 'mentor_booked'];
+    expect(told(session, session.bookedAt)).to.deep.equal({ due: confirmed, next: '09T09:00' });
+    expect(told(session, before(at('09T09:00'))).due).to.deep.equal(confirmed);
+    expect(told(session, at('09T09:00'))).to.deep.equal({ due: [...confirmed, 'day_before'], next: '10T08:00' });
+    expect(told(session, before(at('10T08:00'))).due).to.not.include('hour_before');
+    expect(told(session, at('10T08:00')).due).to.include('hour_before');
+    expect(told(session, before(session.endsAt))).to.deep.equal({ due: [], next: '10T10:00' });
+    expect(told(session, session.endsAt)).to.deep.equal({ due: ['rating'], next: undefined });
+  });
+
+  it('reminds of nothing once the session has begun, and asks for no rating after 30 days (MENT-11)', () => {
+    expect(told(session, before(session.startsAt)).due).to.have.length(4);
+    expect(told(session, session.startsAt).due).to.deep.equal([]);
+    const closes = new Date(session.endsAt.getTime() + 30 * 86_400_000);
+    expect(told(session, before(closes)).due).to.deep.equal(['rating']);
+    expect(told(session, closes).due).to.deep.equal([]);
+  });
+
+  it('has no reminder whose time had come when the session was booked (MENT-11)', () => {
+    const late = { ...session, bookedAt: at('09T09:00') };
+    expect(told(late, at('10T08:30')).due).to.deep.equal(['booked', 'mentor_booked', 'hour_before']);
+    const justInTime = { ...session, bookedAt: before(at('09T09:00')) };
+    expect(told(justInTime, at('09T09:00')).due).to.include('day_before');
+  });
+
+  it('tells of a cancellation alone, until the end; asks who did not come for no rating (MENT-11)', () => {
+    const canceled = { ...session, status: 'canceled' as const, canceledAt: at('05T12:00') };
+    expect(told(canceled, at('09T12:00'))).to.deep.equal({ due: ['canceled', 'mentor_canceled'], next: undefined });
+    expect(told(canceled, session.endsAt).due).to.deep.equal([]);
+    const absent = { ...session, status: 'no_show' as const };
+    expect(told(absent, session.endsAt)).to.deep.equal({ due: [], next: undefined });
+  });
+
+  it('shows a booked session as completed from its end on, and no other (MENT-9)', () => {
+    expect(shownStatus(session, before(session.endsAt))).to.equal('booked');
+    expect(shownStatus(session, session.endsAt)).to.equal('completed');
+    for (const status of ['canceled', 'no_show'] as const)
+      expect(shownStatus({ ...session, status }, session.endsAt)).to.equal(status);
+  });
+
+  it('lets a student cancel until the deadline before the beginning (MENT-8)', () => {
+    expect(cancelUntil(session.startsAt, 90)).to.deep.equal(at('10T07:30'));
+  });
+});

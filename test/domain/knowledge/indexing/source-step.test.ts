@@ -117,7 +117,10 @@ describe('indexing', function () {
     it('that takes too long to read fails with took_too_long', async () => {
       const source = await buildFileSource(await book(300));
       const rules = { extractionMs: 200, maxHeapMb: 512, maxBuffersMb: 512 };
-      expect(await stepSource(source, { rules })).to.deep.equal(failed('took_too_long'));
+      let step = await stepSource(source, { rules });
+      // On a busy machine the thread may not get its CPU in time: that is no fault of the file, which is tried again.
+      while (!step.done) step = await stepSource(source, { rules }, { now: step.at });
+      expect(step).to.deep.equal(failed('took_too_long'));
     });
 
     it('that was erased from the store fails with file_missing, and its passages stay', async () => {

@@ -51,6 +51,7 @@ describe('domain/mentorships/sessions.policy', () => {
   it('tells of a cancellation alone, until the end; asks who did not come for no rating (MENT-11)', () => {
     const canceled = { ...session, status: 'canceled' as const, canceledAt: at('05T12:00') };
     expect(told(canceled, at('09T12:00'))).to.deep.equal({ due: ['canceled', 'mentor_canceled'], next: undefined });
+    expect(told(canceled, before(session.endsAt)).due).to.have.length(2);
     expect(told(canceled, session.endsAt).due).to.deep.equal([]);
     const absent = { ...session, status: 'no_show' as const };
     expect(told(absent, session.endsAt)).to.deep.equal({ due: [], next: undefined });

@@ -101,12 +101,16 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
 }
 
 /**
+ * @param files what the contract gives now (`generatedFiles`)
  * @param programs where the committed files for programs stand
  * @param pages where the committed pages stand
- * @returns the names of generated files that are missing there or differ from what the contract gives now
+ * @returns the names of those that are missing there or differ
  */
-export async function driftedFiles(programs = generatedDirectory, pages = pagesDirectory): Promise<readonly string[]> {
-  const files = await generatedFiles();
+export function driftedFiles(
+  files: ReadonlyMap<string, string>,
+  programs = generatedDirectory,
+  pages = pagesDirectory,
+): readonly string[] {
   const isCurrent = ([name, text]: [string, string]) => {
     const path = placeOf(name, programs, pages);
     return existsSync(path) && readFileSync(path, 'utf8') === text;

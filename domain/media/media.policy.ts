@@ -125,8 +125,10 @@ export const expiryRules = {
   inUseMs: 24 * 60 * minuteMs,
 } as const;
 
-/** Finding out what a file is: in a thread, within these bounds. */
+/** Finding out what a file is: in a thread, within these bounds (DEC-54). */
 export const identificationRules = {
+  /** One after another; then another thread takes its place, in case that something piles up in it. */
+  filesAThread: 100,
   /** Of a file, so much work; a picture of 20 MB takes some 50 ms. */
   workMs: 5_000,
   /** Memory of the thread: its objects, and its buffers beside them, which hold one image and a piece. */

@@ -27,7 +27,7 @@ import { Upload } from '@aws-sdk/lib-storage';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import type { Secret } from '../core/secret.ts';
 import { allowOrigins } from './bucket-cors.ts';
-import { completeUpload, joinParts, type Joining } from './part-store.ts';
+import { completeUpload, joinParts, withTimeToJoin, type Joining } from './part-store.ts';
 import { createAddressSigner } from './signed-addresses.ts';
 
 /** Bytes of an upload in memory: one part at a time, the smallest that S3 takes. */
@@ -141,8 +141,11 @@ export interface ObjectStoreSettings {
   linksUrl: string;
 }
 
-/** @returns what a client of the store needs; its connections are shared by all that get the same */
-export function clientConfig(storage: ObjectStoreSettings): S3ClientConfig {
+/**
+ * @param withinMs how long an answer may take; another one, for tests
+ * @returns what a client of the store needs; its connections are shared by all that get the same
+ */
+export function clientConfig(storage: ObjectStoreSettings, withinMs = answerMs): S3ClientConfig {
   return {
     endpoint: storage.endpoint,
     region: storage.region,
@@ -153,23 +156,33 @@ export function clientConfig(storage: ObjectStoreSettings): S3ClientConfig {
     },
     requestChecksumCalculation: 'WHEN_REQUIRED', // servers other than Amazon's refuse the trailers that it would add
     responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: { connectionTimeout: 5_000, requestTimeout: answerMs, throwOnRequestTimeout: true },
+    requestHandler: { connectionTimeout: 5_000, requestTimeout: withinMs, throwOnRequestTimeout: true },
   };
 }
 
-/** @param options.copiedBytes others, for tests: of a copy, so much in one request */
+/**
+ * @param options.copiedBytes others, for tests: of a copy, so much in one request
+ * @param options.answeredWithinMs another one, for tests: how long an answer may take that does not join parts
+ */
 export function createObjectStore(
   storage: ObjectStoreSettings,
-  { copiedBytes = copiedAtOnce }: { copiedBytes?: number } = {},
+  { copiedBytes = copiedAtOnce, answeredWithinMs }: { copiedBytes?: number; answeredWithinMs?: number } = {},
 ): ObjectStore {
   const bucketOf = (key: string) => (key.startsWith(publicPrefix) ? storage.publicBucket : storage.privateBucket);
-  const client = new S3Client(clientConfig(storage));
+  const client = new S3Client(clientConfig(storage, answeredWithinMs));
+  const uploadClient = withTimeToJoin(client);
   const signAddress = createAddressSigner(storage.endpoint, client.config);
   return {
     linksUrl: storage.linksUrl,
     async put(Key, ContentType, Body) {
       const params = { Bucket: bucketOf(Key), Key, ContentType, Body };
-      await new Upload({ client, params, partSize: partBytes, queueSize: 1, leavePartsOnError: false }).done();
+      await new Upload({
+        client: uploadClient,
+        params,
+        partSize: partBytes,
+        queueSize: 1,
+        leavePartsOnError: false,
+      }).done();
     },
     async read(Key, offset, length) {
       const Range = `bytes=${offset}-${offset + length - 1}`;

@@ -90,6 +90,18 @@ export async function completeUpload(
   await client.send(command, { requestTimeout: joinedWithinMs, ...(abortSignal && { abortSignal }) });
 }
 
+/**
+ * For lib-storage, which gives each of its requests the time of any answer.
+ * @returns the client, with as much time for the end of an upload as `completeUpload` gives
+ */
+export function withTimeToJoin(client: S3Client): S3Client {
+  const send = (command: object, options?: object) => {
+    const isEnd = command instanceof CompleteMultipartUploadCommand;
+    return client.send(command as never, (isEnd ? { requestTimeout: joinedWithinMs, ...options } : options) as never);
+  };
+  return Object.assign(Object.create(client) as S3Client, { send });
+}
+
 /** Of one upload, for one request. */
 export class PartStore extends S3Store {
   readonly #record: UploadRecord;

@@ -2,8 +2,8 @@
  * The thread that reads a source out and cuts it into passages: what it takes, in time and memory, is bounded from outside, and
  * it can be ended anywhere.
  */
-import { parentPort, workerData } from 'node:worker_threads';
 import type { Language } from '../../../entities/clubs/values.ts';
+import { serveThread, type Orderer } from '../../../platform/infra/thread-work.ts';
 import { indexingRules } from '../indexing/indexing.policy.ts';
 import { cutPassages, type Passage } from '../indexing/passages.policy.ts';
 import { readFile, readLesson } from './read-out.ts';
@@ -18,17 +18,14 @@ export type Source = { language: Language } & (
 
 export type ThreadMessage =
   | { tells: 'progress'; done: number; total: number }
-  | { tells: 'passages'; passages: Passage[] }
-  | { tells: 'end'; pageCount: number | null }
-  | { tells: 'unreadable'; code: Unreadable['code'] };
+  | { tells: 'passages'; passages: Passage[] };
+
+export type ThreadResult = { pageCount: number | null } | { code: Unreadable['code'] };
 
 const passagesAMessage = 500;
 
-function tell(message: ThreadMessage): void {
-  parentPort?.postMessage(message, []); // nothing is given away
-}
-
-async function extract(source: Source): Promise<void> {
+async function extract(source: Source, orderer: Orderer): Promise<ThreadResult> {
+  const tell = (message: ThreadMessage) => orderer.tell(message);
   const onPage = (done: number, total: number) => tell({ tells: 'progress', done, total });
   const { pageCount, sections } =
     source.kind === 'lesson' ? await readLesson(source.markdown) : await readFile(source.bytes, source.says, onPage);
@@ -43,12 +40,14 @@ async function extract(source: Source): Promise<void> {
     passages = [];
   }
   tell({ tells: 'passages', passages });
-  tell({ tells: 'end', pageCount });
+  return { pageCount };
 }
 
-try {
-  await extract(workerData as Source);
-} catch (error) {
-  if (!(error instanceof Unreadable)) throw error;
-  tell({ tells: 'unreadable', code: error.code });
-}
+serveThread(async (source, orderer) => {
+  try {
+    return await extract(source as Source, orderer);
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    return { code: error.code };
+  }
+});

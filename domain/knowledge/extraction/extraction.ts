@@ -1,6 +1,6 @@
 /** Reading a source out in a thread of its own, within bounds: no file may block the process, fill its memory or end it. */
-import { runInThread } from '../../../platform/infra/bounded-thread.ts';
-import type { Source, ThreadMessage } from './extraction-thread.ts';
+import { createThreads } from '../../../platform/infra/bounded-thread.ts';
+import type { Source, ThreadMessage, ThreadResult } from './extraction-thread.ts';
 import { indexingRules, type IndexingError } from '../indexing/indexing.policy.ts';
 import type { Passage } from '../indexing/passages.policy.ts';
 
@@ -28,19 +28,20 @@ export async function extract(
 ): Promise<Extraction> {
   const { extractionMs: workMs, maxHeapMb, maxBuffersMb } = options.rules ?? indexingRules;
   const passages: Passage[] = [];
-  const ended = await runInThread<Extraction>(new URL('./extraction-thread.ts', import.meta.url), {
+  const module = new URL('./extraction-thread.ts', import.meta.url);
+  const bounds = { workMs, maxHeapMb, maxBuffersMb };
+  const ended = await createThreads(module, bounds, { uses: 1 }).run<ThreadResult>({
     data: source,
     transfer: source.kind === 'media' ? [source.bytes.buffer as ArrayBuffer] : [],
-    bounds: { workMs, maxHeapMb, maxBuffersMb },
     signal: options.signal,
-    onMessage(data) {
-      const message = data as ThreadMessage;
-      if (message.tells === 'unreadable') return { result: { result: 'unreadable', code: message.code } };
-      if (message.tells === 'end') return { result: { result: 'read', pageCount: message.pageCount, passages } };
+    onTold(told) {
+      const message = told as ThreadMessage;
       if (message.tells === 'progress') options.onPage(message.done, message.total);
       else passages.push(...message.passages);
-      return undefined;
     },
   });
-  return typeof ended === 'string' ? { result: 'unreadable', code: ended } : ended;
+  if (typeof ended === 'string') return { result: 'unreadable', code: ended };
+  return 'code' in ended
+    ? { result: 'unreadable', code: ended.code }
+    : { result: 'read', pageCount: ended.pageCount, passages };
 }

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { contractDocument } from '../../../contract/document.ts';
 import { closedDocument } from '../../../contract/published-schemas.ts';
 import { lookInto, type Finding } from '../../../domain/media/file-content.ts';
-import { identify } from '../../../domain/media/processing/identification.ts';
+import { identificationThreads, identify } from '../../../domain/media/processing/identification.ts';
 import type { MediaPurpose } from '../../../entities/media/values.ts';
 import {
   archiveTypes,
@@ -347,39 +347,15 @@ describe('the identification of a file', () => {
   const identified = (store: Pick<Store, 'read'>, bytes: Buffer, mime: string) =>
     identify(contentsOf(store), fileOf(bytes, mime), { signal });
 
-  it('leaves the event loop free: it turns between the last bytes and the result', async () => {
-    const bytes = png(40, 30, { extra: 20_000 });
-    const store = storeOf(bytes);
-    let turns = 0;
-    let isIdentified = false;
-    const countTurns = () => {
-      turns += 1;
-      if (!isIdentified) setImmediate(countTurns);
-    };
-    const finding = await identified(
-      {
-        async read(key, offset, length) {
-          if (length === bytes.length) setImmediate(countTurns);
-          return store.read(key, offset, length);
-        },
-      },
-      bytes,
-      'image/png',
-    );
-    isIdentified = true;
-    expect(finding).to.deep.equal({ sizeBytes: bytes.length, mime: 'image/png', kind: 'image', width: 40, height: 30 });
-    expect(turns).to.be.at.least(2);
-  });
-
-  it('ends at its bounds: an image is broken then, and a document of no allowed content', async () => {
-    const bounds = { ...identificationRules, workMs: 0 };
+  it('runs in a thread that ends at its bounds: an image is broken then, a document not allowed', async () => {
+    const threads = identificationThreads({ ...identificationRules, workMs: 0 });
     const ended = async (mime: string, bytes: Buffer) => {
-      const finding = await identify(contentsOf(storeOf(bytes)), fileOf(bytes, mime), { signal, bounds });
+      const finding = await identify(contentsOf(storeOf(bytes)), fileOf(bytes, mime), { signal, threads });
       return finding && outcome(finding);
     };
     expect(await ended('image/png', png(40, 30))).to.deep.equal({ error: 'image_broken' });
     expect(await ended(docxType, await docx('Knots'))).to.deep.equal({ error: 'content_not_allowed' });
-    expect(identificationRules).to.deep.equal({ workMs: 5_000, maxHeapMb: 64, maxBuffersMb: 64 });
+    expect(identificationRules).to.deep.equal({ filesAThread: 100, workMs: 5_000, maxHeapMb: 64, maxBuffersMb: 64 });
   });
 
   it('ends at the bounds of its memory, of the heap and of the buffers beside it', async () => {
@@ -388,8 +364,8 @@ describe('the identification of a file', () => {
     // Long enough for a look at the memory.
     const read: typeof store.read = (...given) => sleep(500).then(() => store.read(...given));
     for (const changed of [{ maxHeapMb: 10 }, { maxBuffersMb: 0 }]) {
-      const bounds = { ...identificationRules, ...changed };
-      const finding = await identify(contentsOf({ read }), fileOf(bytes, 'image/png'), { signal, bounds });
+      const threads = identificationThreads({ ...identificationRules, ...changed });
+      const finding = await identify(contentsOf({ read }), fileOf(bytes, 'image/png'), { signal, threads });
       expect(finding && outcome(finding), JSON.stringify(changed)).to.deep.equal({ error: 'image_broken' });
     }
   });

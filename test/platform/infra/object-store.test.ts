@@ -12,7 +12,7 @@ import {
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { expect } from 'chai';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { readConfig } from '../../../config.ts';
@@ -125,31 +125,50 @@ describe('the removal of a file', function () {
 });
 
 describe('the joining of the parts of a file (MED-26)', () => {
-  it('has more time than other answers of a store, which may copy all of them', async () => {
-    const xml = (name: string, content: string) => `<${name}>${content}</${name}>`;
-    const part = xml('Part', '<PartNumber>1</PartNumber><Size>5</Size><ETag>"e"</ETag>');
-    const server = createServer((request, response) => {
-      const isJoining = request.method === 'POST';
-      response.setHeader('content-type', 'application/xml');
-      const answer = isJoining
-        ? xml('CompleteMultipartUploadResult', '<ETag>"e"</ETag>')
-        : xml('ListPartsResult', part);
-      setTimeout(() => response.end(answer), isJoining ? 300 : 0);
+  const xml = (name: string, content: string) => `<${name}>${content}</${name}>`;
+  const part = xml('Part', '<PartNumber>1</PartNumber><Size>5</Size><ETag>"e"</ETag>');
+  let server: Server;
+  let endpoint: string;
+
+  /** A store that copies the parts, for three times as long as another answer may take. */
+  before(async () => {
+    server = createServer((request, response) => {
+      const { searchParams } = new URL(request.url ?? '/', 'http://store');
+      const isJoining = request.method === 'POST' && searchParams.has('uploadId');
+      response.setHeader('content-type', 'application/xml').setHeader('etag', '"e"');
+      const answer = () => {
+        if (isJoining) return xml('CompleteMultipartUploadResult', '<ETag>"e"</ETag>');
+        if (request.method === 'GET') return xml('ListPartsResult', part);
+        return request.method === 'POST' ? xml('InitiateMultipartUploadResult', '<UploadId>u</UploadId>') : '';
+      };
+      request.resume().on('end', () => setTimeout(() => response.end(answer()), isJoining ? 900 : 0));
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
+    endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+
+  it('has more time than other answers of a store, which may copy all of them', async () => {
     const client = new S3Client({
-      endpoint: `http://127.0.0.1:${port}`,
+      endpoint,
       region: 'us-east-1',
       forcePathStyle: true,
       credentials: { accessKeyId: 'unused', secretAccessKey: 'unused' },
-      requestHandler: { requestTimeout: 100, throwOnRequestTimeout: true },
+      requestHandler: { requestTimeout: 300, throwOnRequestTimeout: true },
       maxAttempts: 1,
     });
     expect(await joinParts(client, { Bucket: 'private', Key: 'media/a', UploadId: 'u' }, 5)).to.equal('joined');
     client.destroy();
-    server.close();
-    server.closeAllConnections();
+  });
+
+  it('has it also for what we store ourselves, such as the MP4 of a long video', async () => {
+    await testStack();
+    const store = createObjectStore({ ...readConfig().storage, endpoint }, { answeredWithinMs: 300 });
+    await store.put('media/a.1-mp4-1', 'video/mp4', Readable.from([Buffer.alloc(6 * 1_024 * 1_024)]));
+    store.close();
   });
 });
 
@@ -312,9 +331,12 @@ describe('the signed address of a file (MED-6)', function () {
         ])
           await withClockStopped(async () => {
             const file = { Bucket: 'private', Key: `media/${name}` };
-            const headers = answer && {
-              ResponseContentDisposition: answer.disposition,
-              ResponseContentType: answer.contentType,
+            const headers = {
+              ResponseCacheControl: 'private, max-age=900',
+              ...(answer && {
+                ResponseContentDisposition: answer.disposition,
+                ResponseContentType: answer.contentType,
+              }),
             };
             const usual = await getSignedUrl(client, new GetObjectCommand({ ...file, ...headers }), { expiresIn: 77 });
             expect(await sign({ bucket: file.Bucket, key: file.Key, answer, seconds: 77 })).to.equal(usual);
@@ -330,10 +352,14 @@ describe('the signed address of a file (MED-6)', function () {
       const disposition = dispositionOf('attachment', name);
       const address = await store.signGet(key, { disposition, contentType: 'text/plain' });
       const named = await fetch(address);
-      const headers = ['content-disposition', 'content-type'].map((header) => named.headers.get(header));
-      expect([named.status, await named.text(), ...headers]).to.deep.equal([200, name, disposition, 'text/plain']);
+      const headers = ['content-disposition', 'content-type', 'cache-control'].map((header) =>
+        named.headers.get(header),
+      );
+      const expected = [200, name, disposition, 'text/plain', 'private, max-age=900'];
+      expect([named.status, await named.text(), ...headers]).to.deep.equal(expected);
       const plain = await fetch(await store.signGet(key));
       expect([plain.status, plain.headers.get('content-type')]).to.deep.equal([200, 'text/x-knot']);
+      expect(plain.headers.get('cache-control')).to.equal('private, max-age=900');
       for (const changed of [address.replace('text%2Fplain', 'text%2Fhtml'), address.replace('=1200', '=12000')])
         expect((await fetch(changed)).status).to.equal(403);
       await store.remove(key);

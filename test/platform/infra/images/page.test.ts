@@ -66,10 +66,8 @@ describe('the first page of a PDF', function () {
     });
 
   it('is none of a page that takes too much CPU; too long by the clock is no verdict on the file', async () => {
-    const begun = performance.now();
-    const late = await draw(endlessPdf(), { workMs: 300 }).catch((error: Error) => error.message);
+    const late = await draw(endlessPdf(), { workMs: 300, cpuSeconds: 600 }).catch((error: Error) => error.message);
     expect(late, 'clock').to.equal('the process that makes pictures was not done after 300 ms');
-    expect(performance.now() - begun, 'not at 20 s of CPU').to.be.below(15_000);
     expect(await draw(endlessPdf(), { workMs: 60_000, cpuSeconds: 1 }), 'CPU').to.equal(undefined);
   });
 
@@ -82,11 +80,9 @@ describe('the first page of a PDF', function () {
 
   it('ends with its signal, and throws what its input throws', async () => {
     const stop = new AbortController();
-    const begun = performance.now();
-    const drawing = draw(endlessPdf(), {}, stop).catch((error: unknown) => error);
+    const drawing = draw(endlessPdf(), { workMs: 600_000, cpuSeconds: 600 }, stop).catch((error: unknown) => error);
     setImmediate(() => stop.abort(new Error('stopped')));
     expect(await drawing).to.have.property('message', 'stopped');
-    expect(performance.now() - begun, 'not at 20 s').to.be.below(15_000);
     const broken = async function* () {
       yield Buffer.from('%PDF-1.7');
       throw new Error('The store is away.');

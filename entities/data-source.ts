@@ -156,6 +156,7 @@ import { MediaRenditions1795385030000 } from './migrations/1795385030000-media-r
 import { MediaUploads1795388500000 } from './migrations/1795388500000-media-uploads.ts';
 import { DeliveryKinds1795398000000 } from './migrations/1795398000000-delivery-kinds.ts';
 import { Avatars1795414000000 } from './migrations/1795414000000-avatars.ts';
+import { FormerMentors1795425100000 } from './migrations/1795425100000-former-mentors.ts';
 import { PdfPages1795399700000 } from './migrations/1795399700000-pdf-pages.ts';
 import { Mentorships1795402100000 } from './migrations/1795402100000-mentorships.ts';
 import { AgentPictures1795408469000 } from './migrations/1795408469000-agent-pictures.ts';
@@ -423,12 +424,15 @@ const migrations = [
   WakesOfRuns1795411200000,
   HiddenPosts1795413800000,
   Avatars1795414000000,
+  FormerMentors1795425100000,
 ];
 
 export interface DatabaseSettings {
   url: Secret;
   /** Connections that a process holds at most. */
   poolSize: number;
+  /** How long a statement waits for a connection at most, be it for a free one of the pool or for Postgres to answer. */
+  connectWithinMs?: number;
 }
 
 /**
@@ -452,7 +456,7 @@ export function createDataSource(
     applicationName,
     poolSize: database.poolSize,
     driver: Object.create(pg, { Pool: { value: Pool } }) as typeof pg,
-    connectTimeoutMS: 5_000, // a database that does not answer in 5 s is down: fail, and let readiness say so
+    connectTimeoutMS: database.connectWithinMs ?? 5_000, // later than that it is down: fail, and let readiness say so
     extra: {
       // Ended by the server before anybody has it in hand, a connection tells nobody, and that would end the process: its
       // next query fails all the same.

@@ -6663,7 +6663,7 @@ export interface paths {
         put?: never;
         /**
          * Create a mentorship
-         * @description Creates a `draft`. The mentor is a member of the club. A `public_id` that another mentorship of the club has: `409 public_id_taken`; without one, it is made from the title.
+         * @description Creates a `draft`. The mentor is a member of the club. At most 500 mentorships a club, archived ones included: `409 mentorship_limit_reached`. A `public_id` that another mentorship of the club has: `409 public_id_taken`; without one, it is made from the title.
          *
          *     Roles: `owner`, `admin`, `editor`.
          *
@@ -6674,6 +6674,7 @@ export interface paths {
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
          *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
          *     | `public_id_taken` | 409 | Another of these resources has this `public_id` in the club. |
+         *     | `mentorship_limit_reached` | 409 | The club has as many mentorships as a club may have. |
          */
         post: operations["createMentorship"];
         delete?: never;
@@ -7945,6 +7946,7 @@ export interface components {
          *     | `too_many_images` | 409 | The student has as many images that no question shows as a student may have. |
          *     | `too_many_files` | 409 | The student has as many files for assignments that are not sent as a student may have. |
          *     | `space_limit_reached` | 409 | The club has as many community spaces as a club may have. |
+         *     | `mentorship_limit_reached` | 409 | The club has as many mentorships as a club may have. |
          *     | `assignment_limit_reached` | 409 | The lesson has as many assignments as a lesson may have. |
          *     | `assignment_closed` | 409 | The assignment takes nothing any more: its closing date has passed. |
          *     | `assignment_open` | 409 | The lesson has a required assignment whose work by the student is not approved. |
@@ -7978,7 +7980,7 @@ export interface components {
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          *     | `busy` | 503 | Other requests, most likely of the same club, hold what this one needs; nothing was changed. The header `Retry-After` says how many seconds to wait. | A later version may add values: accept those that you do not know.
          */
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_images" | "too_many_files" | "space_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "token_gone" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy" | string;
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_images" | "too_many_files" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "token_gone" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy" | string;
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -42957,6 +42959,8 @@ export interface operations {
                 since?: components["schemas"]["DateTimeInput"];
                 /** @description Before then; 31 days after `since` if absent. */
                 until?: components["schemas"]["DateTimeInput"];
+                /** @description The student's session of this mentorship that is to be moved: its own time counts as free. Any other id is ignored. */
+                replaces?: string;
             };
             header?: never;
             path: {

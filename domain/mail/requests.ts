@@ -15,6 +15,12 @@ import { mailTemplates } from './templates.ts';
 
 export type Recipient = { studentId: Id } | { administratorId: Id } | { invitationId: Id };
 
+/** When a session was to be before it moved to another mentor. */
+export interface FormerTime {
+  startsAt: Date;
+  endsAt: Date;
+}
+
 export interface MailRequest {
   template: MailTemplate;
   clubId: Id | null;
@@ -29,7 +35,7 @@ export interface MailRequest {
   /** The review that it tells of, which is told once. */
   reviewId?: Id;
   /** The session of a mentorship that it tells of: each template tells once of each of its times. */
-  session?: { id: Id; sequence: number };
+  session?: { id: Id; sequence: number; former?: FormerTime };
   /** How urgent it is; as the template says if absent. */
   priority?: Priority;
 }
@@ -58,9 +64,10 @@ export async function requestMail(tx: Transaction, vault: Vault, request: MailRe
   const priority = request.priority ?? rule.priority;
   const sealedAddress = 'toFormerAddress' in rule ? vault.seal(request.email, id) : null;
   const inserted = await tx.rows(sql`INSERT INTO transactional_mails
-       (id, club_id, template, ${raw(column)}, token_id, address_key, sealed_address, endpoint_id, review_id, session_id, session_sequence, status, next_attempt_at, created_at, priority)
+       (id, club_id, template, ${raw(column)}, token_id, address_key, sealed_address, endpoint_id, review_id, session_id, session_sequence, former_starts_at, former_ends_at, status, next_attempt_at, created_at, priority)
      VALUES (${id}, ${clubId}, ${template}, ${recipientId}, ${tokenId}, ${addressKey}, ${sealedAddress}, ${request.endpointId ?? null},
-       ${request.reviewId ?? null}, ${request.session?.id ?? null}, ${request.session?.sequence ?? null}, 'pending', ${now}, ${now}, ${priority})
+       ${request.reviewId ?? null}, ${request.session?.id ?? null}, ${request.session?.sequence ?? null}, ${request.session?.former?.startsAt ?? null},
+       ${request.session?.former?.endsAt ?? null}, 'pending', ${now}, ${now}, ${priority})
      ON CONFLICT (session_id, template, session_sequence) DO NOTHING RETURNING 1`);
   if (inserted.length > 0) await wake(tx, 'transactionalMail', [{ id, clubId, priority }], now);
   return tokenId;

@@ -69,9 +69,13 @@ interface ClaimedMail extends Claim {
   /** Of the session, each null where the session has another time than the one that the mail is about. */
   sessionId: Id | null;
   sessionStatus: StoredSessionStatus | null;
+  /** Which time of the session the mail is about. */
   sessionSequence: number | null;
   startsAt: Date | null;
   endsAt: Date | null;
+  /** When the session was to be before it moved to another mentor; null where the mail is about its present time. */
+  formerStartsAt: Date | null;
+  formerEndsAt: Date | null;
   cancelReason: string | null;
   rating: number | null;
   mentorshipTitle: string | null;
@@ -81,6 +85,8 @@ interface ClaimedMail extends Claim {
   /** The name of the session's student; null once they are removed. */
   studentName: string | null;
   isMember: boolean;
+  /** Whether the recipient is the session's mentor. */
+  isMentor: boolean;
 }
 
 /** Longer than the SMTP client's own time limit, so that a living sender never loses its lease. */
@@ -97,7 +103,17 @@ export function sendTransactionalMail(deps: MailDeps, id: Id, now: number): Prom
 
 const claimedColumns = columns(
   TransactionalMail,
-  ['id', 'fence', 'attemptCount', 'template', 'sealedAddress', 'placedOn'],
+  [
+    'id',
+    'fence',
+    'attemptCount',
+    'template',
+    'sealedAddress',
+    'placedOn',
+    'sessionSequence',
+    'formerStartsAt',
+    'formerEndsAt',
+  ],
   'claimed',
 )
   .and(columns(OneTimeToken, { tokenId: 'id' }, 'token'))
@@ -111,7 +127,6 @@ const claimedColumns = columns(
       {
         sessionId: 'id',
         sessionStatus: 'status',
-        sessionSequence: 'sequence',
         startsAt: 'startsAt',
         endsAt: 'endsAt',
         cancelReason: 'cancelReason',
@@ -128,7 +143,8 @@ const withRecipient = (now: Date) => sql`
             CASE WHEN coalesce(student.verified_at, administrator.verified_at) IS NOT NULL
                  THEN coalesce(student.name, administrator.name) END AS name, coalesce(plan.plan, club.opening_plan) AS plan,
             mentor.name AS "mentorName", attendee.name AS "studentName",
-            EXISTS (SELECT FROM memberships WHERE club_id = session.club_id AND administrator_id = administrator.id) AS "isMember"
+            EXISTS (SELECT FROM memberships WHERE club_id = session.club_id AND administrator_id = administrator.id) AS "isMember",
+            coalesce(session.mentor_id = administrator.id, false) AS "isMentor"
        FROM claimed
        LEFT JOIN one_time_tokens token ON token.id = claimed.token_id AND token.expires_at > ${now}
        LEFT JOIN students student ON student.id = claimed.student_id
@@ -142,7 +158,8 @@ const withRecipient = (now: Date) => sql`
        LEFT JOIN assignment_submissions submission ON submission.id = attempt.submission_id
        LEFT JOIN assignments assignment ON assignment.id = submission.assignment_id
        LEFT JOIN lessons lesson ON lesson.id = assignment.lesson_id
-       LEFT JOIN mentorship_sessions session ON session.id = claimed.session_id AND session.sequence = claimed.session_sequence
+       LEFT JOIN mentorship_sessions session ON session.id = claimed.session_id
+            AND (session.sequence = claimed.session_sequence OR claimed.former_starts_at IS NOT NULL)
        LEFT JOIN mentorships mentorship ON mentorship.id = session.mentorship_id
        LEFT JOIN administrators mentor ON mentor.id = session.mentor_id
        LEFT JOIN students attendee ON attendee.id = session.student_id AND attendee.removed_at IS NULL`;
@@ -219,7 +236,7 @@ function compose(deps: MailDeps, claimed: ClaimedMail, now: Date): OutgoingMail 
 /** Words that the club chose are left out where they hold a web address (DEC-64). */
 const mailable = (words: string | null) => (words === null || holdsWebAddress(words) ? '' : words);
 
-/** The session at the time that the mail is about; undefined where it has another time by now, or the mail is about none. */
+/** The session at the time that the mail is about; undefined where it has another time by now, unless the mail says so, or the mail is about none. */
 interface SessionOfMail {
   id: Id;
   status: StoredSessionStatus;
@@ -228,13 +245,17 @@ interface SessionOfMail {
   endsAt: Date;
   rating: number | null;
   timeZone: string;
+  /** Whether the mail goes to who is its mentor now. */
+  isOfRecipient: boolean;
 }
 
 function sessionOf(claimed: ClaimedMail): SessionOfMail | undefined {
-  const { sessionId: id, sessionStatus: status, sessionSequence: sequence, startsAt, endsAt, timeZone } = claimed;
+  const { sessionId: id, sessionStatus: status, sessionSequence: sequence, timeZone } = claimed;
+  const startsAt = claimed.formerStartsAt ?? claimed.startsAt;
+  const endsAt = claimed.formerEndsAt ?? claimed.endsAt;
   if (id === null || status === null || sequence === null) return undefined;
   if (startsAt === null || endsAt === null || timeZone === null) return undefined;
-  return { id, status, sequence, startsAt, endsAt, rating: claimed.rating, timeZone };
+  return { id, status, sequence, startsAt, endsAt, rating: claimed.rating, timeZone, isOfRecipient: claimed.isMentor };
 }
 
 /** Decided when the mail is claimed, so that nothing reminds of a session that was moved or canceled (MENT-11). */
@@ -244,6 +265,7 @@ function isWanted(
   now: Date,
 ): boolean {
   if (!session) return false;
+  if (wanted === 'moved away') return !session.isOfRecipient && session.endsAt > now;
   if (wanted === 'canceled') return session.status === 'canceled';
   if (session.status !== 'booked') return false;
   return wanted === 'to come' ? session.startsAt > now : session.rating === null;

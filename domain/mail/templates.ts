@@ -42,8 +42,11 @@ export interface Template {
   aboutEndpoint?: true;
   /** Tells of a review of an assignment: sent only while there is one. */
   aboutReview?: true;
-  /** Tells of a session of a mentorship: sent only while the session has this state, at the time that the request names. */
-  aboutSession?: 'to come' | 'canceled' | 'ended';
+  /**
+   * Tells of a session of a mentorship: sent only while the session has this state, at the time that the request names. `moved away` is
+   * sent to who is not its mentor any more, until the former end.
+   */
+  aboutSession?: 'to come' | 'canceled' | 'ended' | 'moved away';
   /** Carries the session as an entry for calendars. */
   calendar?: CalendarEvent['method'];
   /** Goes to the mentor: sent only while they are a member of the club. */
@@ -295,6 +298,16 @@ export const mailTemplates = {
     text: ({ session }) => [`${sessionOf(session)} on ${session.at} is canceled.`, ...because(session)],
     action: 'Look at the session',
   },
+  mentorship_mentor_replaced: {
+    ...ofMentor,
+    aboutSession: 'moved away',
+    calendar: 'CANCEL',
+    subject: ({ clubName, session }) => `A session at ${clubName} is not yours any more: ${session.at}`,
+    text: ({ session }) => [
+      `${sessionOf(session)} on ${session.at} was moved, and another mentor holds it now. You are free at that time.`,
+    ],
+    action: 'Look at the session',
+  },
 } as const satisfies Record<MailTemplate, Template>;
 
 export interface RenderedMail {
@@ -312,7 +325,7 @@ export function renderMail(template: MailTemplate, context: MailContext): Render
   return {
     subject: subject(context).replace(/[\r\n]+/g, ' '),
     text: [...paragraphs, ...(action ? [`${action}: ${context.link}`] : [])].join('\n\n').concat('\n'),
-    html: `<!doctype html><html lang="en"><body style="font:16px/1.5 system-ui,sans-serif;max-width:36em;margin:24px auto;padding:0 16px">${paragraphs
+    html: `<!doctype html><html lang="en"><head><meta name="viewport" content="width=device-width"></head><body style="font:16px/1.5 system-ui,sans-serif;max-width:36em;margin:24px auto;padding:0 16px;overflow-wrap:anywhere">${paragraphs
       .map((paragraph) => `<p>${escapeHtml(paragraph)}</p>`)
       .join('')}${action ? button : ''}</body></html>`,
   };

@@ -10,9 +10,10 @@ import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sqlStateOf } from '../../platform/infra/postgres/errors.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import { requireFeature } from '../billing/allowances.ts';
-import type { DatabaseDeps } from '../deps.ts';
+import type { DatabaseDeps, VaultDeps } from '../deps.ts';
 import { lockStudent } from '../identity/accounts.ts';
 import type { Reader } from '../identity/student-ref.ts';
+import { requestMail } from '../mail/requests.ts';
 import { findOpenMentorship, hasMentor, type SeenMentorship } from './classroom.ts';
 import { cancelUntil, sessionRules } from './sessions.policy.ts';
 import { findOwnSession, findSession, type NamedSession } from './sessions.ts';
@@ -26,13 +27,13 @@ const sessionState = (message: string) => new DomainError('session_state', messa
 
 /**
  * Books a session, or moves one to another time. The slot is judged under the mentorship's row; exclusion constraints decide between
- * bookings of several mentorships of one mentor.
+ * bookings of several mentorships of one mentor. A mentor from whom the session moves away is told (MENT-11).
  * @param input.replaces the student's booked session of the same mentorship that moves; it keeps its id
  * @throws DomainError not_found (mentorship, session to replace), feature_not_in_plan, invalid_request (no session begins then),
  *   too_late_to_cancel (the session to replace), booking_limit_reached, slot_taken
  */
 export async function bookSession(
-  { db }: DatabaseDeps,
+  { db, vault }: VaultDeps,
   student: Reader,
   publicId: string,
   input: RecordOf<'MentorshipBooking'>,
@@ -53,6 +54,8 @@ export async function bookSession(
         throw new DomainError('invalid_request', 'starts_at: no session that can be booked now begins then.');
       if (!replaced) await requireRoom(tx, student, mentorship, now);
       const id = replaced?.id ?? newId();
+      if (replaced && replaced.mentorId !== mentorship.mentorId)
+        await tellFormerMentor(tx, vault, { ...replaced, clubId: student.clubId }, now);
       await (replaced
         ? moveSession(tx, replaced, timesOf(mentorship, startsAt), input.agenda, now)
         : insertSession(
@@ -170,11 +173,13 @@ export async function setNoShow(
   });
 }
 
-type Held = Pick<MentorshipSession, 'id' | 'status' | 'startsAt' | 'endsAt' | 'sequence'> &
+type Held = Pick<MentorshipSession, 'id' | 'status' | 'mentorId' | 'startsAt' | 'endsAt' | 'sequence'> &
   Pick<Mentorship, 'cancelDeadlineMinutes'>;
-const heldColumns = columns(MentorshipSession, ['id', 'status', 'startsAt', 'endsAt', 'sequence'], 'session').and(
-  columns(Mentorship, ['cancelDeadlineMinutes'], 'mentorship'),
-);
+const heldColumns = columns(
+  MentorshipSession,
+  ['id', 'status', 'mentorId', 'startsAt', 'endsAt', 'sequence'],
+  'session',
+).and(columns(Mentorship, ['cancelDeadlineMinutes'], 'mentorship'));
 const ofMentorship = sql`FROM mentorship_sessions session JOIN mentorships mentorship ON mentorship.id = session.mentorship_id`;
 
 /** @throws DomainError not_found */
@@ -281,4 +286,28 @@ async function cancel(
     },
   );
   await wake(tx, 'mentorshipSession', [{ id, clubId }], now);
+}
+
+/**
+ * In the transaction that moves the session to another mentor: who has the old time in a calendar is asked to take it out, once. A run
+ * that has not told that mentor of the session yet does not tell them any more, because it reads the session's present mentor.
+ */
+async function tellFormerMentor(
+  tx: Transaction,
+  vault: VaultDeps['vault'],
+  { id, clubId, sequence, mentorId, startsAt, endsAt }: Held & { clubId: Id },
+  now: Date,
+): Promise<void> {
+  const invited = await tx.one<{ email: string }>(sql`SELECT email FROM administrators
+     WHERE id = ${mentorId} AND EXISTS (SELECT FROM transactional_mails WHERE session_id = ${id} AND administrator_id = ${mentorId}
+       AND template = 'mentorship_mentor_booked' AND status <> 'canceled')`);
+  if (!invited) return;
+  const session = { id, sequence: sequence + 1, former: { startsAt, endsAt } };
+  const template = 'mentorship_mentor_replaced';
+  await requestMail(
+    tx,
+    vault,
+    { template, clubId, recipient: { administratorId: mentorId }, email: invited.email, session },
+    now,
+  );
 }

@@ -3,6 +3,7 @@ import { Administrator } from '../../entities/identity/administrator.ts';
 import { Mentorship } from '../../entities/mentorships/mentorship.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
+import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { columns, sql, type RowOf, type Sql } from '../../platform/infra/postgres/sql.ts';
@@ -86,13 +87,14 @@ export async function findOpenMentorship(
 /**
  * The sessions that the student may book: none where the club's plan has no community any more, or the mentor has left the club.
  * @param input.since now if absent @param input.until 31 days after `since` if absent
+ * @param input.replaces the student's session of this mentorship that is to be moved: its time counts as free; any other id is ignored
  * @throws DomainError not_found; invalid_request where `until` is not after `since`, or later than 31 days
  */
 export async function listSlots(
   db: Queries,
   student: Reader,
   publicId: string,
-  input: { since?: string; until?: string },
+  input: { since?: string; until?: string; replaces?: Id },
   now: Date,
 ): Promise<RecordOf<'MentorshipSlots'>> {
   const mentorship = await findOpenMentorship(db, student, publicId, now);
@@ -108,7 +110,10 @@ export async function listSlots(
     (await hasFeature(db, student.clubId, 'community')) &&
     (await hasMentor(db, student, mentorship));
   const starts = isOffering ? slotsBetween(mentorship, new Date(earliest), new Date(latest)) : [];
-  const taken = starts.length === 0 ? [] : await takenTimes(db, student, mentorship, earliest, latest);
+  const taken =
+    starts.length === 0
+      ? []
+      : await takenTimes(db, student, mentorship, { earliest, latest, replaces: input.replaces });
   const minutes = 60_000;
   const free = starts.filter((start) => {
     const begin = start.getTime();
@@ -138,22 +143,26 @@ export async function hasMentor(
   return member !== undefined;
 }
 
-/** When the mentor has sessions with their buffers, of whatever mentorship and club, and when the student has sessions; in Unix milliseconds. */
+/** When the mentor has sessions with their buffers, of whatever mentorship and club, and when the student has sessions, in Unix milliseconds; without the one to replace. */
 async function takenTimes(
   db: Queries,
   student: Reader,
-  { mentorId, durationMinutes, bufferMinutes }: SeenMentorship,
-  earliest: number,
-  latest: number,
+  { id, mentorId, durationMinutes, bufferMinutes }: SeenMentorship,
+  { earliest, latest, replaces }: { earliest: number; latest: number; replaces: Id | undefined },
 ): Promise<{ from: number; until: number; isOwn: boolean }[]> {
   const [from, to] = [new Date(earliest), new Date(latest + (durationMinutes + bufferMinutes) * 60_000)];
+  const isReplaced = replaces
+    ? sql`id = ${replaces} AND student_id = ${student.id} AND mentorship_id = ${id}`
+    : sql`false`;
   // As the exclusion constraints have them, whose indexes serve this.
   const rows = await db.rows<{ from: Date; until: Date; isOwn: boolean }>(sql`
     SELECT starts_at AS "from", busy_until AS until, false AS "isOwn" FROM mentorship_sessions
      WHERE mentor_id = ${mentorId} AND tstzrange(starts_at, busy_until) && tstzrange(${from}, ${to}) AND status <> 'canceled'
+       AND NOT (${isReplaced})
     UNION ALL
     SELECT starts_at, ends_at, true FROM mentorship_sessions
-     WHERE student_id = ${student.id} AND tstzrange(starts_at, ends_at) && tstzrange(${from}, ${to}) AND status <> 'canceled'`);
+     WHERE student_id = ${student.id} AND tstzrange(starts_at, ends_at) && tstzrange(${from}, ${to}) AND status <> 'canceled'
+       AND NOT (${isReplaced})`);
   return rows.map((row) => ({ from: row.from.getTime(), until: row.until.getTime(), isOwn: row.isOwn }));
 }
 

@@ -51,6 +51,8 @@ type MentorshipRow = RowOf<typeof mentorshipColumns>;
 
 const withMentor = sql`FROM mentorships mentorship JOIN administrators mentor ON mentor.id = mentorship.mentor_id`;
 
+const maxMentorships = 500;
+
 /** What is meant where the caller says nothing. */
 const defaults = {
   bufferMinutes: 0,
@@ -88,7 +90,8 @@ export async function findMentorship(db: Queries, clubId: Id, mentorshipId: Id):
 
 /**
  * Creates a draft.
- * @throws DomainError not_found (mentor, delivery), feature_not_in_plan, public_id_taken, invalid_request (time zone, hours)
+ * @throws DomainError not_found (mentor, delivery), feature_not_in_plan, mentorship_limit_reached, public_id_taken, invalid_request (time
+ *   zone, hours)
  */
 export async function createMentorship(
   { db }: DatabaseDeps,
@@ -103,6 +106,7 @@ export async function createMentorship(
     await requireMember(tx, clubId, input.mentor_id);
     await requireTimeZone(tx, input.time_zone);
     requireSense(hours);
+    await requireRoomForMentorship(tx, clubId);
     await insertWithPublicId('mentorship', input, async (publicId) => {
       const rows = await tx.rows(sql`INSERT INTO mentorships
           (id, club_id, public_id, title, description, status, mentor_id, duration_minutes, buffer_minutes, time_zone, weekly_hours, exceptions,
@@ -166,6 +170,13 @@ export async function updateMentorship(
     if (input.delivery_ids) await setDeliveries(tx, clubId, mentorshipId, input.delivery_ids);
     return findMentorship(tx, clubId, mentorshipId);
   });
+}
+
+/** The lock makes the count hold until the commit: two last mentorships at once cannot both pass. @throws DomainError mentorship_limit_reached */
+async function requireRoomForMentorship(tx: Transaction, clubId: Id): Promise<void> {
+  await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
+  if ((await tx.manager.countBy(Mentorship, { clubId })) >= maxMentorships)
+    throw new DomainError('mentorship_limit_reached', `A club has at most ${maxMentorships} mentorships.`);
 }
 
 async function lockMentorship(

@@ -70,6 +70,14 @@ export class TransactionalMail {
   @Column({ type: 'integer', nullable: true })
   sessionSequence: number | null;
 
+  /** When the session was to begin before it moved to another mentor, where that is what the mail is about; else null. */
+  @Column({ type: 'timestamptz', nullable: true })
+  formerStartsAt: Date | null;
+
+  /** When it was to end. */
+  @Column({ type: 'timestamptz', nullable: true })
+  formerEndsAt: Date | null;
+
   /** How urgent it is: decides its run's task queue, too. */
   @Column({ type: 'smallint', default: 1 })
   priority: Priority;

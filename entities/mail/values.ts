@@ -22,6 +22,7 @@ export const mailTemplateNames = [
   'mentorship_rating',
   'mentorship_mentor_booked',
   'mentorship_mentor_canceled',
+  'mentorship_mentor_replaced',
 ] as const;
 export type MailTemplate = (typeof mailTemplateNames)[number];
 

@@ -66,6 +66,7 @@ export const errorStatus = {
   too_many_images: 409,
   too_many_files: 409,
   space_limit_reached: 409,
+  mentorship_limit_reached: 409,
   assignment_limit_reached: 409,
   assignment_closed: 409,
   assignment_open: 409,

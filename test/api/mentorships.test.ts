@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
-import { bookSession, rateSession } from '../../domain/mentorships/booking.ts';
+import { bookSession, rateSession, setAgenda } from '../../domain/mentorships/booking.ts';
 import { listSlots } from '../../domain/mentorships/classroom.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { wakesBy } from '../toolkit/assert/wakes.ts';
@@ -18,6 +18,7 @@ import {
 } from '../toolkit/builders/mentorships.ts';
 import { call, clock, expectError, type Answer } from '../toolkit/drive/api.ts';
 import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
+import { examplesOf, filledIn, readPage } from '../toolkit/drive/page-examples.ts';
 import { revokeEnrollment } from '../toolkit/drive/classroom.ts';
 import { withoutFeature } from '../toolkit/drive/plans.ts';
 import { rowCounts, testDatabase, testDeps } from '../toolkit/stack/database.ts';
@@ -50,6 +51,46 @@ describe('mentorships', () => {
     );
   const offered = (options: MentorshipOptions = {}) => buildMentorship(club.id, options);
   const at = ({ publicId }: TestMentorship, id: Id) => `/mentorships/${publicId}/sessions/${id}`;
+
+  it('docs/how-to/run-mentorships.md: each request is accepted, in their order', async () => {
+    const { id: mentorId } = await buildMember(club.id, 'support');
+    const known = new Map([
+      ['clubId', club.id],
+      ['mentorId', mentorId],
+    ]);
+    /** The page shows dates; what can be booked is asked of the clock. */
+    const shownTimes = ['2026-03-02T08:00:00.000Z', '2026-03-09T08:00:00.000Z'];
+    let times: string[] = [];
+    const bodyOf = (text: string): unknown =>
+      JSON.parse(
+        filledIn(
+          shownTimes.reduce((body, shown, place) => body.replace(shown, times[place] ?? shown), text),
+          known,
+        ),
+      );
+    const examples = examplesOf(readPage('docs/how-to/run-mentorships.md'));
+    const told: string[] = [];
+    for (const { method, path: shown, body } of examples) {
+      const token = shown.includes('/classroom/') ? ada.token : club.owner.token;
+      const answer = await call(method, filledIn(shown, known), { token, ...(body && { body: bodyOf(body) }) });
+      const data = answer.body?.data;
+      if (shown.endsWith('/mentorships') && method === 'POST') {
+        known.set('mentorshipId', data.id);
+        known.set('publicId', data.public_id);
+      }
+      if (shown.endsWith('/slots')) {
+        times = data.slots.map((slot: { starts_at: string }) => slot.starts_at);
+        const other = await as(ada)('POST', `/mentorships/${known.get('publicId')}/bookings`, { starts_at: times[2] });
+        known.set('otherSessionId', other.body.data.id);
+      }
+      if (shown.endsWith('/bookings')) known.set('sessionId', data.id);
+      told.push(`${method} ${shown} ${answer.status < 300 ? 'accepted' : answer.text}`);
+    }
+    expect(told).to.deep.equal(examples.map(({ method, path: shown }) => `${method} ${shown} accepted`));
+    expect(examples).to.have.length.above(12);
+    const { body } = await write('GET', '/mentorship-sessions');
+    expect(body.data.map(({ status }: { status: string }) => status)).to.deep.equal(['canceled', 'canceled']);
+  });
 
   describe('POST and PATCH /v1/clubs/{clubId}/mentorships', () => {
     const good = (mentorId: Id) => ({
@@ -137,6 +178,34 @@ describe('mentorships', () => {
     });
   });
 
+  it('409 mentorship_limit_reached: the 501st of a club, also of two at once, not of another club', async () => {
+    const { id: mentorId } = await buildMember(club.id, 'support');
+    const input = {
+      title: 'Clinic',
+      mentor_id: mentorId,
+      duration_minutes: 45,
+      time_zone: 'UTC',
+      weekly_hours: [],
+    };
+    const first = await offered({ mentorId, status: 'archived' });
+    await (
+      await testDatabase()
+    ).query(
+      `INSERT INTO mentorships
+       SELECT (jsonb_populate_record(mentorship, jsonb_build_object('id', gen_random_uuid(), 'public_id', 'x-' || number))).*
+         FROM mentorships AS mentorship, generate_series(1, 498) AS number WHERE id = $1`,
+      [first.id],
+    );
+    const answers = await Promise.all([write('POST', '/mentorships', input), write('POST', '/mentorships', input)]);
+    expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).to.deep.equal([201, 409]);
+    const before = await rowCounts();
+    expectError(await write('POST', '/mentorships', input), 'mentorship_limit_reached');
+    expect(await rowCounts()).to.deep.equal(before);
+    const other = await buildClub();
+    const theirs = { ...input, mentor_id: (await buildMember(other.id, 'support')).id };
+    expect((await callsOf(other)('POST', '/mentorships', theirs)).status).to.equal(201);
+  });
+
   describe('GET …/slots', () => {
     it('200: what is free in UTC, without sessions of the mentor and of the student (MENT-4, MENT-6)', async () => {
       const first = await offered({ bufferMinutes: 30 });
@@ -151,6 +220,22 @@ describe('mentorships', () => {
       await buildSession(other.id, ada.id, { startsAt: inHours(1) });
       await buildSession(other.id, ada.id, { startsAt: inHours(3), status: 'canceled' });
       expect(await slots(ada, first, query)).to.deep.equal(hours(3));
+    });
+
+    it('200: of a session to be moved, without what it takes itself; any other id is ignored (MENT-8)', async () => {
+      const mentorship = await offered({ bufferMinutes: 30 });
+      const grace = await buildStudent(club.id);
+      const own = (await book(ada, mentorship, inHours(2))).body.data.id;
+      const hers = (await book(grace, mentorship, inHours(3))).body.data.id;
+      const elsewhere = await buildSession((await offered()).id, ada.id, { startsAt: inHours(1) });
+      const hours = (...counts: number[]) => counts.map((count) => inHours(count).toISOString());
+      const until = `?since=${inHours(0).toISOString()}&until=${inHours(5).toISOString()}`;
+      expect(await slots(ada, mentorship, until)).to.deep.equal(hours(0, 4));
+      expect(await slots(ada, mentorship, `${until}&replaces=${own}`)).to.deep.equal(hours(0, 2, 4));
+      for (const id of [hers, elsewhere.id, newId()])
+        expect(await slots(ada, mentorship, `${until}&replaces=${id}`)).to.deep.equal(hours(0, 4));
+      expect(await slots(grace, mentorship, `${until}&replaces=${own}`)).to.deep.equal(hours(0, 1, 4));
+      expectError(await as(ada)('GET', `/mentorships/${mentorship.publicId}/slots?replaces=none`), 'invalid_request');
     });
 
     it('200: none once the plan has lapsed or the mentor is gone; 422: over 31 days, or from the end on', async () => {
@@ -394,6 +479,28 @@ describe('mentorships', () => {
         );
       };
       expect([await lateBy(29), await lateBy(31)]).to.deep.equal([1, 'session_state']);
+    });
+
+    it('agenda until the very beginning, rating from the end to 30 days later, at each edge (MENT-10)', async () => {
+      const mentorship = await offered();
+      const { id } = (await book(ada, mentorship, inHours(2))).body.data;
+      const deps = await testDeps();
+      const named = { publicId: mentorship.publicId, sessionId: id };
+      const reader = { clubId: club.id, id: ada.id };
+      const outcome = (act: Promise<unknown>) =>
+        act.then(
+          () => 'done',
+          ({ code }: { code: string }) => code,
+        );
+      const [begins, ends] = [inHours(2).getTime(), inHours(2).getTime() + 30 * minute];
+      const agenda = (time: number) => outcome(setAgenda(deps, reader, named, 'Knots', new Date(time)));
+      const rating = (time: number) => outcome(rateSession(deps, reader, named, { rating: 3 }, new Date(time)));
+      expect([await agenda(begins - 1), await agenda(begins)]).to.deep.equal(['done', 'session_state']);
+      expect([await rating(ends - 1), await rating(ends)]).to.deep.equal(['session_state', 'done']);
+      expect([await rating(ends + 30 * day), await rating(ends + 30 * day + 1)]).to.deep.equal([
+        'done',
+        'session_state',
+      ]);
     });
 
     it('200: the club cancels with a reason, once; 409 session_state: what is over (MENT-8)', async () => {

@@ -2,7 +2,9 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { prepareLayout } from '../../domain/community/digests/layout.ts';
+import { renderMail } from '../../domain/mail/templates.ts';
 import { wayOutToken } from '../../domain/mail/way-out.ts';
+import { mailTemplateNames } from '../../entities/mail/values.ts';
 import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
 import { buildMedia } from '../toolkit/builders/media.ts';
 import { png } from '../toolkit/builders/pictures.ts';
@@ -28,6 +30,24 @@ describe('pages in a browser', function () {
     }
     return found;
   };
+
+  it('mails of mentorships: nothing stands beside the screen, however long a word is (MENT-11)', async () => {
+    const link = 'https://harbour.example.com/mentorships/sessions/01900001-0000-7000-8000-000000000001';
+    const context = { endpointUrl: '', lessonTitle: '', code: '', link, name: 'Ada', clubName: 'Harbour' };
+    const long = 'Donaudampfschiff'.repeat(12);
+    const at = 'Wednesday 23 September 2026 at 09:00 (America/Argentina/ComodRivadavia)';
+    const session = { title: long, at, withWhom: long, reason: long };
+    for (const width of Object.values(widths)) {
+      const page = await openPage(width);
+      for (const template of mailTemplateNames.filter((name) => name.startsWith('mentorship_'))) {
+        await page.setContent(renderMail(template, { ...context, session }).html);
+        expect(await overhang(page), `${template} at ${width}`).to.equal(0);
+        const button = page.getByRole('link');
+        expect(await button.getAttribute('href')).to.equal(link);
+        expect(await outOfSight(page, [await button.innerText()], width), template).to.deep.equal([]);
+      }
+    }
+  });
 
   describe('the way out (CAMP-5)', () => {
     let club: TestClub;

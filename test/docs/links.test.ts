@@ -60,4 +60,10 @@ describe('the links of the pages', () => {
     follow('docs/README.md');
     expect(pages.filter((page) => page.startsWith('docs/') && !linked.has(page))).to.deep.equal([]);
   });
+
+  it('name each decision by a number of its own', () => {
+    const numbers = pages.flatMap((page) => /^docs\/adr\/(\d{4})-/.exec(page)?.[1] ?? []);
+    expect(numbers.length).to.be.above(20);
+    expect(numbers).to.deep.equal([...new Set(numbers)]);
+  });
 });

@@ -1,42 +1,17 @@
 /** docs/how-to/send-mail.md and docs/reference/mail-notices.md against the API: each of their requests, in their order. */
 import { expect } from 'chai';
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
-import { projectDirectory } from '../../dev/project.ts';
 import { rules } from '../../api/rate-limits/rules.policy.ts';
 import { campaignConnections } from '../../platform/infra/smtp-hand-over.ts';
 import { recipientStatuses } from '../../entities/mail/values.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
 import { callAt, type Answer } from '../toolkit/drive/api.ts';
+import { blocksOf, examplesOf, filledIn, readPage, type PageExample } from '../toolkit/drive/page-examples.ts';
 import { startNameServer, type NameServer } from '../toolkit/fakes/name-server.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 import { serveApp, type ServedApp } from '../toolkit/stack/app.ts';
 
-const read = (file: string) => readFileSync(path.join(projectDirectory, file), 'utf8');
-const [page, reference] = [read('docs/how-to/send-mail.md'), read('docs/reference/mail-notices.md')];
-
-interface Example {
-  method: string;
-  path: string;
-  /** JSON, or the lines of a file. */
-  body?: string;
-}
-
-/** A block is one request with a body, or several without. */
-function examplesIn(block: string): Example[] {
-  const [lines = '', ...body] = block.split('\n\n');
-  return lines
-    .trim()
-    .split('\n')
-    .map((line) => {
-      const [, method = '', at = ''] = /^([A-Z]+) (\/\S+)$/.exec(line) ?? [];
-      return { method, path: at, ...(body.length > 0 && { body: body.join('\n\n') }) };
-    });
-}
-
-const blocksOf = (text: string, language: string) =>
-  [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(([, block = '']) => block);
-const examples = blocksOf(page, 'http').flatMap(examplesIn);
+const [page, reference] = [readPage('docs/how-to/send-mail.md'), readPage('docs/reference/mail-notices.md')];
+const examples = examplesOf(page);
 const noticeToken = 'the-token-of-the-operator';
 
 describe('docs/how-to/send-mail.md', () => {
@@ -70,8 +45,8 @@ describe('docs/how-to/send-mail.md', () => {
       ['studentId', studentId],
       ['MAIL_NOTICE_TOKEN', noticeToken],
     ]);
-    const send = ({ method, path: at, body }: Example): Promise<Answer> => {
-      const filled = at.replaceAll(/\{(\w+)\}/g, (whole, name: string) => known.get(name) ?? whole);
+    const send = ({ method, path: at, body }: PageExample): Promise<Answer> => {
+      const filled = filledIn(at, known);
       const isFile = body !== undefined && !body.startsWith('{');
       return callAt(served.base, method, filled, {
         token: at.startsWith('/webhooks/') ? undefined : club.owner.token,
@@ -100,7 +75,7 @@ describe('docs/how-to/send-mail.md', () => {
     expect(dataOf('POST /mail/suppressions/import')).to.include({ added: 2, failed: 0 });
     expect(dataOf('GET /campaigns/{campaignId}/problems').problems).to.deep.equal([]);
     expect(dataOf('GET /campaigns/{campaignId}/previews').previews).to.have.length(1);
-    const [, statement = ''] = /^ {4}(SELECT campaign_id, .+)$/m.exec(read('docs/how-to/operate.md')) ?? [];
+    const [, statement = ''] = /^ {4}(SELECT campaign_id, .+)$/m.exec(readPage('docs/how-to/operate.md')) ?? [];
     const source = await testDatabase();
     const counts = await source.query(statement.replace('…', known.get('campaignId') ?? ''));
     expect(counts, 'canceled before it began').to.deep.equal([]);

@@ -9,6 +9,7 @@ import { createDeltaLog } from '../../domain/agents/answers/delta-log.ts';
 import { createNotifier } from '../../platform/infra/postgres/notifications.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { forClub, forRecord, SharedPool } from '../../platform/infra/postgres/shared-pool.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
 import { stepsForClubs } from '../../worker/activity-clubs.ts';
 import { activityInterceptors } from '../../worker/activity-interceptors.ts';
@@ -42,6 +43,19 @@ describe('a connection to Postgres', () => {
       );
     expect(outcome).to.equal('refused');
     server.close();
+  });
+
+  it('that does not come free within the time that is set fails its query; tests wait for 15 s', async () => {
+    const { url } = readConfig((await testStack()).environment).database;
+    const source = await createDataSource({ url, poolSize: 1, connectWithinMs: 100 }, 'club-test').initialize();
+    expect(source.options).to.include({ connectTimeoutMS: 100 });
+    expect((await testDatabase()).options).to.include({ connectTimeoutMS: 15_000 });
+    const runner = source.createQueryRunner();
+    await runner.connect();
+    const asked = source.query('SELECT 1').catch((error: Error) => error.message);
+    expect(await asked).to.equal('timeout exceeded when trying to connect');
+    await runner.release();
+    await source.destroy();
   });
 
   describe('of a pool that is shared out', () => {

@@ -3,12 +3,13 @@ import { expect } from 'chai';
 import { activities as all } from '../../activities/index.ts';
 import { bookSession, cancelOwnSession } from '../../domain/mentorships/booking.ts';
 import type { OutgoingMail } from '../../domain/mail/send.ts';
+import { Administrator } from '../../entities/identity/administrator.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { icalendarOf } from '../../platform/core/calendar.policy.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { createWorkflowClient } from '../../worker/workflow-client.ts';
-import { buildClub, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';
+import { buildClub, buildMember, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';
 import { buildMentorship, type TestMentorship } from '../toolkit/builders/mentorships.ts';
 import { until } from '../toolkit/drive/until.ts';
 import { testDeps } from '../toolkit/stack/database.ts';
@@ -135,6 +136,90 @@ describe('mentorship-session', function () {
       [id, 1],
     ]);
     expect((await now()).getTime()).to.be.at.least(inHours(80).getTime());
+  });
+
+  it('moved to another mentor: the entry of the former one is taken out, once (MENT-11)', async () => {
+    const id = await book(inHours(50));
+    await settled(id, 2);
+    const [former, later] = [await buildMember(club.id, 'support'), await buildMember(club.id, 'support')];
+    const giveTo = async (mentorId: Id) =>
+      (await testDeps()).db.source.query(`UPDATE mentorships SET mentor_id = $1 WHERE id = $2`, [
+        mentorId,
+        mentorship.id,
+      ]);
+    await giveTo(former.id);
+    await book(inHours(60), id);
+    await settled(id, 5);
+    const formerEnd = new Date(inHours(60).getTime() + 30 * 60_000);
+    await giveTo(later.id);
+    await book(inHours(80), id);
+    await settled(id, 8);
+    await book(inHours(81), id);
+    await settled(id, 10);
+    await cancel(id);
+    await settled(id, 12);
+    expect(await runOf(id).result()).to.equal('canceled');
+    const got = (address: string) =>
+      to(address).map(({ calendar }) => [calendar?.method, calendar?.id, calendar?.sequence, calendar?.startsAt]);
+    expect(got(former.email)).to.deep.equal([
+      ['REQUEST', id, 1, inHours(60)],
+      ['CANCEL', id, 2, inHours(60)],
+    ]);
+    expect(to(former.email)[1]?.calendar).to.deep.include({ endsAt: formerEnd });
+    expect(got(later.email)).to.deep.equal([
+      ['REQUEST', id, 2, inHours(80)],
+      ['REQUEST', id, 3, inHours(81)],
+      ['CANCEL', id, 4, inHours(81)],
+    ]);
+    expect(await mailsOf(id)).to.have.length(12);
+  });
+
+  it('says not that it moved away to a mentor who was not told of it, or has it again (MENT-11)', async () => {
+    const deps = await testDeps();
+    const other = await buildMember(club.id, 'support');
+    const giveTo = (mentorId: Id) =>
+      deps.db.source.query(`UPDATE mentorships SET mentor_id = $1 WHERE id = $2`, [mentorId, mentorship.id]);
+    const moveUntold = async (startsAt: Date, replaces: Id) =>
+      bookSession(
+        deps,
+        { clubId: club.id, id: ada.id },
+        mentorship.publicId,
+        { starts_at: startsAt.toISOString(), replaces },
+        await now(),
+      );
+    const id = await book(inHours(50));
+    await settled(id, 2);
+    await giveTo(other.id);
+    await moveUntold(inHours(60), id);
+    await giveTo(mentorship.mentorId);
+    await moveUntold(inHours(70), id);
+    await relay.carry();
+    await settled(id, 5);
+    expect(to(other.email)).to.deep.equal([]);
+    expect((await mailsOf(id)).filter((mail) => mail.startsWith('mentor_')).toSorted()).to.deep.equal([
+      'mentor_booked 0 sent',
+      'mentor_booked 2 sent',
+      'mentor_replaced 1 canceled',
+    ]);
+    await cancel(id);
+    await runOf(id).result();
+  });
+
+  it('canceled after its mentorship has another mentor: its own mentor is told (MENT-11)', async () => {
+    const { db } = await testDeps();
+    const { email } = await db.manager.findOneByOrFail(Administrator, { id: mentorship.mentorId });
+    const other = await buildMember(club.id, 'support');
+    const id = await book(inHours(50));
+    await settled(id, 2);
+    await db.source.query(`UPDATE mentorships SET mentor_id = $1 WHERE id = $2`, [other.id, mentorship.id]);
+    await cancel(id);
+    expect(await runOf(id).result()).to.equal('canceled');
+    await settled(id, 4);
+    expect(to(email).map(({ calendar }) => [calendar?.method, calendar?.sequence])).to.deep.equal([
+      ['REQUEST', 0],
+      ['CANCEL', 1],
+    ]);
+    expect(to(other.email)).to.deep.equal([]);
   });
 
   it('sends no reminder whose time had passed when the session was booked (MENT-11)', async () => {

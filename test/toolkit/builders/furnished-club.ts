@@ -222,7 +222,8 @@ async function furnishAssignments({ clubId, studentId, now }: Scene, lessonId: I
 
 async function furnishMentorships({ clubId, studentId, now }: Scene) {
   const { id, publicId, mentorId } = await buildMentorship(clubId);
-  const session = await buildSession(id, studentId, { startsAt: new Date(now.getTime() + 90 * 86_400_000) });
+  // Within the horizon: it takes times that would be offered otherwise.
+  const session = await buildSession(id, studentId, { startsAt: new Date(now.getTime() + 20 * 86_400_000) });
   return { mentorship: id, mentorshipPublicId: publicId, mentor: mentorId, mentorshipSession: session.id };
 }
 

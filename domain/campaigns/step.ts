@@ -14,8 +14,7 @@ import { DomainError } from '../../platform/core/errors.ts';
 import { requireFeature } from '../billing/allowances.ts';
 import { compileEmail, type CompiledEmail } from '../mail/content/compile.ts';
 import type { EmailContent } from '../mail/content/email-content.ts';
-import { settledAs } from '../mail/evidence.ts';
-import { outcomeUnknown } from '../mail/recipients.policy.ts';
+import { giveUpLeases } from '../mail/leases.ts';
 import { insertLinks, type LinkedEmail } from '../mail/tracking/addresses.ts';
 import { sendWithinBounds } from '../mail/within-bounds.ts';
 import { audienceOf, problemsOf } from './checks.ts';
@@ -69,7 +68,7 @@ export async function stepCampaign(deps: SendingDeps, campaignId: Id, now: numbe
     case 'canceled':
     case 'paused': {
       // Mails that were claimed before are settled all the same: by their claimant, or as unknown.
-      const leased = await untilSettled(deps, campaignId);
+      const leased = await giveUpLeases(deps.db, sql`campaign_id = ${campaignId}`);
       if (leased !== undefined) return rest(deps, campaign, 'under_way', leased);
       if (campaign.status === 'paused') return rest(deps, campaign, 'resume', new Date(now + pausedLooksMs));
       await db.run(sql`UPDATE campaigns SET looks_at = NULL WHERE id = ${campaignId} AND status = 'canceled'`);
@@ -149,7 +148,7 @@ async function hasCampaigns(db: Queries, clubId: Id): Promise<boolean> {
 
 async function send(deps: SendingDeps, campaign: Campaign, now: Date): Promise<CampaignStep> {
   const { db } = deps;
-  const leased = await untilSettled(deps, campaign.id);
+  const leased = await giveUpLeases(deps.db, sql`campaign_id = ${campaign.id}`);
   const due = await db.one<{ due: number }>(sql`SELECT count(*)::int AS due FROM (
     SELECT FROM mails WHERE campaign_id = ${campaign.id} AND status = 'pending' AND next_attempt_at <= ${now} LIMIT ${pageSize}) AS page`);
   if (due && due.due > 0) {
@@ -182,19 +181,6 @@ async function windowOpens({ db }: SendingDeps, { clubId, windowFrom, windowTo }
   if (windowFrom === null || windowTo === null) return now;
   const { timeZone } = await db.manager.findOneByOrFail(Club, { id: clubId });
   return nextOpening({ from: windowFrom, to: windowTo }, timeZone, now);
-}
-
-/**
- * Gives up mails whose lease is over: a worker that is gone claimed them, and they may have arrived, and have where something proves it.
- * @returns when the next lease is over; undefined where nothing is under way
- */
-async function untilSettled({ db }: SendingDeps, campaignId: Id): Promise<Date | undefined> {
-  await db.run(sql`UPDATE mails SET lease_until = NULL, ${settledAs('failed', sql`${outcomeUnknown}::text`)}
-    WHERE campaign_id = ${campaignId} AND status = 'sending' AND lease_until < clock_timestamp()`);
-  const left = await db.one<{ leased: Date | null }>(
-    sql`SELECT min(lease_until) AS leased FROM mails WHERE campaign_id = ${campaignId} AND status = 'sending'`,
-  );
-  return left?.leased ?? undefined;
 }
 
 /** Nothing is due: ends the campaign, or waits for the next attempt or for a lease that is still held. */

@@ -5,8 +5,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { hasFeature } from '../../billing/allowances.ts';
-import { settledAs } from '../../mail/evidence.ts';
-import { outcomeUnknown } from '../../mail/recipients.policy.ts';
+import { giveUpLeases } from '../../mail/leases.ts';
 import { sendWithinBounds } from '../../mail/within-bounds.ts';
 import { digestRules } from './digests.policy.ts';
 import { studentsWithNews } from './news.ts';
@@ -39,7 +38,7 @@ export async function stepDigest(deps: DigestDeps, digestId: string, now: number
   const at = new Date(now);
   const digest = await db.manager.findOneBy(SpaceDigest, { id: digestId });
   if (!digest) return { done: true, outcome: 'gone' };
-  const leased = await untilSettled(deps, digestId);
+  const leased = await giveUpLeases(deps.db, sql`digest_id = ${digestId}`);
   if (digest.endedAt !== null) return { done: true, outcome: 'sent' };
   if (at >= digest.endsAt) return endEarly(deps, digest, 'date_over', { leased, now: at });
   if (!(await isWanted(deps, digest.clubId))) return endEarly(deps, digest, 'not_wanted', { leased, now: at });
@@ -117,19 +116,6 @@ async function nextMembers(tx: Transaction, clubId: Id, after: Id | null): Promi
   const members = await tx.rows<{ id: Id }>(sql`SELECT DISTINCT student_id AS id FROM community_memberships
     WHERE club_id = ${clubId} AND digest ${from} ORDER BY student_id LIMIT ${digestRules.pageSize}`);
   return members.map(({ id }) => id);
-}
-
-/**
- * Gives up mails whose lease is over: a worker that is gone claimed them, and they may have arrived, and have where something proves it.
- * @returns when the next lease is over; undefined where nothing is under way
- */
-async function untilSettled({ db }: DigestDeps, digestId: string): Promise<Date | undefined> {
-  await db.run(sql`UPDATE mails SET lease_until = NULL, ${settledAs('failed', sql`${outcomeUnknown}::text`)}
-    WHERE digest_id = ${digestId} AND status = 'sending' AND lease_until < clock_timestamp()`);
-  const left = await db.one<{ leased: Date | null }>(
-    sql`SELECT min(lease_until) AS leased FROM mails WHERE digest_id = ${digestId} AND status = 'sending'`,
-  );
-  return left?.leased ?? undefined;
 }
 
 /** Nothing goes out any more: what has not is skipped. What is under way ends as it ends. */

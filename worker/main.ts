@@ -103,7 +103,11 @@ export async function startWorker(
   const mailsThrough = ({ sendMail }: SmtpSender): ActivityDeps['mails'] => ({
     db,
     vault,
-    sendMail,
+    async sendMail(mail) {
+      await failpoint('transactional_claimed');
+      await sendMail(mail);
+      await failpoint('transactional_handed_over');
+    },
     links,
     warmUp: config.mail.warmUp,
     onOutcome(outcome, error) {

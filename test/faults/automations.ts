@@ -18,6 +18,7 @@ import { forgetfulEngine, type Forgetful } from './forgetting.ts';
 import { caller, type OwnerCall } from './mail/caller.ts';
 import { onMailGround, victimsWithMail, type MailGround, type VictimWithMail } from './mail/place.ts';
 import { buildRecipients, type Recipients } from './mail/recipients.ts';
+import { untilDone } from './patience.ts';
 import { elapsedSeconds, progress } from './progress.ts';
 import { between } from './ranges.ts';
 import { countRescues, type Rescues } from './rescues.ts';
@@ -138,17 +139,6 @@ async function putOn({ db, club, call }: Scene, studentId: Id, tagId: Id, place:
     return;
   }
   await untilDone(() => tagStudent({ db }, { clubId: club.clubId, studentId, tagId }, new Date()));
-}
-
-/** Postgres is dead for a while, again and again. */
-async function untilDone<T>(work: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await work();
-    } catch {
-      await sleep(500);
-    }
-  }
 }
 
 async function keepCounting(scene: Scene, goesOn: () => boolean): Promise<void> {

@@ -6,12 +6,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
-import { wayOutToken } from '../../domain/mail/way-out.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { campaignConnections } from '../../platform/infra/smtp-hand-over.ts';
 import { createVault, type Vault } from '../../platform/infra/vault.ts';
 import { caller, type OwnerCall } from './mail/caller.ts';
+import { leaveByLink } from './mail/leaving.ts';
 import { onMailGround, victimsWithMail, type MailGround, type VictimWithMail } from './mail/place.ts';
 import { countedBy, holdMails, mailColumns, moreThanOnce, receivedIn, type MailRow } from './mail/received.ts';
 import { buildRecipients, type Recipients } from './mail/recipients.ts';
@@ -91,8 +91,9 @@ async function mailWhileKilling(place: MailGround): Promise<number> {
 /** Nobody has two, neither of one mail nor of the campaign. */
 async function tallyMails({ source, campaignId, log }: Scene) {
   const rows = await source.query<MailRow[]>(`SELECT ${mailColumns} FROM mails WHERE campaign_id = $1`, [campaignId]);
-  const held = holdMails(rows, log);
-  const addressedTwice = moreThanOnce(countedBy(receivedIn(log), ({ to }) => to));
+  const received = receivedIn(log);
+  const held = holdMails(rows, received);
+  const addressedTwice = moreThanOnce(countedBy(received, ({ to }) => to));
   return { ...held, recipients: rows.length, mailedTwice: Math.max(held.mailedTwice, addressedTwice) };
 }
 
@@ -128,15 +129,7 @@ async function meanwhile(scene: Scene, call: OwnerCall, goesOn: () => boolean): 
       if (await act()) done[name] += 1;
     }
   };
-  const leaves = async () => {
-    const token = wayOutToken(vault, { kind: 'campaigns', studentId: anybody() });
-    const body = new URLSearchParams({ 'List-Unsubscribe': 'One-Click' });
-    const url = `${ground.urls.API}/v1/clubs/${club.clubId}/classroom/mail/unsubscribe/${token}`;
-    return fetch(url, { method: 'POST', body }).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  };
+  const leaves = () => leaveByLink(ground, vault, club.clubId, { kind: 'campaigns', studentId: anybody() });
   const pauses = async () => {
     const { status } = await call('POST', `/campaigns/${campaignId}/pause`);
     await sleep(500);

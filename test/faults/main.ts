@@ -1,10 +1,12 @@
-/** `npm run faults -- webhooks | agents | campaigns | automations | media`: kills what can be killed while there is work, and counts what is lost. */
+/** `npm run faults -- webhooks | agents | campaigns | automations | media | mentorships | digests`: kills what can be killed while there is work, and counts what is lost. */
 import { interruption } from '../../dev/interruption.ts';
 import { runScript } from '../../dev/problem.ts';
 import { agentFaults } from './agents.ts';
 import { automationFaults } from './automations.ts';
 import { campaignFaults } from './campaigns.ts';
+import { digestFaults } from './digests.ts';
 import { mediaFaults } from './media.ts';
+import { mentorshipFaults } from './mentorships.ts';
 import { webhookFaults } from './webhooks.ts';
 
 /** Each runs until it is over or interrupted. @returns the exit code */
@@ -14,6 +16,8 @@ const suites: Readonly<Record<string, (interrupted: Promise<unknown>) => Promise
   campaigns: campaignFaults,
   automations: automationFaults,
   media: mediaFaults,
+  mentorships: mentorshipFaults,
+  digests: digestFaults,
 };
 
 await runScript(async () => {

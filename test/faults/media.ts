@@ -11,9 +11,10 @@ import { createDataSource } from '../../entities/data-source.ts';
 import { realVideo } from '../toolkit/builders/real-videos.ts';
 import { createErrands, errandsOfAClub, type Errands, type Told } from './media/errands.ts';
 import { buildLibraries, type Library } from './media/libraries.ts';
-import { tallyFiles, unfinished, type FileTally } from './media/tally.ts';
+import { tallyFiles, unfinished, verdictOf } from './media/tally.ts';
 import { elapsedSeconds, progress } from './progress.ts';
 import { between } from './ranges.ts';
+import { killAtStep } from './steps.ts';
 import { killInTurn } from './turns.ts';
 import { onGround, type Ground, type Victim } from './victims.ts';
 
@@ -30,8 +31,6 @@ const aliveForMs = { least: 500, most: 4_000 };
 const deadForMs = { least: 0, most: 3_000 };
 /** Work that lags is waited for so long, so that the last kills meet files as well. */
 const patienceMs = 20_000;
-/** A worker that is to end at a step, and never comes to it, is killed then. */
-const stepWithinMs = 90_000;
 /** Leases of 10 s, pauses after faults, and the sweeper's two minutes. */
 const deadlineMs = 10 * 60_000;
 
@@ -78,14 +77,7 @@ async function workWhileKilling(ground: Ground): Promise<number> {
       turn += 1;
       work.allow(Math.ceil((errands * turn) / (rounds * victims.length)));
       if (!isFailpoint(victim)) return ground.kill(victim);
-      const late = new AbortController();
-      const isLate = await Promise.race([
-        ground.killWorkerAt(victim).then(() => false),
-        sleep(stepWithinMs, true, { signal: late.signal }),
-      ]);
-      late.abort();
-      missed += isLate ? 1 : 0;
-      await ground.kill('worker');
+      missed += (await killAtStep(ground, victim)) ? 0 : 1;
     },
     startAgain: (victim) => ground.startAgain(ofGround(victim)),
     standing: () => `${work.told.length} files told of`,
@@ -102,7 +94,9 @@ async function workWhileKilling(ground: Ground): Promise<number> {
     `${kills.length} kills in ${(elapsedSeconds() - begun).toFixed(0)} s, ${missed} of them not at their step; processes that ended by themselves: ${ground.endedByItself}`,
   );
   print(`resumable uploads were cut ${doing.cuts} times`);
-  return report(work.told.length, result);
+  const { lines, isFine } = verdictOf({ told: work.told.length, expected: files }, result);
+  lines.forEach(print);
+  return isFine ? 0 : 1;
 
   function ofGround(victim: MediaVictim): Victim {
     return isFailpoint(victim) ? 'worker' : victim;
@@ -144,17 +138,6 @@ function begin(doing: Errands, libraries: readonly Library[]): Work {
     },
     left: () => allowed - ended,
   };
-}
-
-/** @returns the exit code */
-function report(told: number, { byStatus, lost, miscounted, ownerless }: FileTally): number {
-  const counts = Object.entries(byStatus).map(([status, count]) => `${status} ${count}`);
-  print(`became ${counts.toSorted().join(', ')}`);
-  for (const line of [...lost, ...miscounted, ...ownerless]) print(line);
-  print(
-    `files ${told}, lost ${lost.length}, counted twice ${miscounted.length}, objects without a row ${ownerless.length}`,
-  );
-  return told === files && lost.length + miscounted.length + ownerless.length === 0 ? 0 : 1;
 }
 
 const print = (line: string) => process.stdout.write(`${line}\n`);

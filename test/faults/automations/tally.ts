@@ -2,7 +2,7 @@
 import type { DataSource } from 'typeorm';
 import { effectKey } from '../../../domain/automations/running/moves.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { countedBy, holdMails, mailColumns, type MailRow, type MailsHeld } from '../mail/received.ts';
+import { countedBy, holdMails, mailColumns, receivedIn, type MailRow, type MailsHeld } from '../mail/received.ts';
 import { always, points, type Tags } from './scene.ts';
 
 export interface EffectTally {
@@ -58,7 +58,7 @@ export async function tallyEffects(
   const rows = await source.query<MailOfStep[]>(
     `SELECT ${mailColumns}, run_id AS "runId" FROM mails WHERE run_id IS NOT NULL`,
   );
-  const mails = holdMails(rows, log);
+  const mails = holdMails(rows, receivedIn(log));
   const done = countedBy(await effectsIn(source, tags), (effect) => effect);
   const said = countedBy(
     runs.flatMap((run) => effectsOf(run, tags)),

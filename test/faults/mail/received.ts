@@ -3,9 +3,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { outcomeUnknown } from '../../../domain/mail/recipients.policy.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 
-interface Received {
+export interface Received {
   to: string;
   mailId: string;
+  /** When the server took it over, in Unix milliseconds. */
+  at: number;
 }
 
 /** @returns a line of the mail server's log each */
@@ -43,8 +45,7 @@ export interface MailsHeld<Row extends MailRow> {
   untrue: string[];
 }
 
-export function holdMails<Row extends MailRow>(rows: readonly Row[], log: string): MailsHeld<Row> {
-  const received = receivedIn(log);
+export function holdMails<Row extends MailRow>(rows: readonly Row[], received: readonly Received[]): MailsHeld<Row> {
   const copies = countedBy(received, ({ mailId }) => mailId);
   const ids = new Set(rows.map(({ id }) => id));
   const isUnknown = ({ status, error }: Row) => status === 'failed' && error === outcomeUnknown;

@@ -10,7 +10,7 @@ import { clientConfig, createObjectStore, type ObjectStoreSettings } from '../..
 import { Database } from '../../../platform/infra/postgres/database.ts';
 import type { Told } from './errands.ts';
 
-export interface FileTally {
+interface FileTally {
   byStatus: Record<string, number>;
   /** A line each. */
   lost: string[];
@@ -90,6 +90,24 @@ export async function tallyFiles(
     client.destroy();
     storage.close();
   }
+}
+
+/**
+ * @param count.told of so many files the last call was answered @param count.expected so many there should be
+ * @returns what the run says: what is wrong, a line each, and the sum of it
+ */
+export function verdictOf(
+  { told, expected }: { told: number; expected: number },
+  tally: FileTally,
+): { lines: string[]; isFine: boolean } {
+  const counts = Object.entries(tally.byStatus).map(([status, count]) => `${status} ${count}`);
+  const wrong = [...tally.lost, ...tally.miscounted, ...tally.ownerless];
+  const [lost, twice, without] = [tally.lost.length, tally.miscounted.length, tally.ownerless.length];
+  const sum = `files ${told}, lost ${lost}, counted twice ${twice}, objects without a row ${without}`;
+  return {
+    lines: [`became ${counts.toSorted().join(', ')}`, ...wrong, sum],
+    isFine: told === expected && wrong.length === 0,
+  };
 }
 
 function statusOf({ status, error, isRemoved, visibility }: Row): string {

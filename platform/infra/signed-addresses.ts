@@ -9,6 +9,8 @@ import { S3RequestPresigner, type S3RequestPresignerOptions } from '@aws-sdk/s3-
 const goodMs = 15 * 60_000;
 /** and for so long the same one is: another read costs little, and a browser shows again what it has loaded. */
 const keptMs = 5 * 60_000;
+/** Only who has asked keeps the file, and no longer than the address is good. */
+const cacheControl = `private, max-age=${goodMs / 1_000}`;
 /** Each takes some 1.5 KB with what it is kept by. */
 const keptAtMost = 10_000;
 
@@ -43,9 +45,12 @@ export function createAddressSigner(
   const root = pathname.replace(/\/$/, '');
   const sign = async ({ bucket, key, answer }: SignedRead, expiresIn: number) => {
     const path = `${root}/${[bucket, ...key.split('/')].map(encode).join('/')}`;
-    const headers = answer && {
-      'response-content-disposition': answer.disposition,
-      'response-content-type': answer.contentType,
+    const headers = {
+      'response-cache-control': cacheControl,
+      ...(answer && {
+        'response-content-disposition': answer.disposition,
+        'response-content-type': answer.contentType,
+      }),
     };
     const request = { ...store, path, query: { ...headers, 'x-id': 'GetObject' }, headers: {} };
     const { query = {} } = await presigner.presign(request, { expiresIn });

@@ -115,6 +115,8 @@ export function readConfig(env: Environment = process.env) {
       url: databaseUrl,
       /** Most connections to Postgres of a process. */
       poolSize: read.integer('DATABASE_POOL_SIZE', 20, 1, 200),
+      /** How long a statement waits for a connection of the pool, or for Postgres to answer, in ms. */
+      connectWithinMs: read.integer('DATABASE_CONNECT_WITHIN_MS', 5_000, 100, 60_000),
     },
     rateLimits: { url: rateLimitUrl },
     temporal: {

@@ -104,6 +104,7 @@ describe('the configuration', () => {
     LOG_LEVEL: ['INFO', 'verbose'],
     API_PORT: ['-1', '65536', '80.5', 'http', '8080 8081'],
     DATABASE_POOL_SIZE: ['0', '201', 'many'],
+    DATABASE_CONNECT_WITHIN_MS: ['99', '60001'],
     BODY_LIMIT_BYTES: ['1023', '16777217'],
     PUBLIC_URL: ['api.example.com', 'ftp://api.example.com', '/'],
     CORS_ORIGINS: ['*', 'https://a.example.com/', 'https://a.example.com/path', 'a.example.com', 'null'],

@@ -33,6 +33,11 @@ export interface RunServer {
 }
 
 const directoryPrefix = 'club-learning-test-';
+/**
+ * How long connections to Postgres may take: at high load, longer than a service would wait. A pool that is used up still
+ * fails by name, before mocha's own limit of 20 s.
+ */
+const connectWithinMs = 15_000;
 
 /**
  * @param jobs how many test processes there are
@@ -75,7 +80,8 @@ export async function startRunServer(jobs: number, env: Environment = process.en
       const { url, ...environment } = await running();
       const DATABASE_URL = await newDatabase(url, databases[0] ?? 'template0');
       const TEMPORAL_NAMESPACE = namespaceOf(Number(query.get('job')));
-      return { directory, environment: { ...environment, DATABASE_URL, TEMPORAL_NAMESPACE } };
+      const patience = { DATABASE_CONNECT_WITHIN_MS: String(connectWithinMs) };
+      return { directory, environment: { ...environment, ...patience, DATABASE_URL, TEMPORAL_NAMESPACE } };
     },
     async '/ready'() {
       await running();
@@ -131,7 +137,10 @@ function send(response: ServerResponse, status: number, body: unknown): void {
 
 /** Brings the template to the newest schema: a copy of it takes a tenth of the time of the migrations. */
 async function migrateDatabase(url: string): Promise<void> {
-  const source = await createDataSource({ url: new Secret(url), poolSize: 2 }, 'club-test').initialize();
+  const source = await createDataSource(
+    { url: new Secret(url), poolSize: 2, connectWithinMs },
+    'club-test',
+  ).initialize();
   try {
     await migrate(source);
   } finally {

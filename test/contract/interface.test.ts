@@ -1,6 +1,6 @@
 /**
- * The contract against tables of its own: the operations that were fixed before the service was written (OP-1 to OP-15), with their
- * fields, enumerations, codes, limits and events. The tables are written by hand, and nothing in them is read from the contract.
+ * The contract against tables of its own: the operations that were fixed before the service was written (OP-1 to OP-16), with their
+ * bodies, parameters, codes and limits. Records, enumerations and events are in records.test.ts. The tables are written by hand, and nothing in them is read from the contract.
  */
 import { expect } from 'chai';
 import { ruleFor } from '../../api/rate-limits/rules.policy.ts';
@@ -20,103 +20,52 @@ const rowsOf = (table: string): string[][] =>
     .split('\n')
     .map((line) => line.trim().split(/\s+/));
 
-/** Number, method, path, session, status and form of the success. `data:X` is `{data: X}`, `list:X` a list with its total. */
+/** Number, method, path, session, status and form of the success, and id. `data:X` is `{data: X}`, `list:X` a list with its total. */
 const fixed = rowsOf(`
-  1  POST   /v1/clubs/{clubId}/classroom/agents/{publicId}/messages             student 200 stream
-  2  POST   /v1/auth/verify-email                                               none    200 data:object
-  3  GET    /v1/auth/session                                                    student 200 data:Student
-  4  POST   /v1/clubs/{clubId}/classroom/assignment-files                       student 201 data:Media
-  5  GET    /v1/clubs/{clubId}/assignment-submissions                           admin   200 list:AssignmentSubmission
-  6  GET    /v1/clubs/{clubId}/campaigns/{campaignId}/deliveries                admin   200 list:CampaignDelivery
-  7  GET    /v1/clubs/{clubId}/certificates                                     admin   200 list:Certificate
-  8  POST   /webhooks/billing                                                   none    202 any
-  9  GET    /v1/clubs/{clubId}/workflows/{workflowId}                           admin   200 data:Automation
-  10 GET    /v1/clubs/{clubId}/repositories/{repositoryId}                      admin   200 data:Repository
-  11 DELETE /v1/clubs/{clubId}/classroom/community/spaces/{spaceId}/membership  student 200 data:CommunitySpace
-  12 POST   /v1/clubs/{clubId}/classroom/registration-links/{code}/claim        student 200 data:RegistrationLinkClaim
-  13 GET    /v1/clubs/{clubId}/media/storage                                    admin   200 bare:StorageUsage
-  14 GET    /v1/me                                                              admin   200 data:AdministratorProfile
-  15 POST   /v1/clubs/{clubId}/webhook-endpoints                                admin   201 data:object`);
+  1  POST   /v1/clubs/{clubId}/classroom/agents/{publicId}/messages             student 200 stream                              askAgent
+  2  POST   /v1/auth/verify-email                                               none    200 data:object                         verifyStudentEmail
+  3  GET    /v1/auth/session                                                    student 200 data:Student                        getSession
+  4  POST   /v1/clubs/{clubId}/classroom/assignment-files                       student 201 data:Media                          reserveAssignmentFile
+  5  GET    /v1/clubs/{clubId}/assignment-submissions                           admin   200 list:AssignmentSubmission           listAssignmentSubmissions
+  6  GET    /v1/clubs/{clubId}/campaigns/{campaignId}/deliveries                admin   200 list:CampaignDelivery               listCampaignDeliveries
+  7  GET    /v1/clubs/{clubId}/certificates                                     admin   200 list:Certificate                    listCertificates
+  8  POST   /webhooks/billing                                                   none    202 any                                 receiveBillingNotice
+  9  GET    /v1/clubs/{clubId}/workflows/{workflowId}                           admin   200 data:Automation                     getAutomation
+  10 GET    /v1/clubs/{clubId}/repositories/{repositoryId}                      admin   200 data:Repository                     getRepository
+  11 DELETE /v1/clubs/{clubId}/classroom/community/spaces/{spaceId}/membership  student 200 data:CommunitySpace                 leaveCommunitySpace
+  12 POST   /v1/clubs/{clubId}/classroom/registration-links/{code}/claim        student 200 data:RegistrationLinkClaim          claimRegistrationLink
+  13 GET    /v1/clubs/{clubId}/media/storage                                    admin   200 bare:StorageUsage                   getStorageUsage
+  14 GET    /v1/me                                                              admin   200 data:AdministratorProfile           getProfile
+  15 POST   /v1/clubs/{clubId}/webhook-endpoints                                admin   201 data:object                         registerWebhookEndpoint`);
 
-/** Fields with their types; `!` after a field that is always there, `?` after one that may be absent, neither where that is open. */
-const records: Readonly<Record<string, string>> = {
-  Student:
-    'id uuid, name string, email email, verified boolean, has_password boolean, created_at datetime, club_id uuid, club_slug string, avatar_url string',
-  AdministratorProfile:
-    'id uuid, name string, email email, verified boolean, phone_verified boolean, has_password boolean, phone string, organizations [OrganizationMembership]',
-  OrganizationMembership: 'organization_id uuid, name string, slug string, role string',
-  AgentConversation: 'id! uuid, title! string, last_message_at! datetime, created_at! datetime',
-  AgentMessage:
-    'id! uuid, role! string, content! string, status! string, error_code? string, reply_to? uuid, images! [Media], citations! [AgentCitation], created_at! datetime, completed_at? datetime',
-  AgentCitation:
-    'cited_text! string, source_id? uuid, source_kind? string, source_title? string, media_id? uuid, lesson_id? uuid, page_from? int, page_to? int',
-  AgentLimits: 'daily_limit! int, used! int, remaining! int, resets_at? datetime, club_budget_exhausted! boolean',
-  Media:
-    'id! uuid, kind! string, title! string, provider! string, status! string, visibility! string, archived! boolean, created_at! datetime, file_name? string, mime? string, size_bytes? int, external_id? string, error? string, duration_seconds? int, width? int, height? int, preview_url? string, thumbnail_url? string, folder_id? uuid, type? string, download_url? string, expires_at? datetime, favorite? boolean, usage_count? int',
-  UploadDescriptor: 'method string, url string, headers object, expires_at datetime',
-  AssignmentSubmission:
-    'id uuid, status string, submitted_at datetime, late boolean, student object, lesson_public_id string, lesson_title string, course_id uuid, course_title string, file_count int, reviewed_at datetime, block_label string',
-  AssignmentSubmissionCounts: 'submitted int, approved int, changes_requested int',
-  CampaignDelivery:
-    'id uuid, student_id uuid, student_name string, student_email string, status string, skip_reason string, last_error string, sent_at datetime, delivered_at datetime, bounced_at datetime, complained_at datetime, opened_at datetime, clicked_at datetime',
-  Certificate:
-    'id uuid, code string, code_formatted string, student_id uuid, student_name string, student_email string, course_id uuid, course_title string, course_public_id string, club_name string, lesson_count int, version int, issued_at datetime, completed_at datetime, revoked boolean, revoked_at datetime, revoked_reason string, verify_url string, hours int',
-  Automation:
-    'id uuid, name string, status string, draft AutomationDefinition, active_runs int, total_runs int, created_at datetime, updated_at datetime, published? AutomationVersion',
-  AutomationVersion: 'id uuid, number int, trigger_kind string, published_at datetime, definition AutomationDefinition',
-  AutomationDefinition:
-    'trigger AutomationTrigger, reentry string, exit_on_access_lost boolean, exit_when AutomationCondition, steps [AutomationStep]',
-  AutomationTrigger:
-    'kind string, delivery_ids [uuid], product_ids [uuid], course_ids [uuid], lesson_ids [uuid], tag_ids [uuid], level_ids [uuid]',
-  AutomationCondition: 'match string, rules [AutomationRule]',
-  AutomationRule:
-    'kind string, negate boolean, delivery_ids [uuid], cohort_ids [uuid], product_ids [uuid], tag_ids [uuid], lesson_id uuid, course_id uuid, percent int, step_id string',
-  AutomationStep:
-    'id string, kind string, points int, note string, tag_id uuid, email AutomationEmail, wait AutomationWait, condition AutomationCondition, then [AutomationStep], else [AutomationStep]',
-  AutomationEmail: 'subject string, preheader string, reply_to string, blocks [EmailBlock]',
-  EmailBlock: 'kind string, text string, level int, url string, media_id uuid, alt string',
-  AutomationWait: 'kind string, amount int, unit string, days int',
-  Repository:
-    'id uuid, public_id string, title string, status string, file_count int, total_bytes int, created_at datetime, items [object], description string, instructor_name string, cover Media, published_at datetime',
-  CommunitySpace:
-    'id uuid, name string, posting string, private boolean, has_access boolean, can_post boolean, joined boolean, member_count int, unread boolean, muted boolean, digest boolean, description string, cover_url string',
-  RegistrationLinkClaim: 'club_name string, name string, deliveries [string]',
-  StorageUsage: 'bytes int, files int, by_kind [object], limit_bytes int',
-  WebhookEndpoint:
-    'id uuid, url string, description string, event_types [WebhookEventType], status string, disabled_reason string, disabled_at datetime, consecutive_failures int, failing_since datetime, hold_until datetime, last_success_at datetime, previous_secret_expires_at datetime, pending_deliveries int, created_at datetime, updated_at datetime',
-  WebhookEnvelope: 'id uuid, type string, occurred_at datetime, club_id uuid, data object',
-};
+/** Method, path and sessions of operations that others refer to (OP-16), and of the sibling of OP-8 for sales platforms (SALE-1). */
+const referenced = rowsOf(`
+  POST   /v1/auth/sign-in                             none
+  POST   /v1/auth/admin/sign-in                       none
+  DELETE /v1/auth/session                             student,admin
+  POST   /v1/clubs/{clubId}/classroom/agent-images    student
+  POST   /v1/clubs/{clubId}/media/{mediaId}/complete  student,admin
+  POST   /webhooks/{platform}/{token}                 none`);
 
-/** The field of a record, its values, and whether there are no others. */
-const enumerations = rowsOf(`
-  AgentMessage role            user,assistant                                                         all
-  AgentMessage status          generating,complete,truncated,refused,failed                           all
-  AgentCitation source_kind    media,lesson                                                           all
-  Media kind                   video,audio,image,document                                             all
-  Media provider               hostedvideo_stream,objstore,videosite1,videosite2,external,protectedvideo all
-  Media status                 uploading,processing,ready,failed                                      all
-  Media visibility             private,public                                                         all
-  Media type                   video,image,audio,pdf,file,embed                                       all
-  UploadDescriptor method      tus,put                                                                all
-  AssignmentSubmission status  submitted,approved,changes_requested                                   all
-  CampaignDelivery status      pending,sending,sent,skipped,failed                                    all
-  CampaignDelivery skip_reason suppressed                                                             some
-  Automation status            draft                                                                  some
-  AutomationTrigger kind       access_granted                                                         some
-  AutomationDefinition reentry once                                                                   some
-  AutomationCondition match    all                                                                    some
-  AutomationRule kind          has_access                                                             some
-  AutomationStep kind          send_email                                                             some
-  AutomationWait kind          delay                                                                  some
-  AutomationWait unit          minutes                                                                some
-  EmailBlock kind              heading                                                                some
-  Repository status            published                                                              some
-  CommunitySpace posting       members                                                                some
-  OrganizationMembership role  owner                                                                  some
-  WebhookEndpoint status       enabled,paused,disabled                                                all
-  WebhookEndpoint disabled_reason manual,failing                                                      all
-  WebhookDelivery status       pending,succeeded,failed,canceled                                      all
-  WebhookDelivery cancel_reason expired,student_removed                                               all`);
+/** Event of the stream of OP-1, and the fields of its data. */
+const streamed = rowsOf(`
+  accepted conversation=AgentConversation,question=AgentMessage,answer=AgentMessage,limits=AgentLimits
+  delta    text=string
+  done     answer=AgentMessage
+  error    error=object,answer=AgentMessage`);
+
+/** Operation, and the values of its parameter `status`. */
+const filters = rowsOf(`
+  5 submitted,approved,changes_requested
+  6 pending,sending,sent,skipped,failed`);
+
+/** Operation, and the statuses of errors that it declares, among others. */
+const failures = rowsOf(`
+  1 401,403,409,422,429,501
+  2 410,429,503`);
+
+/** Paths whose reads are not limited. */
+const reads = ['/v1/auth/session', '/v1/me', '/v1/clubs/c/certificates', '/v1/clubs/c/classroom/agents/a'];
 
 /** Operation, field of its body, type, presence, and the bound that is fixed. */
 const bodies = rowsOf(`
@@ -135,6 +84,17 @@ const bodies = rowsOf(`
 const parameters = rowsOf(`
   1  clubId    path  format=uuid
   1  publicId  path  minLength=1 maxLength=32
+  4  clubId    path  format=uuid
+  5  clubId    path  format=uuid
+  6  clubId    path  format=uuid
+  7  clubId    path  format=uuid
+  9  clubId    path  format=uuid
+  10 clubId    path  format=uuid
+  11 clubId    path  format=uuid
+  12 clubId    path  format=uuid
+  13 clubId    path  format=uuid
+  15 clubId    path  format=uuid
+  6  campaignId path  format=uuid
   5  status    query
   5  student_id query format=uuid
   5  page_size query minimum=1 maximum=100
@@ -168,6 +128,11 @@ const codes = rowsOf(`
   429 rate_limited           1
   503 rate_limit_unavailable 2`);
 
+/** Method and path of two calls that spend from one budget. */
+const combined = rowsOf(`
+  POST /v1/clubs/c/classroom/mentorships/m/bookings DELETE /v1/clubs/c/classroom/mentorships/m/sessions/s
+  POST /v1/auth/sign-in                             POST   /v1/auth/verify-email`);
+
 /** Method, path, calls, seconds, and whose calls are counted together. */
 const limits = rowsOf(`
   POST   /v1/clubs/c/tags                                      60  60   club
@@ -190,11 +155,6 @@ const limits = rowsOf(`
   PUT    /v1/clubs/c/classroom/mentorships/m/sessions/s/agenda 600 60   student
   PUT    /v1/clubs/c/classroom/mentorships/m/sessions/s/rating 600 60   student
   POST   /v1/clubs/c/classroom/agents/a/messages               20  60   student`);
-
-const registered =
-  'student.created student.updated student.removed access.granted access.revoked access.extended access.shortened access.restored access.moved purchase.paid purchase.refunded subscription.past_due subscription.canceled lesson.completed course.completed certificate.issued student.tagged student.untagged student.level_reached'.split(
-    ' ',
-  );
 
 const formats: Readonly<Record<string, string>> = { uuid: 'uuid', datetime: 'date-time', email: 'email' };
 
@@ -239,6 +199,10 @@ function expectBounds(schema: SchemaObject, bounds: readonly string[]): void {
 
 const operationOf = (number: string): ContractOperation => {
   const [, method = '', path = ''] = fixed.find(([each]) => each === number) ?? [];
+  return operationAt(method, path);
+};
+
+const operationAt = (method: string, path: string): ContractOperation => {
   const found = operations.find((one) => one.path === path && one.method === method.toLowerCase());
   if (!found) throw new Error(`The contract has no ${method} ${path}.`);
   return found;
@@ -257,9 +221,10 @@ function bodyOf({ path, method }: ContractOperation): SchemaObject {
 }
 
 describe('the fixed operations', () => {
-  for (const [number = '', method = '', path = '', auth = '', status = '', form = ''] of fixed) {
+  for (const [number = '', method = '', path = '', auth = '', status = '', form = '', id] of fixed) {
     it(`OP-${number} ${method} …${path.slice(-60)}: ${auth}, ${status} ${form}`, () => {
       const operation = operationOf(number);
+      expect(operation.operationId).to.equal(id);
       expect(operation.auth.join() || 'none').to.equal(auth);
       expect(operation.successStatus).to.equal(Number(status));
       if (form === 'stream') return void expect(operation.contentTypes).to.deep.equal(['text/event-stream']);
@@ -273,6 +238,11 @@ describe('the fixed operations', () => {
       if (wrapping === 'bare') expect(answer).to.deep.equal(schemas[word]);
     });
   }
+
+  for (const [method = '', path = '', auth] of referenced)
+    it(`${method} ${path}: ${auth}`, () => {
+      expect(operationAt(method, path).auth.join() || 'none').to.equal(auth);
+    });
 
   it('OP-2 answers token, expires_at and the student', () => {
     const answer = resolved(propertyOf(successOf(operationOf('2')), 'data'));
@@ -311,24 +281,41 @@ describe('the fixed operations', () => {
       expect(parameter?.required).to.equal(place === 'path');
       expectBounds(parameter?.schema ?? {}, bounds);
     });
-});
 
-describe('the fixed records', () => {
-  for (const [name, fields] of Object.entries(records))
-    for (const field of fields.split(', '))
-      it(`${name}: ${field}`, () => {
-        const [, own = '', mark = '', type = ''] = /^(\w+)([!?]?) (.+)$/.exec(field) ?? [];
-        const record = schemas[name] ?? {};
-        expectType(propertyOf(record, own), type);
-        expectPresence(record, own, mark);
-      });
-
-  for (const [record = '', field = '', values = '', extent] of enumerations)
-    it(`${record}.${field} is ${values.length > 50 ? 'one of its values' : values}, ${extent} of them`, () => {
-      const found = resolved(propertyOf(schemas[record] ?? {}, field))['enum'];
-      if (extent === 'all') expect(found).to.have.members(values.split(','));
-      else expect(found).to.include.members(values.split(','));
+  for (const [number = '', values = ''] of filters)
+    it(`OP-${number} filters by status: ${values}`, () => {
+      const parameter = operationOf(number).parameters.find(({ name }) => name === 'status');
+      expect(parameter?.schema['enum']).to.have.members(values.split(','));
     });
+
+  for (const [number = '', statuses = ''] of failures)
+    it(`OP-${number} declares the errors ${statuses}`, () => {
+      expect(Object.keys(operationOf(number).responses)).to.include.members(statuses.split(','));
+    });
+
+  for (const [event = '', fields = ''] of streamed)
+    it(`OP-1 streams ${event} with ${fields.replaceAll(/=\w+/g, '')}`, () => {
+      const variants = schemas['AgentStreamEvent']?.['oneOf'];
+      const found = (Array.isArray(variants) ? variants : [])
+        .map(resolved)
+        .find((variant) => resolved(propertyOf(variant, 'event'))['const'] === event);
+      const data = resolved(propertyOf(found ?? {}, 'data'));
+      for (const field of fields.split(',')) {
+        const [name = '', type = ''] = field.split('=');
+        expectType(propertyOf(data, name), type);
+      }
+      expect(Object.keys(data['properties'] ?? {})).to.have.members(
+        fields.split(',').map((each) => each.split('=')[0]),
+      );
+    });
+
+  it('OP-1 streams four events', () => {
+    expect(schemas['AgentStreamEvent']?.['oneOf']).to.have.length(streamed.length);
+  });
+
+  it('the contract has version 0.2.0', () => {
+    expect(document.info.version).to.equal('0.2.0');
+  });
 });
 
 describe('the fixed codes and limits', () => {
@@ -349,20 +336,20 @@ describe('the fixed codes and limits', () => {
       const rule = ruleFor({ method, path });
       expect(rule).to.include({ limit: Number(calls), windowSeconds: Number(seconds), scope });
     });
-});
 
-describe('the fixed events', () => {
-  for (const type of [...registered, 'webhook.test'])
-    it(`${type} has the envelope, its own type and data`, () => {
-      const webhook = document.webhooks[type]?.post.requestBody?.content['application/json'];
-      const body = resolved(isObject(webhook) ? webhook['schema'] : undefined);
-      expect(body['allOf']).to.deep.equal([{ $ref: '#/components/schemas/WebhookEnvelope' }]);
-      expect(propertyOf(body, 'type')['const']).to.equal(type);
-      expectType(propertyOf(body, 'data'), 'object');
+  for (const [method = '', path = '', otherMethod = '', other = ''] of combined)
+    it(`${method} ${path.slice(-30)} and ${otherMethod} ${other.slice(-30)} are counted together`, () => {
+      const rule = ruleFor({ method, path });
+      expect(rule).not.to.equal(undefined);
+      expect(ruleFor({ method: otherMethod, path: other })?.counter).to.equal(rule?.counter);
     });
 
-  it('registration takes 19 types, each by its name, and not webhook.test', () => {
-    expect(schemas['WebhookEventType']?.['enum']).to.deep.equal(registered);
-    expect(registered).to.have.length(19);
+  for (const path of reads)
+    it(`GET ${path} is not limited`, () => {
+      expect(ruleFor({ method: 'GET', path })).to.equal(undefined);
+    });
+
+  it('429 says in Retry-After how many seconds to wait', () => {
+    expect(responses['RateLimited']).to.have.nested.property('headers.Retry-After.schema.type', 'integer');
   });
 });

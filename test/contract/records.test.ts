@@ -89,6 +89,7 @@ const enumerations: Readonly<Record<string, readonly string[]>> = {
   AssignmentSubmissionStatus: ['submitted', 'approved', 'changes_requested'],
   CampaignDeliveryStatus: ['pending', 'sending', 'sent', 'skipped', 'failed'],
   WebhookEndpointStatus: ['enabled', 'paused', 'disabled'],
+  RepositoryStatus: ['draft', 'published', 'archived'],
   AutomationStatus: ['draft', 'active', 'paused', 'archived'],
   WebhookDeliveryStatus: ['pending', 'succeeded', 'failed', 'canceled'],
   Role: roles,
@@ -154,10 +155,12 @@ function follow(schema: SchemaObject, way: readonly string[]): SchemaObject {
 }
 
 /** `student.level_reached` → `StudentLevelReachedEvent`. */
-function schemaOf(type: string): SchemaObject {
+function schemaNameOf(type: string): string {
   const words = type.split(/[._]/).map((word) => word.charAt(0).toUpperCase() + word.slice(1));
-  return schemaNamed(`${words.join('')}Event`);
+  return `${words.join('')}Event`;
 }
+
+const schemaOf = (type: string): SchemaObject => schemaNamed(schemaNameOf(type));
 
 describe('records', () => {
   for (const [name, fields] of Object.entries(records)) {
@@ -245,6 +248,8 @@ describe('outbound events', () => {
   for (const [type, fields] of Object.entries(data)) {
     it(`${type} carries exactly ${fields.replaceAll(' ', ', ')}`, () => {
       const schema = schemaOf(type);
+      const body = contractDocument.webhooks[type]?.post.requestBody?.content['application/json'];
+      expect(body).to.have.nested.property('schema.$ref', `#/components/schemas/${schemaNameOf(type)}`);
       expect(schema['allOf']).to.deep.equal([{ $ref: '#/components/schemas/WebhookEnvelope' }]);
       expect(schema['unevaluatedProperties']).to.equal(false);
       expect(follow(schema, ['properties', 'type'])['const']).to.equal(type);

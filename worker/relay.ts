@@ -42,6 +42,8 @@ export interface RelayDeps {
   db: Database;
   /** A direct connection, without transaction pooling: LISTEN needs one of its own. */
   databaseUrl: string;
+  /** In place of LISTEN, for simulations; the real one if absent. */
+  listen?: typeof listen;
   workflows: WorkflowClient;
   localAttempts: LocalStarts;
   /**
@@ -81,7 +83,7 @@ export function startRelay(deps: RelayDeps): Relay {
     notified = true;
     wakeUp();
   };
-  const listener = listen({
+  const listener = (deps.listen ?? listen)({
     databaseUrl: deps.databaseUrl,
     name: 'club-relay',
     channel: relayChannel,

@@ -1,0 +1,199 @@
+/**
+ * Rules of the engine that a run of `npm run simulate -- --without NAME` does without: the simulation must find each removal
+ * (docs/reference/figures.md says how soon).
+ */
+
+export interface RemovedRule {
+  /** The rule, as docs/reference/engine-rules.md has it. */
+  rule: string;
+  file: string;
+  /** What stands in the file once for each pair, and what stands there without the rule. */
+  changes: readonly (readonly [find: string, put: string])[];
+  /** What changes in the database. */
+  sql?: string;
+  engine: string;
+}
+
+export const removedRules: Readonly<Record<string, RemovedRule>> = {
+  'lease-of-rows': {
+    rule: 'ENG-2: no claim while a lease lives',
+    file: 'platform/engine/lease.ts',
+    changes: [['sql`(lease_until IS NULL OR lease_until < clock_timestamp())`', 'sql`true`']],
+    engine: 'mails',
+  },
+  'fence-of-rows': {
+    rule: 'ENG-2: a record counts only under the fence of its claim',
+    file: 'platform/engine/lease.ts',
+    changes: [['const held = { ...rule.open, id, fence }', 'const held = { ...rule.open, id }']],
+    engine: 'mails',
+  },
+  'lease-of-deliveries': {
+    rule: 'ENG-2: no attempt while a lease lives',
+    file: 'domain/webhooks/deliveries/attempts.ts',
+    changes: [['AND (lease_until IS NULL OR lease_until < clock_timestamp())', '']],
+    engine: 'webhooks',
+  },
+  'interrupted-attempts': {
+    rule: 'ENG-2: an attempt whose lease ran out is interrupted',
+    file: 'domain/webhooks/deliveries/attempts.ts',
+    changes: [["SET outcome = 'interrupted'", 'SET outcome = NULL']],
+    engine: 'webhooks',
+  },
+  'due-time': {
+    rule: 'ENG-2: no claim before the row is due',
+    file: 'platform/engine/lease.ts',
+    changes: [['sql`${columnOf(rule.due)} <= ${at}`', 'sql`${at}::timestamptz IS NOT NULL`']],
+    engine: 'mails',
+  },
+  'flag-before-step': {
+    rule: 'ENG-1: the flag is cleared before the step',
+    file: 'workflows/step-workflow.ts',
+    changes: [
+      ['signaled = false; // before the step', '// before the step'],
+      ['const next = await step(Date.now());', 'const next = await step(Date.now()); signaled = false;'],
+    ],
+    engine: 'webhooks',
+  },
+  'signal-at-end': {
+    rule: 'ENG-1: a run does not end over a signal that it has not answered',
+    file: 'workflows/step-workflow.ts',
+    changes: [['else if (next.done && !signaled)', 'else if (next.done)']],
+    engine: 'webhooks',
+  },
+  'wake-with-row': {
+    rule: 'ENG-3: who makes a row due writes a wake',
+    file: 'domain/mail/requests.ts',
+    changes: [
+      [
+        "if (inserted.length > 0) await wake(tx, 'transactionalMail'",
+        "if (inserted.length < 0) await wake(tx, 'transactionalMail'",
+      ],
+    ],
+    engine: 'mails',
+  },
+  'wake-in-transaction': {
+    rule: 'ENG-3: the wake is written in the transaction of its cause',
+    file: 'platform/engine/wakes.ts',
+    changes: [
+      [
+        '  await tx.run(\n    sql`INSERT INTO wakes',
+        '  const after = new Queries(tx.manager.dataSource.manager);\n  setTimeout(() => void after.run(\n    sql`INSERT INTO wakes',
+      ],
+      [
+        'least(wakes.priority, excluded.priority)`,\n  );',
+        'least(wakes.priority, excluded.priority)`,\n  ).catch(() => {}), 1);',
+      ],
+    ],
+    engine: 'webhooks',
+  },
+  'raised-wakes': {
+    rule: 'ENG-3: a wake that was raised meanwhile is not deleted',
+    file: 'platform/engine/wakes.ts',
+    changes: [
+      [
+        'WHERE workflow_id = $1 AND seq = $2 RETURNING 1',
+        'WHERE workflow_id = $1 AND seq <> 0 * $2::bigint - 1 RETURNING 1',
+      ],
+    ],
+    engine: 'webhooks',
+  },
+  'wake-of-ending-run': {
+    rule: 'ENG-3: "already started" does not swallow a wake',
+    file: 'worker/relay.ts',
+    changes: [['workflows.signalWithStart(wake));', 'workflows.start(wake, []));']],
+    engine: 'webhooks',
+  },
+  'fact-until-started': {
+    rule: 'ENG-4: a fact is deleted once its workflows are started',
+    file: 'worker/relay.ts',
+    changes: [
+      ["  await failpoint('fanned_out');", '  await removeFacts(db.source, facts.map(({ id }) => id));'],
+      ['  await removeFacts(\n    db.source,\n    facts.map(({ id }) => id),\n  );', ''],
+    ],
+    engine: 'webhooks',
+  },
+  'fact-lease': {
+    rule: 'ENG-4: facts whose relay died are taken up by another',
+    file: 'platform/engine/facts.ts',
+    changes: [['OR ${table}.lease_until < clock_timestamp())`;', 'OR false)`;']],
+    engine: 'webhooks',
+  },
+  sweeper: {
+    rule: 'ENG-5: the sweeper wakes overdue rows',
+    file: 'platform/engine/sweeper.ts',
+    changes: [['await wakeRuns(tx, runs, now);', '']],
+    engine: 'webhooks',
+  },
+  'once-an-event': {
+    rule: 'ENG-8: one delivery for each event and endpoint is a unique key',
+    file: 'domain/webhooks/events/fan-out.ts',
+    changes: [['ON CONFLICT (event_id, endpoint_id) DO NOTHING', '']],
+    sql: 'DROP INDEX webhook_deliveries_once',
+    engine: 'webhooks',
+  },
+  'lock-order': {
+    rule: 'ENG-6: the endpoint is locked before the delivery',
+    file: 'domain/webhooks/deliveries/record.ts',
+    changes: [
+      [
+        '    const endpoint = await lockEndpoint(tx, claim.endpointId);\n    const delivery = await writeFailure(tx, id, claim, answer, now, jitter);',
+        '    const delivery = await writeFailure(tx, id, claim, answer, now, jitter);\n    const endpoint = await lockEndpoint(tx, claim.endpointId);',
+      ],
+    ],
+    engine: 'webhooks',
+  },
+  'audience-locked': {
+    rule: 'ENG-6: a fan-out locks student and endpoints before it reads',
+    file: 'domain/webhooks/events/fan-out.ts',
+    changes: [
+      ['FROM students WHERE id = $2 FOR SHARE)', 'FROM students WHERE id = $2)'],
+      ['ORDER BY id FOR SHARE) endpoint', 'ORDER BY id) endpoint'],
+    ],
+    engine: 'webhooks',
+  },
+  'parking-locked': {
+    rule: 'HOOK-4: a delivery parks under the lock of its endpoint',
+    file: 'domain/webhooks/deliveries/parking.ts',
+    changes: [['WHERE id = ${id}) FOR SHARE`', 'WHERE id = ${id})`']],
+    engine: 'webhooks',
+  },
+  'gate-called': {
+    rule: 'HOOK-5: who opens an endpoint calls its gate',
+    file: 'domain/webhooks/endpoints/endpoint-states.ts',
+    changes: [
+      [
+        '    await releaseAsked(tx, endpointId, now);\n    await callGate(tx, { endpointId, clubId }, now);',
+        '    await releaseAsked(tx, endpointId, now);',
+      ],
+    ],
+    engine: 'webhooks',
+  },
+  'gate-end': {
+    rule: 'HOOK-6: a gate ends only where nothing is parked',
+    file: 'domain/webhooks/endpoints/gate.ts',
+    changes: [
+      [
+        "return more ? { done: false, doing: 'releasing', at: now + pageEveryMs } :",
+        'return more && page > 64 ? { done: false, doing: "releasing", at: now + pageEveryMs } :',
+      ],
+    ],
+    engine: 'webhooks',
+  },
+  'charge-looked-for': {
+    rule: 'BILL-6: a charge that was made is found before it is given up',
+    file: 'domain/billing/settling.ts',
+    changes: [
+      [
+        "return { result: 'unknown', code: error instanceof Error ? error.name : 'unknown' };",
+        "return { result: 'declined' };",
+      ],
+    ],
+    engine: 'add-ons',
+  },
+  'removal-of-bodies': {
+    rule: 'HOOK-11: a removal purges the bodies of its student',
+    file: 'domain/webhooks/student-removal.ts',
+    changes: [['await tx.manager.update(WebhookEvent, { studentId }, { body: null });', '']],
+    engine: 'webhooks',
+  },
+};

@@ -1,0 +1,38 @@
+/** The scenario of each workflow type. A type of the table without a line here does not compile. (ADR 33) */
+import type { WorkflowType } from '../../../platform/engine/workflow-types.ts';
+import type { Simulation, Stage } from '../simulation.ts';
+import type { Footing } from './ground.ts';
+import { addOns } from './add-ons.ts';
+import { mails } from './mails.ts';
+import { webhooks } from './webhooks.ts';
+
+type Scenario = (sim: Simulation, ground: Footing) => Promise<Stage>;
+
+/** By the name of `--engine`. */
+export const scenarios = { webhooks, mails, 'add-ons': addOns } as const satisfies Record<string, Scenario>;
+export type Engine = keyof typeof scenarios;
+export const engines = Object.keys(scenarios) as readonly Engine[];
+
+/** The scenario that plays a type, or why none does yet: this list only grows shorter. */
+export const playedBy: Readonly<Record<WorkflowType, Engine | { notYet: string }>> = {
+  webhookDelivery: 'webhooks',
+  endpointGate: 'webhooks',
+  addOn: 'add-ons',
+  transactionalMail: 'mails',
+  mentorshipSession: { notYet: 'its mails are decided at their claim: it needs bookings, and mails beside it' },
+  mediaExpiry: { notYet: 'it needs a store whose objects and leftovers are compared' },
+  salesNotice: { notYet: 'it needs adapters and purchases; the lease of its rows is that of mails' },
+  subscriptionEnd: { notYet: 'it needs purchases with access' },
+  studentImport: { notYet: 'it needs a store, and files of rows' },
+  agentAnswer: { notYet: 'it needs a model whose stream is a step of the schedule for each event' },
+  campaignRun: { notYet: 'it needs an SMTP hand-over whose places are steps of the schedule' },
+  testMail: { notYet: 'it needs the campaign of campaignRun' },
+  mailDomain: { notYet: 'it needs name servers' },
+  automationRun: { notYet: 'it needs an SMTP hand-over whose places are steps of the schedule' },
+  automationGate: { notYet: 'it needs runs of automations' },
+  sourceIndex: { notYet: 'it needs a store, and reads in a thread of its own' },
+  mediaProcessing: { notYet: 'it needs a store, and reads in a thread of its own' },
+  mediaMove: { notYet: 'it needs two buckets whose objects are compared' },
+  spaceFill: { notYet: 'it needs spaces and access' },
+  spaceDigest: { notYet: 'it needs an SMTP hand-over whose places are steps of the schedule' },
+};

@@ -1,0 +1,736 @@
+/**
+ * One schedule: which process takes the next step, and what goes wrong, between any two statements. Everything that matters passes
+ * through `#actions`: statements, calls to the outside, signals, tasks, timers and commands.
+ */
+import { asyncLocalStorage, Context, type Info } from '@temporalio/activity';
+import { ServiceError } from '@temporalio/client';
+import { noopMetricMeter } from '@temporalio/common';
+import type { ActivityExecuteInput, ActivityInterceptors } from '@temporalio/worker';
+import pino from 'pino';
+import { activities, type ActivityDeps } from '../../activities/index.ts';
+import { overdueQueries, rescueOverdue } from '../../platform/engine/sweeper.ts';
+import { workflowIdOf, type Run, type WorkflowType } from '../../platform/engine/workflow-types.ts';
+import { Database, Queries } from '../../platform/infra/postgres/database.ts';
+import { activityInterceptors } from '../../worker/activity-interceptors.ts';
+import { createAttemptPlaces } from '../../worker/attempt-places.ts';
+import { startRelay } from '../../worker/relay.ts';
+import type { WorkflowClient } from '../../worker/workflow-client.ts';
+import { dueRowsOf, columnOf } from '../../platform/engine/due-rows.ts';
+import { isFailing } from '../../platform/engine/faults.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
+import { workflowTypes } from '../../platform/engine/workflow-types.ts';
+import type { Decisions } from './decisions.ts';
+import type { SimulatedPostgres, Statement } from './postgres.ts';
+import { runAs, runningNow, type SimulatedProcess, type VirtualTime } from './simulated-process.ts';
+import { SimulatedTemporal, type Action, type ActivityTask } from './temporal/server.ts';
+
+/** An invariant does not hold. */
+export class BrokenInvariant extends Error {
+  override name = 'BrokenInvariant';
+  /** Which one: a shorter schedule breaks the same. */
+  readonly invariant: string;
+
+  constructor(invariant: string, details: string) {
+    super(`${invariant}: ${details}`);
+    this.invariant = invariant;
+  }
+}
+
+/** @throws BrokenInvariant unless it holds */
+export function mustHold(holds: boolean, invariant: string, details: () => string): void {
+  if (!holds) throw new BrokenInvariant(invariant, details());
+}
+
+/** What can go wrong. A schedule has some of them, so that each gets its turn without the others. */
+const faultKinds = [
+  'crash',
+  'stand',
+  'skew',
+  'cut',
+  'away',
+  'unnotified',
+  'double',
+  'delay',
+  'lose',
+  'forget',
+  'hurry',
+  'sweep',
+  'twice',
+] as const;
+type FaultKind = (typeof faultKinds)[number];
+
+/** A command of the schedule: what an API process is asked to do. */
+export interface Command {
+  label: string;
+  /** In one of its processes; refusals of the domain are no faults. */
+  run: () => Promise<void> | void;
+}
+
+/** What a scenario makes of a simulation. */
+export interface Stage {
+  types: readonly WorkflowType[];
+  /** What activities need, for a process. */
+  depsFor: (db: Database, places: ReturnType<typeof createAttemptPlaces>) => Partial<ActivityDeps>;
+  /** The next thing that somebody asks for; the first of its choices is harmless. */
+  command: (decisions: Decisions) => Command;
+  /** The outside is well again; what is shut is opened. @returns what still has to be done for that */
+  calm: () => readonly Command[];
+  /** @throws BrokenInvariant; called whenever nobody has anything to do at a moment */
+  atRest?: () => Promise<void>;
+  /** @throws BrokenInvariant; called at the end, when all must have come to its end */
+  atEnd: () => Promise<void>;
+  /** How long after the calm everything must have ended, in milliseconds. */
+  horizonMs: number;
+}
+
+interface Outcome {
+  steps: number;
+  trace: readonly string[];
+}
+
+/** The time at which every schedule begins. */
+export const beginning = Date.UTC(2026, 10, 2, 9);
+const maxSteps = 6_000;
+/** A run may look a little later than its row is due: it waits a second at least (ENG-1). */
+const slackMs = 2_500;
+const workerNames = ['worker 1', 'worker 2'] as const;
+const restartMs = 1_000;
+/** As the relay polls (worker/relay.ts). */
+const relayPollMs = 1_000;
+/** As `lock_timeout` of each connection (entities/data-source.ts). */
+const lockTimeoutMs = 5_000;
+/** Less than `idle_in_transaction_session_timeout`. */
+const idleInTransactionMs = 50_000;
+
+interface Gate {
+  process: SimulatedProcess;
+  label: string;
+  pass: () => void;
+  statement?: Statement;
+  /** Since when it waits for a lock. */
+  parkedAt?: number;
+}
+
+type Interceptor = (context: Context) => ActivityInterceptors;
+interface Worker {
+  process: SimulatedProcess;
+  functions: Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>;
+  interceptors: readonly Interceptor[];
+  notify: () => void;
+}
+
+const { setImmediate: soonReal } = globalThis;
+const turn = () => new Promise<void>((resolve) => void soonReal(resolve));
+const uuids = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/g;
+const log = pino({ enabled: false });
+
+export class Simulation {
+  readonly trace: string[] = [];
+  readonly decisions: Decisions;
+  readonly time: VirtualTime;
+  readonly postgres: SimulatedPostgres;
+  /** For scenarios: asks without being scheduled. */
+  readonly db: Database;
+  steps = 0;
+  /** Something was lost that only the sweeper brings back. */
+  lossy = false;
+  /** A process stood still or was too slow, or a clock was off: leases may have run out under the living. */
+  slow = false;
+  /** How often something was cut off before it was recorded. */
+  cuts = 0;
+
+  readonly #temporal: SimulatedTemporal;
+  readonly #faults = new Set<FaultKind>();
+  readonly #gates: Gate[] = [];
+  readonly #parked: Gate[] = [];
+  readonly #freed: Gate[] = [];
+  readonly #delayed: Run[] = [];
+  readonly #workers = new Map<string, Worker>();
+  readonly #world: SimulatedProcess = { name: 'world', alive: true, standsUntil: 0, skewMs: 0 };
+  readonly #names = new Map<string, number>();
+  readonly #requests = new Set<SimulatedProcess>();
+  #stage: Stage | undefined;
+  #turbulent = true;
+  #fault: unknown;
+  #requestCount = 0;
+
+  constructor(
+    parts: { time: VirtualTime; postgres: SimulatedPostgres; decisions: Decisions },
+    workflows: Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>,
+  ) {
+    this.time = parts.time;
+    this.postgres = parts.postgres;
+    this.decisions = parts.decisions;
+    this.db = new Database(parts.postgres.source, { notify: () => this.#notify() });
+    this.postgres.onStatement = (statement) => {
+      this.#enter({
+        process: statement.process,
+        label: shortened(statement.text),
+        pass: () => {},
+        statement,
+      });
+    };
+    this.#temporal = new SimulatedTemporal({
+      time: this.time,
+      workflows,
+      stepsOfARun: () => 3 + this.decisions.choose(12),
+      perform: (worker, task, beat) => this.#perform(worker, task, beat),
+      settle: turn,
+      isGivenTwice: () => this.#has('twice', 10),
+      onFailedRun: (id, error) => {
+        this.#fault ??= new BrokenInvariant('no run fails', `${id}: ${String(error)}`);
+      },
+    });
+  }
+
+  /** Whether the schedule still makes trouble. */
+  get turbulent(): boolean {
+    return this.#turbulent;
+  }
+
+  /** A call to the outside: it arrives, and is answered, as two steps of the schedule. */
+  async outside<T>(label: string, arrive: () => T): Promise<T> {
+    await this.#step(`${label} is sent`);
+    const answer = arrive();
+    await this.#step(`${label} is answered`);
+    return answer;
+  }
+
+  /** Plays the schedule to its end. @param commands at most @throws BrokenInvariant */
+  async play(stage: Stage, commands: number): Promise<Outcome> {
+    this.#stage = stage;
+    await this.postgres.setClock(this.time.now);
+    for (const kind of faultKinds)
+      if (this.decisions.happens(kind === 'lose' || kind === 'forget' ? 5 : 3)) this.#faults.add(kind);
+    for (const name of workerNames) this.#startWorker(name);
+    let commandsLeft = this.decisions.choose(commands + 1);
+    let after = this.decisions.choose(8 * commands + 1);
+    for (;;) {
+      await this.#settle();
+      mustHold(this.steps < maxSteps, 'it comes to rest', () => `after ${maxSteps} steps it still goes on`);
+      await this.#maybeFault();
+      const actions = this.#actions();
+      if (commandsLeft > 0) {
+        actions.push({
+          label: 'command',
+          run: () => {
+            commandsLeft--;
+            this.#command(stage.command(this.decisions));
+          },
+        });
+      }
+      if (actions.length > 0) {
+        if (this.#turbulent && commandsLeft === 0 && after-- <= 0) this.#calm(stage);
+        const action = actions[this.decisions.choose(actions.length)];
+        if (!action) throw new Error('There is an action');
+        if (action.label !== '') this.#say(action.label);
+        this.steps++;
+        await action.run();
+        continue;
+      }
+      if (this.#turbulent && commandsLeft === 0) this.#calm(stage);
+      if (!(await this.#rest(stage))) break;
+    }
+    await this.#expectNothingLeft(stage);
+    await stage.atEnd();
+    return { steps: this.steps, trace: this.trace };
+  }
+
+  /** Ends all processes, whether or not the schedule was played to its end. */
+  async end(): Promise<void> {
+    const all = [...this.#workers.values()].map(({ process }) => process).concat([...this.#requests], this.#world);
+    for (const process of all) {
+      process.alive = false;
+      await this.postgres.drop(process);
+    }
+    await this.postgres.quiet();
+  }
+
+  #calmedAt = Infinity;
+  #sweptAt = 0;
+
+  #calm(stage: Stage): void {
+    if (!this.#turbulent) return;
+    this.#turbulent = false;
+    this.#calmedAt = this.time.now;
+    this.#say('— calm —');
+    for (const { process } of this.#workers.values()) Object.assign(process, { skewMs: 0, standsUntil: this.time.now });
+    for (const command of stage.calm()) this.#command(command);
+  }
+
+  /** Nobody has anything to do at this moment. @returns whether time has passed: false at the end */
+  async #rest(stage: Stage): Promise<boolean> {
+    if (this.#parked.length > 0) return this.#waitForLocks();
+    if (!this.lossy) await this.#expectSomebodyLooks(stage);
+    await stage.atRest?.();
+    if (
+      !this.#turbulent &&
+      this.lossy &&
+      this.time.now - this.#sweptAt > sweepEveryMs(this.time.now - this.#calmedAt)
+    ) {
+      this.#sweptAt = this.time.now;
+      if (await this.#hasOverdue(stage)) {
+        const rescued = await rescueOverdue(this.db, new Date(this.time.now));
+        this.#say(`the sweeper wakes ${rescued}`);
+        return true;
+      }
+    }
+    const backlog = await this.#backlogAt();
+    if (backlog !== undefined && backlog <= this.time.now) {
+      const at = this.#nextAt({ withPolls: true });
+      if (at === undefined) throw new BrokenInvariant('nothing is left', 'facts or wakes wait, and no relay looks');
+      await this.#moveTo(at, true);
+      return true;
+    }
+    const next = this.#nextAt({ withPolls: false });
+    const lost =
+      !this.#turbulent && this.lossy ? this.time.now + sweepEveryMs(this.time.now - this.#calmedAt) + 1 : undefined;
+    const at = Math.min(next ?? Infinity, backlog ?? Infinity, lost ?? Infinity);
+    if (!this.#turbulent && at > this.#calmedAt + stage.horizonMs) return false;
+    if (at === Infinity) return false;
+    await this.#moveTo(at, false);
+    return true;
+  }
+
+  /** Only who stands still can have the locks: nobody else holds them while there is nothing to do. */
+  async #waitForLocks(): Promise<boolean> {
+    await this.#lookAtParked(); // a connection that was given back in a transaction has rolled it back
+    if (this.#freed.length > 0) return true;
+    const stands = [...this.#workers.values()].some(({ process }) => process.standsUntil > this.time.now);
+    const waiting = () => this.#parked.map(({ process, label }) => `${process.name}: ${label}`).join('; ');
+    mustHold(stands, 'locks are released', waiting);
+    const next = this.#nextAt({ withPolls: true }) ?? Infinity;
+    await this.#moveTo(Math.min(next, ...this.#parked.map(({ parkedAt = 0 }) => parkedAt + lockTimeoutMs)), true);
+    return true;
+  }
+
+  /** @returns when a timer is due, or somebody who stands still goes on */
+  #nextAt(polls: { withPolls: boolean }): number | undefined {
+    const stands = [...this.#workers.values()].map(({ process }) => process.standsUntil);
+    const at = Math.min(this.time.next(polls) ?? Infinity, ...stands.filter((until) => until > this.time.now));
+    return at === Infinity ? undefined : at;
+  }
+
+  async #moveTo(at: number, withPolls: boolean): Promise<void> {
+    this.#say(`+${((at - this.time.now) / 1_000).toFixed(3)} s`);
+    this.time.moveTo(at, { withPolls });
+    await this.postgres.setClock(at);
+    for (const { statement, parkedAt = at } of this.#parked)
+      if (at - parkedAt >= lockTimeoutMs) await statement?.timeOut();
+    this.#locksMoved = true;
+  }
+
+  /** @returns when a relay can take up what waits */
+  async #backlogAt(): Promise<number | undefined> {
+    const [row] = await this.postgres.ask<{ at: Date | null }>(
+      `SELECT min(at) AS at FROM (SELECT greatest(due_at, lease_until) AS at FROM facts UNION ALL SELECT greatest(due_at, lease_until) FROM wakes) AS waiting`,
+    );
+    return row?.at ? Math.ceil(row.at.getTime()) : undefined;
+  }
+
+  /** Each row that wants its run has one that looks in time, or a wake on its way. */
+  async #expectSomebodyLooks(stage: Stage): Promise<void> {
+    // What a fact caused may be committed and not started yet.
+    if (this.#delayed.length > 0 || (await this.#hasFacts())) return;
+    const { source } = this.postgres;
+    for (const type of stage.types) {
+      const key = columnOf(source, type, workflowTypes[type].key);
+      for (const { from, at, condition } of dueRowsOf(source, type)) {
+        const failing = isFailing(type, key, sql`${new Date(this.time.now)}`);
+        const rows = await new Queries(source.manager).rows<{ id: string; at: Date }>(
+          sql`SELECT ${key}::text AS id, ${at} AS at FROM ${from}
+               WHERE ${at} IS NOT NULL AND ${condition} AND NOT ${failing}
+                 AND NOT EXISTS (SELECT FROM wakes WHERE workflow_id = ${workflowIdOf(type, '')} || ${key}::text)`,
+        );
+        for (const row of rows) {
+          const due = Math.max(row.at.getTime(), this.time.now);
+          const looks = this.#temporal.looksAt(workflowIdOf(type, row.id));
+          mustHold(
+            looks !== undefined && looks <= due + slackMs + this.#skew(),
+            'each pending row has somebody who looks in time',
+            () =>
+              `${workflowIdOf(type, row.id)} is due in ${(due - this.time.now) / 1_000} s; ${looks === undefined ? 'it has no run' : `its run looks in ${(looks - this.time.now) / 1_000} s`}`,
+          );
+        }
+      }
+    }
+  }
+
+  /** A round of the sweeper has a transaction for each kind of row: it is made where it would find something. */
+  async #hasOverdue({ types }: Stage): Promise<boolean> {
+    const queries = new Queries(this.postgres.source.manager);
+    for (const { workflowType, statement } of overdueQueries(
+      this.postgres.source,
+      new Date(this.time.now - overdueMs),
+    )) {
+      if (types.includes(workflowType) && (await queries.one(statement))) return true;
+    }
+    return false;
+  }
+
+  async #hasFacts(): Promise<boolean> {
+    const [row] = await this.postgres.ask<{ has: boolean }>('SELECT EXISTS (SELECT FROM facts) AS has');
+    return row?.has ?? false;
+  }
+
+  #skew(): number {
+    return this.#faults.has('skew') ? maxSkewMs : 0;
+  }
+
+  async #expectNothingLeft(stage: Stage): Promise<void> {
+    const left = await this.postgres.ask<{ of: string }>(
+      `SELECT 'fact ' || type AS of FROM facts UNION ALL SELECT 'wake of ' || workflow_id FROM wakes`,
+    );
+    mustHold(left.length === 0, 'facts and wakes are carried', () => left.map(({ of }) => of).join(', '));
+    mustHold(this.postgres.deadlocks.length === 0, 'locks are taken in one order', () =>
+      this.postgres.deadlocks.join('; '),
+    );
+    this.lossy = false;
+    await this.#expectSomebodyLooks(stage);
+  }
+
+  async #settle(): Promise<void> {
+    await turn();
+    await this.postgres.quiet();
+    await turn();
+    if (this.#parked.length > 0 && this.#locksMoved) await this.#lookAtParked();
+    if (this.#fault !== undefined) throw this.#fault;
+  }
+
+  /** Since it was looked at, a lock may have been given back. */
+  #locksMoved = false;
+
+  async #lookAtParked(): Promise<void> {
+    this.#locksMoved = false;
+    const freed = await this.postgres.freed(this.#parked.flatMap(({ statement }) => statement ?? []));
+    for (const gate of this.#parked.splice(0)) {
+      if (gate.statement && freed.includes(gate.statement)) this.#freed.push(gate);
+      else if (gate.process.alive) this.#parked.push(gate);
+    }
+  }
+
+  /** Ids become numbers in the order in which they appear: the same schedule then has the same trace. */
+  #say(line: string): void {
+    const named = line.replaceAll(uuids, (id) => {
+      const number = this.#names.get(id) ?? this.#names.size + 1;
+      this.#names.set(id, number);
+      return `#${number}`;
+    });
+    this.trace.push(named);
+  }
+
+  #canRun(process: SimulatedProcess): boolean {
+    return process.alive && process.standsUntil <= this.time.now;
+  }
+
+  #enter(gate: Gate): void {
+    if (gate.process.alive) this.#gates.push(gate);
+  }
+
+  /** Waits until the schedule lets this process go on. */
+  #step(label: string): Promise<void> {
+    const process = runningNow()?.process;
+    if (!process) return Promise.resolve();
+    return new Promise((resolve) => this.#enter({ process, label, pass: resolve }));
+  }
+
+  #actions(): Action[] {
+    const actions: Action[] = [];
+    for (const gate of this.#gates) {
+      if (!this.#canRun(gate.process)) continue;
+      actions.push({ label: `${gate.process.name}: ${gate.label}`, run: () => this.#pass(gate) });
+    }
+    for (const gate of this.#freed) {
+      if (!this.#canRun(gate.process)) continue;
+      actions.push({
+        label: `${gate.process.name}: has its lock`,
+        run: () => {
+          this.#freed.splice(this.#freed.indexOf(gate), 1);
+          this.#locksMoved ||= gate.statement?.keepsLocks === false;
+          gate.statement?.deliver();
+        },
+      });
+    }
+    const workers = [...this.#workers.values()]
+      .map(({ process }) => process)
+      .filter((process) => this.#canRun(process));
+    actions.push(...this.#temporal.actions(workers, (below) => this.decisions.choose(below)));
+    for (const run of this.#delayed) {
+      actions.push({
+        label: `late signal to ${workflowIdOf(run.workflowType, run.subjectId)}`,
+        run: () => {
+          this.#delayed.splice(this.#delayed.indexOf(run), 1);
+          this.#temporal.signalWithStart(run);
+        },
+      });
+    }
+    for (const timer of this.time.due()) actions.push({ label: '', run: () => this.time.fire(timer) });
+    return actions;
+  }
+
+  async #pass(gate: Gate): Promise<void> {
+    this.#gates.splice(this.#gates.indexOf(gate), 1);
+    const { statement } = gate;
+    if (!statement) return gate.pass();
+    if (this.#has('cut', 30)) {
+      const sent = this.decisions.choose(2) === 1 && (await statement.send());
+      this.#say(`  the connection breaks, ${sent ? 'after' : 'before'} it`);
+      this.cuts++;
+      this.#locksMoved = true;
+      return statement.cut(sent);
+    }
+    if (await statement.send()) {
+      this.#locksMoved ||= !statement.keepsLocks;
+      statement.deliver();
+    } else {
+      this.#say('  waits for a lock');
+      gate.parkedAt = this.time.now;
+      this.#parked.push(gate);
+    }
+  }
+
+  #has(kind: FaultKind, oneIn: number): boolean {
+    return this.#turbulent && this.#faults.has(kind) && this.decisions.happens(oneIn);
+  }
+
+  async #maybeFault(): Promise<void> {
+    if (!this.#turbulent) return;
+    if (this.#has('crash', 40)) await this.#crash();
+    if (this.#has('stand', 60)) this.#standStill();
+    if (this.#has('skew', 60)) this.#skewClock();
+    if (this.#has('hurry', 40)) await this.#hurry();
+    if (this.#has('forget', 60)) this.#forget();
+    if (this.#has('sweep', 80)) {
+      this.#say('sweep begins');
+      this.#temporal.startScheduled('sweep');
+    }
+  }
+
+  async #crash(): Promise<void> {
+    const candidates = [...this.#requests, ...[...this.#workers.values()].map(({ process }) => process)].filter(
+      ({ alive }) => alive,
+    );
+    if (candidates.length === 0) return;
+    const process = this.decisions.pick(candidates.toReversed());
+    this.#say(`${process.name} is killed`);
+    this.cuts++;
+    await this.#kill(process);
+  }
+
+  async #kill(process: SimulatedProcess): Promise<void> {
+    process.alive = false;
+    for (const gates of [this.#gates, this.#freed, this.#parked]) {
+      const left = gates.filter((gate) => gate.process !== process);
+      gates.splice(0, gates.length, ...left);
+    }
+    await this.postgres.drop(process);
+    this.#locksMoved = true;
+    this.#requests.delete(process);
+    if (!this.#workers.delete(process.name)) return;
+    this.#temporal.died(process);
+    this.time.after(restartMs, { process: this.#world }, () => {
+      this.#say(`${process.name} is started`);
+      this.#startWorker(process.name);
+    });
+  }
+
+  #standStill(): void {
+    if (this.#workers.size === 0) return;
+    const { process } = this.decisions.pick([...this.#workers.values()]) ?? {};
+    if (!process) return;
+    const forMs = this.decisions.pick([5_000, 20_000, 40_000, 100_000, 400_000]);
+    // Longer, Postgres ends a transaction that is idle, and its locks with it.
+    const stoodMs = this.postgres.isInTransaction(process) ? Math.min(forMs, idleInTransactionMs) : forMs;
+    this.#say(`${process.name} stands still for ${stoodMs / 1_000} s`);
+    process.standsUntil = this.time.now + stoodMs;
+    this.slow = true;
+  }
+
+  #skewClock(): void {
+    if (this.#workers.size === 0) return;
+    const { process } = this.decisions.pick([...this.#workers.values()]) ?? {};
+    if (!process) return;
+    process.skewMs = this.decisions.pick([0, 30_000, -30_000, maxSkewMs, -maxSkewMs]);
+    this.#say(`the clock of ${process.name} is off by ${process.skewMs / 1_000} s`);
+    this.slow = true;
+  }
+
+  /** Time passes while there is work: everybody is slow. */
+  async #hurry(): Promise<void> {
+    const next = this.#nextAt({ withPolls: true });
+    if (next === undefined) return;
+    this.slow = true;
+    await this.#moveTo(next, true);
+  }
+
+  #forget(): void {
+    const ids = [...this.#temporal.runs.keys()];
+    if (ids.length === 0) return;
+    const id = this.decisions.pick(ids);
+    this.#say(`Temporal forgets ${id}`);
+    this.lossy = true;
+    this.#temporal.forget(id);
+  }
+
+  #command({ label, run }: Command): void {
+    const process: SimulatedProcess = { name: `api ${++this.#requestCount}`, alive: true, standsUntil: 0, skewMs: 0 };
+    this.#say(`${process.name} is asked: ${label}`);
+    this.#requests.add(process);
+    const end = () => void this.#requests.delete(process);
+    runAs({ process }, () => {
+      Promise.resolve(run()).then(end, (error: unknown) => {
+        end();
+        if (isExpected(error)) this.#say(`${process.name} refuses: ${String(error).slice(0, 100)}`);
+        else this.#fault ??= error;
+      });
+    });
+  }
+
+  #startWorker(name: string): void {
+    const stage = this.#stage;
+    if (!stage) throw new Error('No stage');
+    const process: SimulatedProcess = { name, alive: true, standsUntil: 0, skewMs: 0 };
+    runAs({ process }, () => {
+      const db = new Database(this.postgres.source, { notify: () => this.#notify() });
+      const places = createAttemptPlaces();
+      const deps = { db, ...stage.depsFor(db, places), onRescued: () => {} } as ActivityDeps;
+      const functions = Object.assign(
+        {},
+        activities.sweep(deps),
+        ...stage.types.map((type) => activities[type](deps)),
+      ) as Worker['functions'];
+      const worker: Worker = {
+        process,
+        functions,
+        interceptors: activityInterceptors(db, log),
+        notify: () => {},
+      };
+      this.#workers.set(name, worker);
+      runAs({ process, pollMs: relayPollMs }, () => {
+        startRelay({
+          db,
+          databaseUrl: '',
+          listen: ({ onNotify }) => {
+            worker.notify = () => onNotify('');
+            return { stop: () => Promise.resolve() };
+          },
+          workflows: this.#client(),
+          localAttempts: places,
+          bulkStartsPerSecond: 1_000,
+          log,
+          failpoint: () => Promise.resolve(),
+        });
+      });
+    });
+  }
+
+  #notify(): void {
+    for (const { process, notify } of this.#workers.values()) {
+      if (this.#has('unnotified', 4)) continue;
+      this.time.after(0, { process }, notify);
+    }
+  }
+
+  #client(): WorkflowClient {
+    const call = async (label: string, arrive: () => void) => {
+      await this.#step(label);
+      if (this.#has('away', 15)) {
+        const arrives = this.decisions.choose(2) === 1;
+        this.#say(`  Temporal is away, ${arrives ? 'after' : 'before'} it`);
+        if (arrives) arrive();
+        throw engineAway();
+      }
+      arrive();
+      await this.#step(`${label} is answered`);
+    };
+    const signal = (run: Run) => {
+      if (this.#has('lose', 12)) {
+        this.#say('  and is lost');
+        this.lossy = true;
+        return;
+      }
+      if (this.#has('delay', 8)) {
+        this.#say('  and comes later');
+        this.#delayed.push(run);
+        return;
+      }
+      this.#temporal.signalWithStart(run);
+      if (this.#has('double', 8)) this.#delayed.push(run);
+    };
+    const idOf = (run: Run) => workflowIdOf(run.workflowType, run.subjectId);
+    return {
+      start: (run, extra) => call(`start ${idOf(run)}`, () => void this.#temporal.start(run, extra)),
+      signalWithStart: (run) => call(`signal ${idOf(run)}`, () => signal(run)),
+      startOrSignal: (run) =>
+        call(`start or signal ${idOf(run)}`, () => {
+          if (!this.#temporal.start(run)) signal(run);
+        }),
+    };
+  }
+
+  async #perform(process: SimulatedProcess, task: ActivityTask, beat: () => void): Promise<unknown> {
+    const worker = this.#workers.get(process.name);
+    const activity = worker?.functions[task.name];
+    if (!worker || !activity) throw new Error(`No worker has ${task.name}`);
+    const info = {
+      workflowType: task.workflowType,
+      attempt: task.attempt,
+      ...(task.clubId !== null && { priority: { fairnessKey: task.clubId } }),
+    };
+    const context = new Context(
+      info as unknown as Info,
+      new Promise<never>(() => {}),
+      new AbortController().signal,
+      beat,
+      undefined,
+      log as never,
+      noopMetricMeter,
+      {},
+    );
+    const first = (input: ActivityExecuteInput) => activity(...input.args);
+    const around = worker.interceptors
+      .map((make) => make(context).inbound?.execute)
+      .toReversed()
+      .reduce<(input: ActivityExecuteInput) => Promise<unknown>>(
+        (next, execute) => (execute ? (input) => execute(input, next) : next),
+        first,
+      );
+    return runAs({ process }, async () => {
+      const settled = await asyncLocalStorage.run(context, () =>
+        around({ args: JSON.parse(JSON.stringify(task.args)) as unknown[], headers: {} }).then(
+          (result) => ({ result: result === undefined ? undefined : (JSON.parse(JSON.stringify(result)) as unknown) }),
+          (error: unknown) => ({ error }),
+        ),
+      );
+      await this.#step(`${task.name} of ${task.workflowId} ends`);
+      if ('error' in settled) throw settled.error;
+      return settled.result;
+    });
+  }
+}
+
+const maxSkewMs = 300_000;
+/** As the sweeper's own (ENG-5). */
+const overdueMs = 120_000;
+
+/** Often at first, when what was lost is found; then for what comes due later. */
+const sweepEveryMs = (sinceCalmMs: number) => (sinceCalmMs < 600_000 ? 150_000 : 6 * 3_600_000);
+
+function shortened(text: string): string {
+  const words = text.replaceAll(/\s+/g, ' ').trim();
+  const cte = /^WITH .*?\b((?:UPDATE|INSERT INTO|DELETE FROM) \S+)/i.exec(words)?.[1];
+  return (cte ? `WITH … ${cte}` : words).slice(0, 110);
+}
+
+function engineAway(): Error {
+  const cause = Object.assign(new Error('14 UNAVAILABLE'), { code: 14, details: 'UNAVAILABLE', metadata: {} });
+  return new ServiceError('Failed to reach the server', { cause });
+}
+
+const passing: ReadonlySet<string> = new Set(['ECONNRESET', '40P01', '55P03']);
+
+/** Refusals of the domain, lost connections and conflicts: answers that callers of the API get. */
+function isExpected(error: unknown): boolean {
+  const { name, code, driverError } = error as { name?: string; code?: string; driverError?: { code?: string } };
+  return name === 'DomainError' || [code, driverError?.code].some((one) => passing.has(one ?? ''));
+}

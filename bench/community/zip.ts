@@ -1,8 +1,11 @@
 /**
  * `npm run bench -- community zip`: an archive of 5 GB over the listener of files, beside bare streams of the same objects from the
- * same store; and the memory of the API meanwhile (REPO-6). The objects are one, which ten rows name: the store's cache serves both.
+ * same store, and beside a process that does nothing but pipe them; and the memory of the API meanwhile (REPO-6). The objects are
+ * one, which ten rows name: the store's cache serves all.
  */
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { get, type IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import { GetObjectCommand, S3Client } from '@aws-sdk/client-s3';
@@ -53,28 +56,34 @@ export async function measureZip(): Promise<void> {
         }
         return bytes;
       });
-    const ours = () =>
+    const download = (from: string) =>
       rateOf(async () => {
-        const answer = await fetch(address);
-        if (answer.status !== 200 || !answer.body) throw new Error(`The archive was answered ${answer.status}.`);
+        const [answer] = (await once(get(from), 'response')) as [IncomingMessage]; // what the store's client reads by too
+        if (answer.statusCode !== 200) throw new Error(`The archive was answered ${answer.statusCode}.`);
         let bytes = 0;
-        for await (const piece of answer.body) bytes += piece.length;
-        if (bytes !== Number(answer.headers.get('content-length'))) throw new Error('The archive came short.');
+        for await (const piece of answer) bytes += (piece as Buffer).length;
+        const promised = answer.headers['content-length'];
+        if (promised !== undefined && bytes !== Number(promised)) throw new Error('The archive came short.');
         return bytes;
       });
+    const { port: pipePort } = await launch('bench/ceiling/archive-route.ts', 'CEILING_PORT');
+    const pipe = `http://127.0.0.1:${pipePort}/?key=${encodeURIComponent(key)}&files=${files}`;
     const before = await residentBytes(child.pid);
-    const found: Round[] = [];
+    const besideStreams: Round[] = [];
+    const besidePipe: Round[] = [];
     let most = before;
     for (let round = 1; round <= rounds; round++) {
       const sampling = setInterval(() => {
         void residentBytes(child.pid).then((now) => (most = Math.max(most, now)));
       }, sampledMs);
-      const rate = await ours();
+      const ours = await download(address);
       clearInterval(sampling);
-      found.push({ ours: rate, bare: await bare() });
-      progress(`round ${round}: ${JSON.stringify(found.at(-1))}`);
+      besidePipe.push({ ours, bare: await download(pipe) });
+      besideStreams.push({ ours, bare: await bare() });
+      progress(`round ${round}: ${JSON.stringify([besidePipe.at(-1), besideStreams.at(-1)])}`);
     }
-    reportBeside('MB/s of an archive of 5 GB', found);
+    reportBeside('MB/s of an archive of 5 GB', besideStreams);
+    reportBeside('MB/s of an archive of 5 GB, beside a bare pipe in Node', besidePipe);
     report('MB of memory of the API', {
       before: before / megabyte,
       most: most / megabyte,

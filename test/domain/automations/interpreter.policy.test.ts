@@ -1,0 +1,269 @@
+import { expect } from 'chai';
+import { linksAfter, isTooLong } from '../../../domain/automations/links.policy.ts';
+import { placedSteps, type Definition, type Step } from '../../../domain/automations/definition.policy.ts';
+import {
+  asksCondition,
+  combine,
+  deadlineOf,
+  decide,
+  nextLook,
+  sleepsAt,
+  watchOf,
+  type Seen,
+} from '../../../domain/automations/interpreter.policy.ts';
+import { deadlineOnEntry } from '../../../domain/automations/wait-speed.policy.ts';
+import type { Condition } from '../../../domain/conditions/conditions.ts';
+
+const now = new Date('2026-03-01T12:00:00.000Z');
+const at = (ms: number) => new Date(now.getTime() + ms);
+const day = 86_400_000;
+const course = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
+const completed: Condition = { match: 'all', rules: [{ kind: 'course_completed', negate: false, course_id: course }] };
+
+const steps = {
+  tag: { id: 'tag', kind: 'add_tag' },
+  delay: { id: 'delay', kind: 'wait', wait: { kind: 'delay', amount: 2, unit: 'days' } },
+  until: {
+    id: 'until',
+    kind: 'wait',
+    wait: { kind: 'until_condition', days: 3 },
+    condition: completed,
+    then: [{ id: 'yes', kind: 'exit' }],
+    else: [{ id: 'no', kind: 'exit' }],
+  },
+  asks: { id: 'asks', kind: 'condition', condition: completed, then: [{ id: 'then', kind: 'exit' }], else: [] },
+  leaves: { id: 'leaves', kind: 'exit' },
+} as const satisfies Record<string, Step>;
+
+/** The step, with another one after it. */
+function placed(step: Step) {
+  const [found] = placedSteps({ steps: [step, { id: 'last', kind: 'exit' }] });
+  if (!found) throw new Error('There is a step.');
+  return found;
+}
+
+const seen: Seen = {
+  automation: 'active',
+  exits: false,
+  accessLost: false,
+  holds: false,
+  now,
+  deadline: null,
+};
+
+describe('what a run does at a look (AUTO-10)', () => {
+  for (const [what, step, changes, decision] of [
+    [
+      'an archived automation ends it before all else',
+      steps.tag,
+      { automation: 'archived', exits: true, accessLost: true },
+      { kind: 'exit', reason: 'archived' },
+    ],
+    [
+      'a paused automation holds it, whatever else holds',
+      steps.tag,
+      { automation: 'paused', exits: true, accessLost: true },
+      { kind: 'hold' },
+    ],
+    [
+      'exit_when ends it before lost access',
+      steps.tag,
+      { exits: true, accessLost: true },
+      { kind: 'exit', reason: 'exit_when' },
+    ],
+    ['lost access ends it before its step', steps.tag, { accessLost: true }, { kind: 'exit', reason: 'access_lost' }],
+    [
+      'a step of a later language fails',
+      { id: 'x', kind: 'fly' as Step['kind'] },
+      {},
+      { kind: 'fail', code: 'unknown_step_kind' },
+    ],
+    ['an exit step ends it', steps.leaves, {}, { kind: 'exit', reason: 'exit_step' }],
+    ['an effect is done, then it goes on', steps.tag, {}, { kind: 'act', to: 'last' }],
+    [
+      'a condition that holds goes into then',
+      steps.asks,
+      { holds: true },
+      { kind: 'pass', outcome: 'then', to: 'then' },
+    ],
+    ['a condition that does not, past an empty else', steps.asks, {}, { kind: 'pass', outcome: 'else', to: 'last' }],
+    ['a delay waits until its deadline', steps.delay, { deadline: at(1) }, { kind: 'wait', until: at(1) }],
+    [
+      'a delay is over at its deadline',
+      steps.delay,
+      { deadline: now },
+      { kind: 'pass', outcome: 'time_over', to: 'last' },
+    ],
+    [
+      'a delay does not end by a condition',
+      steps.delay,
+      { deadline: at(1), holds: true },
+      { kind: 'wait', until: at(1) },
+    ],
+    ['a wait for a condition waits', steps.until, { deadline: at(1) }, { kind: 'wait', until: at(1) }],
+    [
+      'a wait for a condition that holds ends, its time over or not',
+      steps.until,
+      { deadline: at(-1), holds: true },
+      { kind: 'pass', outcome: 'then', to: 'yes' },
+    ],
+    [
+      'a wait for a condition whose time is over goes into else',
+      steps.until,
+      { deadline: now },
+      { kind: 'pass', outcome: 'else', to: 'no' },
+    ],
+    ['a wait without a deadline does not wait', steps.until, {}, { kind: 'pass', outcome: 'else', to: 'no' }],
+  ] as const)
+    it(what, () => {
+      expect(decide(placed(step), { ...seen, ...changes })).to.deep.equal(decision);
+    });
+});
+
+describe('the deadline of a wait', () => {
+  const zone = 'Europe/Berlin';
+  for (const [unit, minutes] of [
+    ['minutes', 1],
+    ['hours', 60],
+    ['days', 1_440],
+    ['weeks', 10_080],
+  ] as const)
+    it(`of 3 ${unit} is so many minutes later`, () => {
+      const step: Step = { id: 'a', kind: 'wait', wait: { kind: 'delay', amount: 3, unit } };
+      expect(deadlineOf(step, zone, now)).to.deep.equal(at(3 * minutes * 60_000));
+    });
+
+  it('of a wait for a condition is whole days later', () => {
+    expect(deadlineOf(steps.until, zone, now)).to.deep.equal(at(3 * day));
+  });
+
+  it('of a wait for a time is that minute of the local day', () => {
+    const step: Step = { id: 'a', kind: 'wait', wait: { kind: 'until_time', amount: 9 * 60 } };
+    expect(deadlineOf(step, zone, now)).to.deep.equal(new Date('2026-03-02T08:00:00.000Z'));
+  });
+
+  it('is none for a step that is no wait, or has none', () => {
+    expect(deadlineOf(steps.tag, zone, now)).to.equal(null);
+    expect(deadlineOf({ ...steps.delay, kind: 'add_tag' }, zone, now)).to.equal(null);
+    expect(deadlineOf({ id: 'a', kind: 'wait' }, zone, now)).to.equal(null);
+  });
+
+  it('comes as many times sooner as waits pass faster, up to the next millisecond', () => {
+    expect(deadlineOnEntry(steps.delay, { timeZone: zone }, now)).to.deep.equal(at(2 * day));
+    expect(deadlineOnEntry(steps.delay, { timeZone: zone, waitSpeed: 7 }, now)).to.deep.equal(
+      at(Math.ceil((2 * day) / 7)),
+    );
+    expect(deadlineOnEntry(steps.tag, { timeZone: zone, waitSpeed: 7 }, now)).to.equal(null);
+  });
+});
+
+describe('when a run looks, and at what', () => {
+  const definition: Definition = {
+    trigger: { kind: 'manual' } as unknown as Definition['trigger'],
+    reentry: 'never' as Definition['reentry'],
+    exit_on_access_lost: false,
+    steps: [],
+  };
+  const watching = (rules: Condition['rules'], more: Partial<Definition> = {}) =>
+    watchOf({ ...definition, ...more }, placed({ ...steps.until, condition: { match: 'any', rules } }));
+
+  it('waits at once for a time, and looks first for a condition or an effect', () => {
+    expect(Object.values(steps).filter((step) => sleepsAt(placed(step)))).to.deep.equal([steps.delay]);
+    expect(sleepsAt(placed({ id: 'a', kind: 'wait' }))).to.equal(false);
+    expect(sleepsAt(placed({ ...steps.delay, kind: 'exit' }))).to.equal(false);
+  });
+
+  it('asks the conditions of conditions and of waits for one, no other', () => {
+    expect(Object.values(steps).filter((step) => asksCondition(placed(step)))).to.deep.equal([steps.until, steps.asks]);
+    expect(asksCondition(placed({ ...steps.delay, condition: completed }))).to.equal(undefined);
+    expect(asksCondition(placed({ ...steps.tag, condition: completed }))).to.equal(undefined);
+  });
+
+  it('looks again where access changes by time before the end of the wait, if access counts', () => {
+    expect(nextLook({ access: true }, at(9), at(5))).to.deep.equal(at(5));
+    expect(nextLook({ access: true }, at(5), at(5))).to.deep.equal(at(5));
+    expect(nextLook({ access: true }, at(5), at(9))).to.deep.equal(at(5));
+    expect(nextLook({ access: true }, at(5), null)).to.deep.equal(at(5));
+    expect(nextLook({ access: false }, at(9), at(5))).to.deep.equal(at(9));
+  });
+
+  for (const [kind, types] of [
+    ['has_purchased', ['purchase.paid', 'purchase.refunded']],
+    ['has_tag', ['student.tagged', 'student.untagged']],
+    ['lesson_completed', ['lesson.completed']],
+    ['course_completed', ['course.completed']],
+    ['email_opened', []],
+    ['email_clicked', []],
+  ] as const)
+    it(`watches ${types.join(' and ') || 'no fact'} for ${kind}`, () => {
+      expect(watching([{ kind, negate: false }])).to.deep.equal({ types, courses: [], access: false });
+    });
+
+  const access = ['granted', 'revoked', 'extended', 'shortened', 'restored', 'moved'].map((one) => `access.${one}`);
+
+  it('watches each fact of access, and its time, for has_access or a run that ends with access', () => {
+    expect(watching([{ kind: 'has_access', negate: true }])).to.deep.equal({
+      types: access,
+      courses: [],
+      access: true,
+    });
+    expect(watching([], { exit_on_access_lost: true })).to.deep.equal({ types: access, courses: [], access: true });
+  });
+
+  it('watches the course whose progress counts, and no other', () => {
+    const watch = watching([
+      { kind: 'course_progress', negate: false, course_id: course },
+      { kind: 'course_progress', negate: true, course_id: course },
+      { kind: 'course_completed', negate: false, course_id: 'another' },
+    ]);
+    expect(watch).to.deep.equal({ types: ['lesson.completed', 'course.completed'], courses: [course], access: false });
+  });
+
+  it('watches exit_when at each wait', () => {
+    const watch = watchOf({ ...definition, exit_when: completed }, placed(steps.delay));
+    expect(watch).to.deep.equal({ types: ['course.completed'], courses: [], access: false });
+  });
+});
+
+describe('a condition', () => {
+  const rule = completed.rules[0] ?? { kind: 'has_tag', negate: false };
+  const of = (match: 'all' | 'any', answers: readonly boolean[]) =>
+    combine({ match, rules: answers.map(() => rule) }, answers);
+
+  it('holds where all, or any, of its rules do', () => {
+    expect([
+      of('all', [true, true]),
+      of('all', [true, false]),
+      of('any', [false, true]),
+      of('any', [false]),
+    ]).to.deep.equal([true, false, true, false]);
+  });
+
+  it('never holds without rules, or where an answer is missing (AUTO-11)', () => {
+    expect([of('all', []), of('any', []), combine({ match: 'all', rules: [rule, rule] }, [true])]).to.deep.equal([
+      false,
+      false,
+      false,
+    ]);
+  });
+});
+
+describe('a chain of automations (AUTO-14)', () => {
+  const links = (count: number, hoursAgo = 1) =>
+    Array.from({ length: count }, () => at(-hoursAgo * 3_600_000).toISOString());
+
+  it('is too long from the eleventh link within 24 hours on', () => {
+    expect([isTooLong(links(10), now), isTooLong(links(11), now)]).to.deep.equal([false, true]);
+  });
+
+  it('forgets links that are 24 hours old', () => {
+    expect(isTooLong(links(11, 24), now)).to.equal(false);
+    expect(isTooLong(links(11, 23.9), now)).to.equal(true);
+    expect(linksAfter(links(3, 24), now)).to.deep.equal([now.toISOString()]);
+  });
+
+  it('grows by a link, and keeps one more than it may have', () => {
+    expect(linksAfter(links(2), now)).to.deep.equal([...links(2), now.toISOString()]);
+    expect(linksAfter(links(30), now)).to.deep.equal([...links(10), now.toISOString()]);
+  });
+});

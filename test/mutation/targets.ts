@@ -1,0 +1,74 @@
+/** Which files `npm run mutate` changes, and which tests have to notice it. */
+import fs, { readFileSync } from 'node:fs'; // globSync by its module: an older Node must get as far as its message
+import path from 'node:path';
+import { projectDirectory } from '../../dev/project.ts';
+import { isQuick, isUnitTest, testFiles } from '../run/files.ts';
+import { committedDurations } from '../run/timings.ts';
+
+export interface Target {
+  /** What it is asked for by: a folder of domain/, or `platform`, or `api`. */
+  name: string;
+  /** Whose mutants are tried, and which tests may kill them; paths from the project's directory. */
+  sources: readonly string[];
+  tests: readonly string[];
+}
+
+/** @returns one for each folder that has pure rules (`*.policy.ts`) */
+export function mutationTargets(): Target[] {
+  const importsOf = importGraph();
+  const tests = testFiles();
+  const seen = new Map<string, boolean>();
+  const durations = committedDurations();
+  // They run again for each change: those that npm run test:unit leaves out would take hours.
+  const units = new Set(tests.filter((file) => isQuick(file, durations) && isUnitTest(file, seen)));
+  const byName = Object.groupBy(policies(), nameOf);
+  return Object.entries(byName).map(([name, sources = []]) => {
+    const wanted = new Set(sources);
+    const isNear = (file: string) => importsOf(file).some((imported) => wanted.has(imported));
+    const isOfFolder = (file: string) => nameOf(file.slice('test/'.length)) === name;
+    return {
+      name,
+      sources,
+      tests: tests.filter(
+        (file) => units.has(file) && (isNear(file) || (isOfFolder(file) && reaches(importsOf, file, wanted))),
+      ),
+    };
+  });
+}
+
+function policies(): string[] {
+  return fs.globSync('{api,domain,platform}/**/*.policy.ts', { cwd: projectDirectory }).toSorted();
+}
+
+/** `domain/webhooks/…` is webhooks, `platform/…` platform. */
+function nameOf(file: string): string {
+  const [place = '', context = ''] = file.split('/');
+  return place === 'domain' ? context : place;
+}
+
+type Imports = (file: string) => readonly string[];
+
+/** @returns what a file imports of the project, read once */
+function importGraph(): Imports {
+  const known = new Map<string, readonly string[]>();
+  return (file) => {
+    const before = known.get(file);
+    if (before) return before;
+    const text = readFileSync(path.join(projectDirectory, file), 'utf8');
+    const imports = [...text.matchAll(/\bfrom '(\.[^']+\.ts)'/g)]
+      .map(([, target = '']) => path.posix.join(path.posix.dirname(file), target))
+      .filter((target) => fs.existsSync(path.join(projectDirectory, target)));
+    known.set(file, imports);
+    return imports;
+  };
+}
+
+function reaches(importsOf: Imports, file: string, wanted: ReadonlySet<string>): boolean {
+  const seen = new Set([file]);
+  for (const one of seen)
+    for (const imported of importsOf(one)) {
+      if (wanted.has(imported)) return true;
+      seen.add(imported);
+    }
+  return false;
+}

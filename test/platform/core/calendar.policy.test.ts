@@ -1,0 +1,82 @@
+import { expect } from 'chai';
+import * as fc from 'fast-check';
+import ICAL from 'ical.js'; // Mozilla's, which Thunderbird reads calendars by: another reader than the one who wrote this
+import { icalendarOf, type CalendarEvent } from '../../../platform/core/calendar.policy.ts';
+
+/** What another program reads in the text. */
+function readBack(text: string) {
+  const calendar = new ICAL.Component(ICAL.parse(text) as unknown[]);
+  const found = calendar.getFirstSubcomponent('vevent');
+  if (!found) throw new Error('There is no entry.');
+  const entry = new ICAL.Event(found);
+  return {
+    method: calendar.getFirstPropertyValue('method'),
+    version: calendar.getFirstPropertyValue('version'),
+    uid: entry.uid,
+    sequence: entry.sequence,
+    starts: entry.startDate.toJSDate().toISOString(),
+    startsIn: entry.startDate.zone.tzid,
+    ends: entry.endDate.toJSDate().toISOString(),
+    summary: entry.summary,
+    location: entry.location,
+    organizer: entry.organizer,
+    attendee: entry.attendees[0]?.getFirstValue(),
+    partstat: entry.attendees[0]?.getFirstParameter('partstat'),
+    status: found.getFirstPropertyValue('status'),
+    stamp: (found.getFirstPropertyValue('dtstamp') as unknown as { toJSDate: () => Date }).toJSDate().toISOString(),
+  };
+}
+
+const seconds = fc.integer({ min: 1_700_000_000, max: 4_000_000_000 });
+/** Without what no line can say: controls but the line break, and halves of letters. */
+const words = fc
+  .string({
+    unit: fc.constantFrom('a', 'ö', '結', '🪢', ' ', ',', ';', '\\', '\n', ':', '"', 'n', 'N'),
+    minLength: 1,
+    maxLength: 200,
+  })
+  .filter((text) => text.trim() === text);
+
+describe('an .ics file, read by another program', () => {
+  it('says what was put into it, in UTC, whatever its words hold', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom('REQUEST' as const, 'CANCEL' as const),
+        fc.integer({ min: 0, max: 2_000_000_000 }),
+        seconds,
+        fc.integer({ min: 60, max: 14_400 }),
+        words,
+        fc.option(words, { nil: undefined }),
+        (method, sequence, start, length, summary, location) => {
+          const event: CalendarEvent = {
+            method,
+            id: '7c9e6679-7425-40de-944b-e07fc1f90ae7',
+            sequence,
+            startsAt: new Date(start * 1_000),
+            endsAt: new Date((start + length) * 1_000),
+            summary,
+            ...(location !== undefined && { location }),
+            stamp: new Date((start - 5) * 1_000),
+          };
+          expect(readBack(icalendarOf(event, 'club@example.com', 'berta@example.org'))).to.deep.equal({
+            method,
+            version: '2.0',
+            uid: `${event.id}@example.com`,
+            sequence,
+            starts: event.startsAt.toISOString(),
+            startsIn: 'UTC',
+            ends: event.endsAt.toISOString(),
+            summary,
+            location: location ?? null,
+            organizer: 'mailto:club@example.com',
+            attendee: 'mailto:berta@example.org',
+            partstat: 'ACCEPTED',
+            status: method === 'CANCEL' ? 'CANCELLED' : 'CONFIRMED',
+            stamp: event.stamp.toISOString(),
+          });
+        },
+      ),
+      { seed: 1, numRuns: 300 },
+    );
+  });
+});

@@ -1,4 +1,5 @@
 /** The stream of an answer on the wire: its form, its silences, clients that go, come back and read slowly, and the end of the process. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { startApi, type RunningApi } from '../../api/server.ts';
 import type { AnswerFeed } from '../../domain/agents/answers/answer-feed.ts';
 import { newId } from '../../platform/core/ids.ts';
@@ -15,7 +16,7 @@ import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { register } from 'prom-client';
 
 const second = 1_000;
@@ -408,7 +409,11 @@ describe('answer streams', () => {
   describe('a process that stops while a client does not read', () => {
     it('ends without waiting for the client', async () => {
       const api = await startApi(await testConfig());
+      let sending: Socket | undefined;
+      const watch = (message: unknown) => void ({ socket: sending } = message as { socket: Socket });
+      subscribe('http.server.request.start', watch);
       const { stream, answerId } = await at(baseOf(api)).ask();
+      unsubscribe('http.server.request.start', watch);
       stream.pause();
       await (
         await testDatabase()
@@ -418,7 +423,13 @@ describe('answer streams', () => {
         [answerId],
       );
       await notifyStreams();
-      await new Promise((resolve) => setTimeout(resolve, second));
+      let before = -1;
+      await until('the connection to be full', { timeoutMs: 15 * second }, async () => {
+        const { bytesWritten = 0, writableLength = 0 } = sending ?? {};
+        const isFull = writableLength > 0 && bytesWritten === before;
+        before = bytesWritten;
+        return isFull;
+      });
       await withoutTimersOf(5 * second, () => api.stop());
       stream.resume();
       expect(await stream.ended).to.equal('cut');

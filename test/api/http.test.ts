@@ -23,7 +23,7 @@ async function sendRaw(...parts: (string | Buffer)[]): Promise<RawAnswer> {
     const socket = connect(port, '127.0.0.1', () => {
       for (const part of parts) socket.write(part);
     });
-    socket.setTimeout(5_000, () => socket.destroy(new Error(`No answer: ${text}`)));
+    socket.setTimeout(15_000, () => socket.destroy(new Error(`No answer: ${text}`)));
     socket.on('data', (bytes) => {
       text += bytes.toString('latin1');
       const end = text.indexOf('\r\n\r\n');

@@ -24,7 +24,8 @@ describe('a worker’s GET /readyz', function () {
       await testConfig({
         DATABASE_URL: line.url,
         WORKFLOW_BUNDLE_FILE: await workflowBundleFile(),
-        WORKER_TASK_QUEUES: 'upkeep',
+        WORKER_TASK_QUEUES: 'upkeep,media',
+        FFMPEG_BINARY: '/nowhere/ffmpeg',
       }),
     );
   });
@@ -40,6 +41,10 @@ describe('a worker’s GET /readyz', function () {
 
   it('200 while it takes work', async () => {
     expect(await get('/readyz')).to.deep.equal({ status: 200, text: '{"status":"ready"}' });
+  });
+
+  it('/healthz says that a worker which processes files has no ffmpeg (MED-24)', async () => {
+    expect(await get('/healthz')).to.deep.equal({ status: 200, text: '{"status":"ok","ffmpeg":"missing"}' });
   });
 
   it('503 when Postgres is silent for 15 s; /healthz stays 200', async () => {

@@ -116,9 +116,12 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
     it('releases at most 4 at a time for one attempt each, whatever the breaker says', async () => {
       let open = 0;
       let most = 0;
+      const four = Promise.withResolvers<void>();
       const { receiver, subscription } = await engine().endpoint(async () => {
         most = Math.max(most, ++open);
-        await sleep(150);
+        if (most === 4) four.resolve();
+        await four.promise;
+        await sleep(150); // a fifth would come meanwhile
         open--;
         return { status: 500 };
       });

@@ -112,7 +112,8 @@ describe('source-index, on the real server', function () {
     expect(await handleOf(source).result()).to.equal('ready');
     expect(await sourceRow(source)).to.include({ attempts: 2, fence: 2 });
     const { timers } = await summariesOf(handleOf(source));
-    expect(timers[0]).to.match(/^attempt 2 in about [45] s$/);
+    // Of 4 to 5 s, as long as was left when the timer began: a busy machine is late with it.
+    expect(timers[0]).to.match(/^attempt 2 in about [1-5] s$/);
   });
 
   it('puts opaque ids and numbers only into Temporal: no title, file name or text', async () => {

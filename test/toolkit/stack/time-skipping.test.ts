@@ -13,11 +13,9 @@ describe('test/toolkit/stack/time-skipping', () => {
       taskQueue: 'time-skipping',
       workflowsPath: fileURLToPath(new URL('./sleeping-workflow.ts', import.meta.url)),
     });
-    const begunAt = Date.now();
     const slept = await worker.runUntil(
       client.workflow.execute('sleepFor', { workflowId: 'sleeper', taskQueue: 'time-skipping', args: ['30 days'] }),
     );
     expect(slept).to.be.within(30 * 86_400_000, 30 * 86_400_000 + 60_000);
-    expect(Date.now() - begunAt).to.be.below(30_000);
   });
 });

@@ -57,17 +57,17 @@ describe('the step of an answer whose stream has begun', function () {
   it('takes pings as a sign of life for a limited time', async () => {
     const begunAt = performance.now();
     const script = { answer: deltas, silentAfter: 4, pingEveryMs: 30 };
-    const { question } = await answer(script, { patience: { silenceMs: 300, pingsMs: 900 } });
+    const { question } = await answer(script, { patience: { silenceMs: 800, pingsMs: 900 } });
     expect(performance.now() - begunAt).to.be.at.least(890);
     expect(await answerRow(question.answerId)).to.include({ errorCode: 'model_silent', content: 'One ' });
   });
 
   it('ends a request that goes on for too long, however much is said', async () => {
     const endless = { answer: Array.from({ length: 100 }, () => 'x'), delayMs: 50 };
-    const { question } = await answer(endless, { patience: { requestMs: 400 } });
+    const { question } = await answer(endless, { patience: { requestMs: 1_000 } });
     const { status, errorCode, content } = await answerRow(question.answerId);
     expect([status, errorCode]).to.deep.equal(['failed', 'interrupted']);
-    expect(content.length).to.be.within(1, 20);
+    expect(content.length).to.be.within(1, 99);
   });
 
   it('fails with what was said when the worker stops in the middle', async () => {

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { answerRow, callRows, citationRows } from '../../../toolkit/assert/answers.ts';
 import { foundPassages } from '../../../toolkit/builders/found-passages.ts';
 import { useAnswering } from '../../../toolkit/drive/answering.ts';
+import { untilWaitingForLocks } from '../../../toolkit/drive/races.ts';
 import { testDatabase } from '../../../toolkit/stack/database.ts';
 import {
   buildConversation,
@@ -140,7 +141,7 @@ describe('prompt of an answer', function () {
       await runner.startTransaction();
       await runner.query(`DELETE FROM agent_sources WHERE id = $1`, [id]);
       const failpoint = async (name: string) => {
-        if (name === 'answer_ending') setTimeout(() => void runner.commitTransaction(), 100);
+        if (name === 'answer_ending') void untilWaitingForLocks(1).then(() => runner.commitTransaction());
       };
       await answering.step(question.questionId, { passages: found, failpoint });
       await runner.release();

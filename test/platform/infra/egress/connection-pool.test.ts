@@ -261,7 +261,7 @@ describe('connections to receivers', () => {
     expect(refused).to.be.instanceOf(Error).and.have.property('message', '2 connections to receivers are open.');
     expect((await Promise.all([busy, alsoBusy])).map(({ outcome }) => outcome)).to.deep.equal(['timeout', 'timeout']);
     expect((await post(connections, second)).outcome).to.equal('succeeded');
-  }).timeout(5_000);
+  });
 
   it('closes the oldest connection at the limit of kept ones', async () => {
     const receivers = [await receiverThat(ok), await receiverThat(ok), await receiverThat(ok)];

@@ -1,12 +1,13 @@
 /**
- * `npm run bench -- community [zip | lists | digests]`: an archive beside bare streams; spaces, posts and comments at two sizes; and daily
- * mails, a thousand and ten thousand.
+ * `npm run bench -- community [zip | lists | digests | bookings]`: an archive beside bare streams; spaces, posts, comments
+ * and sessions at two sizes; daily mails, a thousand and ten thousand; and bookings beside bare inserts.
  */
+import { measureBookings } from './community/bookings.ts';
 import { measureDigests } from './community/digests.ts';
 import { measureLists } from './community/lists.ts';
 import { measureZip } from './community/zip.ts';
 
-export const communityMeasurements = ['zip', 'lists', 'digests'] as const;
+export const communityMeasurements = ['zip', 'lists', 'digests', 'bookings'] as const;
 type Measurement = (typeof communityMeasurements)[number];
 
 export async function benchCommunity(wanted: readonly string[]): Promise<void> {
@@ -14,4 +15,5 @@ export async function benchCommunity(wanted: readonly string[]): Promise<void> {
   if (is('zip')) await measureZip();
   if (is('lists')) await measureLists();
   if (is('digests')) await measureDigests();
+  if (is('bookings')) await measureBookings();
 }

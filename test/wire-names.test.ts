@@ -40,7 +40,9 @@ describe('wire names', () => {
       schedules: distinct(sources.flatMap((source) => valuesOf(source, 'scheduleId'))),
       channels: distinct(sources.flatMap(channelsOf)),
       metrics: sources.flatMap(metricsOf).toSorted(byName),
-      preparedStatements: distinct(sources.flatMap((source) => callsOf(source, 'prepared'))),
+      preparedStatements: distinct(
+        sources.flatMap((source) => [...callsOf(source, 'prepared'), ...callsOf(source, 'preparedRows')]),
+      ),
       tables: await tableNames(),
     };
   });

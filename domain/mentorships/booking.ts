@@ -8,13 +8,14 @@ import { newId, type Id } from '../../platform/core/ids.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sqlStateOf } from '../../platform/infra/postgres/errors.ts';
+import { prepared, preparedRows } from '../../platform/infra/postgres/prepared.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import { requireFeature } from '../billing/allowances.ts';
 import type { DatabaseDeps, VaultDeps } from '../deps.ts';
 import { lockStudent } from '../identity/accounts.ts';
 import type { Reader } from '../identity/student-ref.ts';
 import { requestMail } from '../mail/requests.ts';
-import { findOpenMentorship, hasMentor, type SeenMentorship } from './classroom.ts';
+import { lockMentor, lockOpenMentorship, type SeenMentorship } from './classroom.ts';
 import { cancelUntil, sessionRules } from './sessions.policy.ts';
 import { findOwnSession, findSession, type NamedSession } from './sessions.ts';
 import { isOffered } from './slots.policy.ts';
@@ -43,13 +44,13 @@ export async function bookSession(
   return db
     .transaction(async (tx) => {
       await lockStudent(tx, student.clubId, student.id);
-      const mentorship = await findOpenMentorship(tx, student, publicId, now, sql`FOR NO KEY UPDATE OF mentorship`);
+      const mentorship = await lockOpenMentorship(tx, student, publicId, now);
       const replaced =
         input.replaces === undefined ? undefined : await lockOwn(tx, student, { publicId, sessionId: input.replaces });
       await requireFeature(tx, student.clubId, 'community', 'person');
       if (replaced) requireChangeable(replaced, now);
       // Two bookings at once of two mentorships of one mentor take turns here, instead of each waiting for the other's row.
-      const hasHours = await hasMentor(tx, student, mentorship, sql`FOR NO KEY UPDATE`);
+      const hasHours = await lockMentor(tx, student, mentorship);
       if (!hasHours || !isOffered(mentorship, startsAt, now))
         throw new DomainError('invalid_request', 'starts_at: no session that can be booked now begins then.');
       if (!replaced) await requireRoom(tx, student, mentorship, now);
@@ -208,9 +209,13 @@ function requireChangeable({ status, startsAt, cancelDeadlineMinutes }: Held, no
 
 /** Under the mentorship's row, so that of two bookings at once the second one counts the first. @throws DomainError booking_limit_reached */
 async function requireRoom(tx: Transaction, student: Reader, mentorship: SeenMentorship, now: Date): Promise<void> {
-  const upcoming = await tx.rows(sql`SELECT FROM mentorship_sessions
+  const upcoming = await preparedRows(
+    'select_upcoming_sessions',
+    tx,
+    sql`SELECT FROM mentorship_sessions
      WHERE student_id = ${student.id} AND mentorship_id = ${mentorship.id} AND status = 'booked' AND starts_at > ${now}
-     LIMIT ${mentorship.maxUpcoming}`);
+     LIMIT ${mentorship.maxUpcoming}`,
+  );
   if (upcoming.length >= mentorship.maxUpcoming)
     throw new DomainError(
       'booking_limit_reached',
@@ -237,18 +242,16 @@ async function insertSession(
   session: Times & { id: Id; agenda: string },
   now: Date,
 ): Promise<void> {
-  await tx.manager.insert(MentorshipSession, {
-    ...session,
-    agenda: session.agenda.trim(),
-    clubId: student.clubId,
-    mentorshipId: mentorship.id,
-    studentId: student.id,
-    bookedAt: now,
-    looksAt: now,
-    createdAt: now,
-    updatedAt: now,
-  });
+  const { id, mentorId, startsAt, endsAt, busyUntil, agenda } = session;
+  const row = [id, student.clubId, mentorship.id, mentorId, student.id, startsAt, endsAt, busyUntil, agenda.trim()];
+  await insertOne(tx, [...row, now]);
 }
+
+const insertOne = prepared(
+  'insert_mentorship_session',
+  `INSERT INTO mentorship_sessions (id, club_id, mentorship_id, mentor_id, student_id, starts_at, ends_at, busy_until, agenda,
+     booked_at, looks_at, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $10, $10)`,
+);
 
 /** The exclusion constraints do not see the time that is left: a row does not conflict with itself. */
 async function moveSession(

@@ -4,8 +4,9 @@ import { Mentorship } from '../../entities/mentorships/mentorship.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import type { Queries } from '../../platform/infra/postgres/database.ts';
+import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
+import { preparedRows } from '../../platform/infra/postgres/prepared.ts';
 import { columns, sql, type RowOf, type Sql } from '../../platform/infra/postgres/sql.ts';
 import { hasAccessToDelivery } from '../access/enrollments/entitlement.ts';
 import { hasFeature } from '../billing/allowances.ts';
@@ -69,19 +70,28 @@ export async function readOpenMentorship(
   return presentSeen(await findOpenMentorship(db, student, publicId, now));
 }
 
-/** @param lock `FOR …` @throws DomainError not_found, also where it is not open to the student */
-export async function findOpenMentorship(
-  db: Queries,
+/** @throws DomainError not_found, also where it is not open to the student */
+async function findOpenMentorship(db: Queries, student: Reader, publicId: string, now: Date): Promise<SeenMentorship> {
+  return found(await preparedRows<SeenMentorship>('find_open_mentorship', db, openMentorship(student, publicId, now)));
+}
+
+/** Holds the mentorship. @throws DomainError not_found, also where it is not open to the student */
+export async function lockOpenMentorship(
+  tx: Transaction,
   student: Reader,
   publicId: string,
   now: Date,
-  lock: Sql = sql``,
 ): Promise<SeenMentorship> {
-  const row = await db.one<SeenMentorship>(
-    sql`SELECT ${seenColumns} ${withMentor} WHERE ${isOpenTo(student, now)} AND mentorship.public_id = ${publicId} ${lock}`,
-  );
-  if (!row) throw notFound('mentorship');
-  return row;
+  const locking = sql`${openMentorship(student, publicId, now)} FOR NO KEY UPDATE OF mentorship`;
+  return found(await preparedRows<SeenMentorship>('lock_open_mentorship', tx, locking));
+}
+
+const openMentorship = (student: Reader, publicId: string, now: Date) =>
+  sql`SELECT ${seenColumns} ${withMentor} WHERE ${isOpenTo(student, now)} AND mentorship.public_id = ${publicId}`;
+
+function found([mentorship]: readonly SeenMentorship[]): SeenMentorship {
+  if (!mentorship) throw notFound('mentorship');
+  return mentorship;
 }
 
 /**
@@ -131,17 +141,18 @@ export async function listSlots(
 }
 
 /** @returns whether the mentor is a member of the club still */
-export async function hasMentor(
-  db: Queries,
-  { clubId }: Reader,
-  { mentorId }: Pick<SeenMentorship, 'mentorId'>,
-  lock: Sql = sql``,
-): Promise<boolean> {
-  const member = await db.one(
-    sql`SELECT 1 FROM memberships WHERE club_id = ${clubId} AND administrator_id = ${mentorId} ${lock}`,
-  );
-  return member !== undefined;
+async function hasMentor(db: Queries, { clubId }: Reader, mentorship: SeenMentorship): Promise<boolean> {
+  return (await db.rows(membershipOf(clubId, mentorship))).length > 0;
 }
+
+/** Holds the mentor's membership. @returns whether the mentor is a member of the club still */
+export async function lockMentor(tx: Transaction, { clubId }: Reader, mentorship: SeenMentorship): Promise<boolean> {
+  const locking = sql`${membershipOf(clubId, mentorship)} FOR NO KEY UPDATE`;
+  return (await preparedRows('lock_mentor', tx, locking)).length > 0;
+}
+
+const membershipOf = (clubId: Id, { mentorId }: SeenMentorship) =>
+  sql`SELECT 1 FROM memberships WHERE club_id = ${clubId} AND administrator_id = ${mentorId}`;
 
 /** When the mentor has sessions with their buffers, of whatever mentorship and club, and when the student has sessions, in Unix milliseconds; without the one to replace. */
 async function takenTimes(

@@ -8,6 +8,7 @@ import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
+import { preparedRows } from '../../platform/infra/postgres/prepared.ts';
 import { all, columns, sql, type RowOf, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { Reader } from '../identity/student-ref.ts';
 import { cancelUntil, shownStatus, type ShownStatus } from './sessions.policy.ts';
@@ -127,7 +128,9 @@ export async function findOwnSession(
   { publicId, sessionId }: NamedSession,
   now: Date,
 ): Promise<RecordOf<'OwnMentorshipSession'>> {
-  const row = await db.one<SessionRow>(
+  const [row] = await preparedRows<SessionRow>(
+    'find_own_session',
+    db,
     sql`SELECT ${sessionColumns} ${withAll}
          WHERE session.id = ${sessionId} AND session.student_id = ${student.id} AND session.club_id = ${student.clubId}
            AND mentorship.public_id = ${publicId}`,

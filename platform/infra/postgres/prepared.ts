@@ -5,6 +5,7 @@
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import type { DataSource } from 'typeorm';
 import type { Queries } from './database.ts';
+import type { Sql } from './sql.ts';
 
 /** Runs the statement on a connection of the pool, or on the transaction's own. @returns its rows */
 export type Statement<Row> = (on: DataSource | Queries, values: readonly unknown[]) => Promise<Row[]>;
@@ -19,6 +20,15 @@ export function prepared<Row>(name: string, text: string): Statement<Row> {
     const result: QueryResult = await connection.query({ name, text, values: [...values] });
     return result.rows as Row[];
   };
+}
+
+/**
+ * The same for a statement that is composed at each call, always to one text: for another text of that name the driver throws.
+ * @returns its rows
+ */
+export function preparedRows<Row>(name: string, on: Queries, statement: Sql): Promise<Row[]> {
+  const values: unknown[] = [];
+  return prepared<Row>(name, statement.render(values))(on, values);
 }
 
 async function connectionOf(on: DataSource | Queries): Promise<Pool | PoolClient> {

@@ -1,0 +1,23 @@
+/** The least that booking a session over HTTP can be: Koa, the body, and the row in a transaction of its own on a bare pool. */
+import { json } from 'node:stream/consumers';
+import Koa from 'koa';
+import pg from 'pg';
+import { readConfig } from '../../config.ts';
+import { insertAlone, type SessionRow } from '../community/bare-sessions.ts';
+
+const { database } = readConfig();
+const pool = new pg.Pool({ connectionString: database.url.reveal(), max: database.poolSize });
+const app = new Koa();
+
+app.use(async (context) => {
+  if (context.path === '/readyz') {
+    context.body = 'ready';
+    return;
+  }
+  const row = (await json(context.req)) as SessionRow;
+  await insertAlone(pool, row);
+  context.status = 201;
+  context.body = { data: row };
+});
+
+app.listen(Number(process.env['CEILING_PORT']), '127.0.0.1');

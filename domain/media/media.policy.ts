@@ -312,6 +312,11 @@ export function isResumable(mime: string): boolean {
   return kindOf(mime) === 'video';
 }
 
+/** @returns whether a worker holds the whole file in its memory while it processes it: pictures alone, so at most 20 MB */
+export function isReadAtOnce({ mime, sizeBytes }: { mime: string | null; sizeBytes: string | number | null }): boolean {
+  return isImageType(mime ?? '') && Number(sizeBytes) <= mostBytes.library.image;
+}
+
 /** @returns how large a file of this type may be there, in bytes */
 export function maxBytes(purpose: MediaPurpose, mime: string): number {
   return mostBytes[purpose][kindOf(mime)];

@@ -18,12 +18,17 @@ const importing = /\bfrom '(\.[^']+)'/g;
  * Temporal and no other server then.
  */
 export function isUnitTest(file: string, seen = new Map<string, boolean>()): boolean {
+  return !reaches(file, stackModules, seen);
+}
+
+/** @returns whether the file is one of the modules, or imports one, near or far */
+export function reaches(file: string, modules: readonly string[], seen = new Map<string, boolean>()): boolean {
   const known = seen.get(file);
   if (known !== undefined) return known;
-  seen.set(file, true); // a circle of imports reaches nothing more
-  const isUnit = !stackModules.includes(file) && importsOf(file).every((imported) => isUnitTest(imported, seen));
-  seen.set(file, isUnit);
-  return isUnit;
+  seen.set(file, false); // a circle of imports reaches nothing more
+  const does = modules.includes(file) || importsOf(file).some((imported) => reaches(imported, modules, seen));
+  seen.set(file, does);
+  return does;
 }
 
 /** What only looks like an import, in the text of a test about imports, names no file. */

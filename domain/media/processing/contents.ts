@@ -1,4 +1,5 @@
 /** What the store holds of a file, read in pieces or in one go; that the store is away is told apart from every other fault. */
+import { Readable } from 'node:stream';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 
 /** The store did not answer as it should: no file is at fault. */
@@ -24,6 +25,21 @@ export function contentsOf(storage: Pick<ObjectStore, 'size' | 'read' | 'stream'
       return bytes && throughAway(bytes, signal);
     },
   };
+}
+
+/**
+ * For files that are small enough for memory, and are read several times.
+ * @returns undefined where the file is gone @throws StoreAway
+ */
+export async function inMemory(contents: Contents, sizeBytes: number): Promise<Contents | undefined> {
+  const whole = await contents.read(0, sizeBytes);
+  return (
+    whole && {
+      size: () => contents.size(),
+      read: async (offset, length) => whole.subarray(offset, offset + length),
+      stream: async () => Readable.from([whole]),
+    }
+  );
 }
 
 async function* throughAway(bytes: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer> {

@@ -6,9 +6,16 @@ import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 import type { MediaKind, MediaStatus } from '../../../entities/media/values.ts';
 import { eraseFile } from '../erasure.ts';
-import { keptPictureBox, processingRules, renditionBoxes, videoRules, type MediaError } from '../media.policy.ts';
+import {
+  isReadAtOnce,
+  keptPictureBox,
+  processingRules,
+  renditionBoxes,
+  videoRules,
+  type MediaError,
+} from '../media.policy.ts';
 import { claimFile, holdFile, putOff, releaseFile, type FileClaim } from './claims.ts';
-import { contentsOf, StoreAway, type Contents } from './contents.ts';
+import { contentsOf, inMemory, StoreAway, type Contents } from './contents.ts';
 import { anotherSize, digestWhole } from './digest.ts';
 import { identify } from './identification.ts';
 import { emptyOriginal, hasPicture, keepPicture } from './kept-picture.ts';
@@ -127,13 +134,16 @@ async function workOn(
     return undefined;
   }
   if (claim.objectKey === null) throw new LeaseLost();
-  const contents = contentsOf(storage, claim.objectKey);
+  const stored = contentsOf(storage, claim.objectKey);
   if (claim.status === 'ready' && hasPicture(claim)) {
     tell('emptying the original');
     await emptyOriginal(deps, claim, now);
     return undefined;
   }
-  await requireSameSize(contents, claim);
+  await requireSameSize(stored, claim);
+  // A picture is read three times: to find out what it is, for its checksums, and for its renditions.
+  const contents = isReadAtOnce(claim) ? await inMemory(stored, Number(claim.sizeBytes)) : stored;
+  if (!contents) throw new Error('A file that has arrived is not in the store');
   const box = keptPictureBox(claim.purpose);
   if (claim.status === 'ready' && box) return keepPicture(deps, claim, contents, { box, signal, tell, now });
   if (claim.status === 'ready') return complement(deps, claim, contents, { signal, tell, now });

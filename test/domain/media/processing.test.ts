@@ -485,6 +485,20 @@ describe('an upload that has arrived (MED-16)', () => {
       await removeMedia(await mediaDeps(), club.id, id, new Date());
       expect(await keysOf(club)).to.deep.equal([]);
     });
+
+    it('is read once from the store, for all that is made of it', async () => {
+      const { media } = await uploadBytes({ club }, await photo());
+      await sayingArrived({ club }, media.id);
+      const store = await testObjectStore();
+      const reads: string[] = [];
+      const storage: typeof store = {
+        ...store,
+        read: (key, ...piece) => (reads.push(`bytes ${piece.join(' to ')}`), store.read(key, ...piece)),
+        stream: (...given) => (reads.push('stream'), store.stream(...given)),
+      };
+      expect(await processedFile(media.id, { deps: { storage } })).to.deep.equal({ done: true, outcome: 'ready' });
+      expect(reads).to.deep.equal([`bytes 0 to ${(await photo()).bytes.length}`]);
+    });
   });
 
   describe('a PDF of the library', () => {

@@ -22,8 +22,8 @@ const tag = (id: string): Step => ({ id, kind: 'add_tag' });
 const asks = (id: string, changes: Partial<Step> = {}): Step => ({ id, kind: 'condition', ...changes });
 
 const definition = (changes: Partial<Definition> = {}): Definition => ({
-  trigger: { kind: 'student_tagged' as Definition['trigger']['kind'] },
-  reentry: 'never' as Definition['reentry'],
+  trigger: { kind: 'student_tagged' },
+  reentry: 'once',
   exit_on_access_lost: false,
   steps: [],
   ...changes,

@@ -26,9 +26,8 @@ const saysNothing = {
 /** What an event about this object says, beside its id, type and time. */
 function said(type: string, object: unknown, planOfPrice: PlanOfPrice = byLookupKey) {
   const read = readEvent({ id: 'evt_1', type, created: start, data: { object } }, planOfPrice);
-  expect(read).to.include({ id: 'evt_1', type });
-  expect(read?.created).to.deep.equal(at(0));
   const { id, type: sameType, created, ...rest } = read ?? {};
+  expect([id, sameType, created]).to.deep.equal(['evt_1', type, at(0)]);
   return rest;
 }
 
@@ -182,12 +181,15 @@ describe('an event of the payment processor', () => {
     ['with a time in thousands of years', { created: 1e11 }],
   ] as const)
     it(`${what} is none`, () => {
-      expect(readEvent({ id: 'evt_1', type: 'x', created: start, ...changes }, byLookupKey)).to.equal(undefined);
+      expect(readEvent(Object.assign({ id: 'evt_1', type: 'x', created: start }, changes), byLookupKey)).to.equal(
+        undefined,
+      );
     });
 
   it('may have the time 1 and an id of 255 characters', () => {
     const id = 'e'.repeat(255);
-    expect(readEvent({ id, type: 'x', created: 1 }, byLookupKey)).to.deep.equal({
+    const found = readEvent({ id, type: 'x', created: 1 }, byLookupKey);
+    expect(found).to.deep.equal({
       id,
       type: 'x',
       created: new Date(1_000),

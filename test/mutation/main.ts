@@ -2,42 +2,71 @@
  * `npm run mutate -- webhooks …`: changes the pure rules of these contexts, one place at a time, and looks whether a unit test
  * notices. Without a name, those of all. What no test notices is printed; the last line is
  * `mutants N, killed N, survived N, score 0.NN`, and the exit code 1 where the score is below the aim.
+ *
+ * `npm run mutate -- statements`, or one of them by name, changes claims, records, authorization and pricing, which hang on Postgres:
+ * their tests run with the stack, and take seconds a change. `--sample N` tries N of each, spread evenly over its files.
  */
 import path from 'node:path';
+import { parseArgs } from 'node:util';
 import type { LogLevel, MutantResult } from '@stryker-mutator/api/core';
 import { Stryker } from '@stryker-mutator/core';
 import { messageOf, Problem, runScript, say } from '../../dev/problem.ts';
-import { mutationTargets, type Target } from './targets.ts';
+import { mutationTargets, statementTargets, type Target } from './targets.ts';
 
 const aim = 0.9;
 
 await runScript(async () => {
-  const names = process.argv.slice(2);
-  const targets = mutationTargets();
-  const unknown = names.filter((name) => !targets.some((target) => target.name === name));
+  const { positionals, values } = parseArgs({ allowPositionals: true, options: { sample: { type: 'string' } } });
+  const rules = mutationTargets();
+  const known = [...rules, ...statementTargets].map(({ name }) => name);
+  const unknown = positionals.filter((name) => name !== 'statements' && !known.includes(name));
   if (unknown.length > 0)
-    throw new Problem(`No rules in ${unknown.join(', ')}. There are: ${targets.map(({ name }) => name).join(', ')}.`);
-  let all: MutantResult[] = [];
-  let unreached = 0;
-  for (const target of targets) {
-    if (names.length > 0 && !names.includes(target.name)) continue;
-    if (target.tests.length === 0) {
-      say(`${target.name}: no unit test reaches its rules (${target.sources.length} files)`);
-      unreached += target.sources.length;
-      continue;
-    }
-    const results = await mutate(target).catch((error: unknown) => {
-      throw new Problem(
-        `${target.name}: ${messageOf(error)} Its tests have to pass before anything is changed: npm run test:unit.`,
-      );
+    throw new Problem(`No rules in ${unknown.join(', ')}. There are: ${[...known, 'statements'].join(', ')}.`);
+  const sample = values.sample === undefined ? undefined : Number(values.sample);
+  if (sample !== undefined && !(Number.isInteger(sample) && sample > 0))
+    throw new Problem(`--sample ${values.sample} is no number of changes: give one of 1 or more.`);
+  const isWanted = ({ name }: Target) => positionals.includes(name);
+  const wantedRules = positionals.length === 0 ? rules : rules.filter(isWanted);
+  const wantedStatements = positionals.includes('statements') ? statementTargets : statementTargets.filter(isWanted);
+
+  const scores: Score[] = [];
+  for (const target of wantedRules) scores.push(await scoreOfRules(target));
+  if (wantedStatements.length > 0) {
+    const { tryStatements } = await import('./statement-runs.ts');
+    await tryStatements(wantedStatements, sample, ({ name }, tried) => {
+      scores.push({
+        killed: tried.filter(({ result }) => result === 'killed' || result === 'hung').length,
+        survived: tried.filter(({ result }) => result === 'survived').length,
+      });
+      say(`${name}: ${closingLine(scores.slice(-1))}`);
     });
-    for (const line of results.filter(isSurvivor).map(lineOf)) say(line);
-    say(`${target.name}: ${closingLine(results)}`);
-    all = [...all, ...results];
   }
-  say(closingLine(all));
-  return scoreOf(all) < aim || unreached > 0 ? 1 : 0;
+  say(closingLine(scores));
+  return shareOf(scores) < aim ? 1 : 0;
 });
+
+interface Score {
+  killed: number;
+  survived: number;
+}
+
+/** Rules that no test reaches count as one survivor a file. */
+async function scoreOfRules(target: Target): Promise<Score> {
+  const { name, sources, tests } = target;
+  if (tests.length === 0) {
+    say(`${name}: no unit test reaches its rules (${sources.length} files)`);
+    return { killed: 0, survived: sources.length };
+  }
+  const results = await mutate(target).catch((error: unknown) => {
+    throw new Problem(
+      `${name}: ${messageOf(error)} Its tests have to pass before anything is changed: npm run test:unit.`,
+    );
+  });
+  for (const line of results.filter(isSurvivor).map(lineOf)) say(line);
+  const score = { killed: results.filter(isKilled).length, survived: results.filter(isSurvivor).length };
+  say(`${name}: ${closingLine([score])}`);
+  return score;
+}
 
 function mutate({ sources, tests }: Target): Promise<MutantResult[]> {
   return new Stryker({
@@ -71,14 +100,18 @@ function isSurvivor(result: MutantResult): boolean {
   return isCounted(result) && !isKilled(result);
 }
 
-function scoreOf(results: readonly MutantResult[]): number {
-  const counted = results.filter(isCounted);
-  return counted.length === 0 ? 1 : counted.filter(isKilled).length / counted.length;
+function closingLine(scores: readonly Score[]): string {
+  const [killed, survived] = [sum(scores, 'killed'), sum(scores, 'survived')];
+  return `mutants ${killed + survived}, killed ${killed}, survived ${survived}, score ${shareOf(scores).toFixed(2)}`;
 }
 
-function closingLine(results: readonly MutantResult[]): string {
-  const [killed, survived] = [results.filter(isKilled).length, results.filter(isSurvivor).length];
-  return `mutants ${killed + survived}, killed ${killed}, survived ${survived}, score ${scoreOf(results).toFixed(2)}`;
+function shareOf(scores: readonly Score[]): number {
+  const [killed, survived] = [sum(scores, 'killed'), sum(scores, 'survived')];
+  return killed + survived === 0 ? 1 : killed / (killed + survived);
+}
+
+function sum(scores: readonly Score[], field: keyof Score): number {
+  return scores.reduce((total, score) => total + score[field], 0);
 }
 
 /** `domain/webhooks/deliveries/schedule.policy.ts:69:7 ConditionalExpression: false`, and whether a test gets there at all. */

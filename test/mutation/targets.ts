@@ -37,6 +37,58 @@ export function mutationTargets(): Target[] {
   });
 }
 
+/**
+ * Claims, records, authorization and pricing that are statements of Postgres, or hang on them: `npm run mutate -- statements`. Their
+ * tests, the cheapest first: the first that fails is the last that runs.
+ */
+export const statementTargets: readonly Target[] = [
+  {
+    name: 'leases',
+    sources: ['platform/engine/lease.ts'],
+    tests: ['test/platform/engine/lease.test.ts', 'test/domain/knowledge/indexing/source-step.test.ts'],
+  },
+  {
+    name: 'webhook-claims',
+    sources: ['domain/webhooks/deliveries/attempts.ts'],
+    tests: [
+      'test/domain/webhooks/deliveries/attempts-claim.test.ts',
+      'test/domain/webhooks/deliveries/manual.test.ts',
+      'test/domain/webhooks/deliveries/attempts.test.ts',
+    ],
+  },
+  {
+    name: 'webhook-records',
+    sources: ['domain/webhooks/deliveries/record.ts'],
+    tests: [
+      'test/domain/webhooks/deliveries/attempts-claim.test.ts',
+      'test/domain/webhooks/deliveries/races-record.test.ts',
+      'test/domain/webhooks/deliveries/manual.test.ts',
+      'test/domain/webhooks/deliveries/post-record.test.ts',
+      'test/domain/webhooks/deliveries/attempts.test.ts',
+    ],
+  },
+  {
+    name: 'authorization',
+    sources: ['domain/identity/sessions.ts', 'api/middleware/session.ts'],
+    tests: [
+      'test/domain/identity/sessions.test.ts',
+      'test/api/session.test.ts',
+      'test/api/http.test.ts',
+      'test/api/authorization.test.ts',
+    ],
+  },
+  {
+    name: 'pricing',
+    sources: ['domain/agents/budget/budget.ts', 'domain/agents/conversations/limits.ts'],
+    tests: [
+      'test/domain/agents/budget/budget.test.ts',
+      'test/api/ai-budget.test.ts',
+      'test/api/agent-limits.test.ts',
+      'test/domain/agents/prompt/prompt.policy.test.ts',
+    ],
+  },
+];
+
 function policies(): string[] {
   return fs.globSync('{api,domain,platform}/**/*.policy.ts', { cwd: projectDirectory }).toSorted();
 }

@@ -1,0 +1,44 @@
+import { expect } from 'chai';
+import { addressesIn, readAddress } from '../../../../domain/sales/notices/addresses.policy.ts';
+import { timeOfFact } from '../../../../domain/sales/purchases/times.policy.ts';
+
+const long = (length: number) => `${'a'.repeat(length - 10)}@b.example`;
+
+describe('addresses in the body of a notice', () => {
+  for (const [what, body, found] of [
+    ['in a text, folded', ' Ada@B.Example ', ['ada@b.example']],
+    ['in lists and fields, and names of fields', { 'a@b.cd': [{ x: 'e@f.gh' }, null, 7, true] }, ['a@b.cd', 'e@f.gh']],
+    ['once each', ['a@b.cd', 'A@B.CD'], ['a@b.cd']],
+    ['in a sentence, without its full stop', 'Ask a@b.cd. Or e@f.gh, or i@j.kl-', ['a@b.cd', 'e@f.gh', 'i@j.kl']],
+    ['after what may divide', 'see mail=a@b.cd', ['a@b.cd', 'mail=a@b.cd']],
+    ['after full stops', 'so ...a@b.cd', ['a@b.cd']],
+    ['in brackets', 'Ada <a@b.cd> (e@f.gh)', ['a@b.cd', 'e@f.gh']],
+    ['of 254 characters', `x ${long(254)} y`, [long(254)]],
+    ['nowhere in what has none', ['a@', '@b.cd', 'a b@ c', `x ${long(255)} y`, 'a@b', null, undefined, 3], []],
+  ] as const)
+    it(`are found ${what}`, () => {
+      expect(addressesIn(body).toSorted()).to.deep.equal([...found].toSorted());
+    });
+
+  it('are 200 at most', () => {
+    const many = (count: number) => Array.from({ length: count }, (_, number) => `a${number}@b.cd`);
+    expect(addressesIn(many(200))).to.have.length(200);
+    expect(addressesIn(many(201))).to.have.length(200);
+    expect(addressesIn(many(201).join(' '))).to.deep.equal(many(200));
+  });
+
+  it('are read up to 254 characters, with white space around them', () => {
+    expect([readAddress(` ${long(254)}\n`), readAddress(long(255)), readAddress('ada')]).to.deep.equal([
+      long(254),
+      undefined,
+      undefined,
+    ]);
+  });
+});
+
+describe('the time of a sale (EVT-22)', () => {
+  it('is the platform’s, but none that has not come yet', () => {
+    const [before, now] = [new Date(1_000), new Date(2_000)];
+    expect([timeOfFact(before, now), timeOfFact(now, before)]).to.deep.equal([before, before]);
+  });
+});

@@ -1,0 +1,92 @@
+/** One change at a time in a file of claims, records, authorization or pricing: of its code, and of its SQL, which Stryker leaves alone. */
+import ts from 'typescript';
+
+/** @property start where the text that is replaced begins in the file @property end where it ends */
+export interface Change {
+  start: number;
+  end: number;
+  text: string;
+}
+
+const operators: Readonly<Partial<Record<ts.SyntaxKind, string>>> = {
+  [ts.SyntaxKind.EqualsEqualsEqualsToken]: '!==',
+  [ts.SyntaxKind.ExclamationEqualsEqualsToken]: '===',
+  [ts.SyntaxKind.LessThanToken]: '<=',
+  [ts.SyntaxKind.LessThanEqualsToken]: '<',
+  [ts.SyntaxKind.GreaterThanToken]: '>=',
+  [ts.SyntaxKind.GreaterThanEqualsToken]: '>',
+  [ts.SyntaxKind.AmpersandAmpersandToken]: '||',
+  [ts.SyntaxKind.BarBarToken]: '&&',
+  [ts.SyntaxKind.PlusToken]: '-',
+  [ts.SyntaxKind.MinusToken]: '+',
+  [ts.SyntaxKind.AsteriskToken]: '/',
+  [ts.SyntaxKind.SlashToken]: '*',
+};
+
+const value = String.raw`(?:\$\{[^{}]*\}(?:::\w+)?|\$\d+|'[^']*'|[\w.]+(?:\(\))?)`;
+const comparison = String.raw`(?:IS (?:NOT )?DISTINCT FROM|=|<>|<=|>=|<|>)`;
+
+/** Each finds a piece of SQL, and says what stands there instead. A condition that is left out is always met. */
+const changesOfSql: readonly [RegExp, (found: string) => string][] = [
+  [
+    new RegExp(String.raw`\b(?:AND|WHERE) +(?:[\w.]+ IS (?:NOT )?NULL|[\w.]+ ${comparison} ${value})`, 'g'),
+    (found) => `${found.split(' ')[0]} TRUE`,
+  ],
+  [new RegExp(String.raw`\bOR +(?:[\w.]+ IS (?:NOT )?NULL|[\w.]+ ${comparison} ${value})`, 'g'), () => 'OR FALSE'],
+  [/\b(?:AND|WHERE) +EXISTS \(/g, (found) => found.replace('EXISTS', 'NOT EXISTS')],
+  [/ <= /g, () => ' < '],
+  [/ < /g, () => ' <= '],
+  [/ >= /g, () => ' > '],
+  [/ > /g, () => ' >= '],
+  [/ [+-] 1\b/g, () => ''],
+  [/ \+ (?=\$\{|\w+\.)/g, () => ' - '],
+  [/ - (?=\$\{|\w+\.)/g, () => ' + '],
+  [/ FOR (?:NO KEY )?UPDATE/g, () => ''],
+  [/ SKIP LOCKED/g, () => ''],
+  [/CASE WHEN /g, () => 'CASE WHEN TRUE OR '],
+  [/CASE WHEN /g, () => 'CASE WHEN FALSE AND '],
+  [/\b[a-z_]+ = NULL, /g, () => ''],
+];
+
+/** @returns the changes of a TypeScript file that this runner makes, in their order */
+export function changesOf(source: string): Change[] {
+  const file = ts.createSourceFile('changed.ts', source, ts.ScriptTarget.Latest, true);
+  const found: Change[] = [];
+  const put = (node: ts.Node, text: string) => found.push({ start: node.getStart(file), end: node.getEnd(), text });
+  const visit = (node: ts.Node): void => {
+    if (ts.isBinaryExpression(node)) {
+      const other = operators[node.operatorToken.kind];
+      if (other !== undefined) put(node.operatorToken, other);
+    } else if (ts.isConditionalExpression(node)) {
+      put(node.condition, 'true');
+      put(node.condition, 'false');
+    } else if (ts.isIfStatement(node)) {
+      put(node.expression, 'true');
+      put(node.expression, 'false');
+    } else if (ts.isPrefixUnaryExpression(node) && node.operator === ts.SyntaxKind.ExclamationToken) {
+      put(node, node.operand.getText(file));
+    } else if (ts.isExpressionStatement(node) && isCall(node.expression)) {
+      put(node, ';');
+    } else if (ts.isArrayLiteralExpression(node)) {
+      for (const [place, element] of node.elements.entries()) {
+        const following = node.elements[place + 1];
+        if (ts.isTaggedTemplateExpression(element))
+          found.push({ start: element.getStart(file), end: following?.getStart(file) ?? element.getEnd(), text: '' });
+      }
+    } else if (
+      ts.isTemplateLiteral(node) &&
+      /\b(?:SELECT|UPDATE|INSERT|DELETE|CASE|AND|OR)\b| [<>]=? | = |NULL/.test(node.getText(file))
+    ) {
+      const [from, text] = [node.getStart(file), node.getText(file)];
+      for (const [pattern, instead] of changesOfSql)
+        for (const match of text.matchAll(pattern))
+          found.push({ start: from + match.index, end: from + match.index + match[0].length, text: instead(match[0]) });
+    }
+    if (!ts.isTypeNode(node)) ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return found.toSorted((one, other) => one.start - other.start || one.end - other.end);
+}
+
+const isCall = (node: ts.Expression): boolean =>
+  ts.isCallExpression(ts.isAwaitExpression(node) ? node.expression : node);

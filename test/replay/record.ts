@@ -6,30 +6,8 @@
  * histories, rename the old file (`failure-then-success-until-<date>.json`) and record the scenario again beside it.
  */
 import { commitHistory, isCommitted } from '../toolkit/drive/replay.ts';
-import { useRecorder, type Scenarios } from './recorder.ts';
-import { agentScenarios } from './scenarios/agents.ts';
-import { automationScenarios } from './scenarios/automations.ts';
-import { campaignScenarios } from './scenarios/campaigns.ts';
-import { mentorshipScenarios } from './scenarios/mentorships.ts';
-import { communityScenarios } from './scenarios/community.ts';
-import { mediaScenarios } from './scenarios/media.ts';
-import { mailScenarios } from './scenarios/mail.ts';
-import { salesScenarios } from './scenarios/sales.ts';
-import { studentImportScenarios } from './scenarios/student-imports.ts';
-import { webhookScenarios } from './scenarios/webhooks.ts';
-
-const scenarios: Scenarios = {
-  ...webhookScenarios,
-  ...automationScenarios,
-  ...campaignScenarios,
-  ...communityScenarios,
-  ...mailScenarios,
-  ...mediaScenarios,
-  ...mentorshipScenarios,
-  ...salesScenarios,
-  ...studentImportScenarios,
-  ...agentScenarios,
-};
+import { useRecorder } from './recorder.ts';
+import { scenarios } from './scenarios/index.ts';
 
 describe('recording histories', function () {
   this.timeout(120_000);

@@ -124,13 +124,7 @@ export function useRecorder(): () => Recorder {
       },
       delivering: delivering(),
       model: answering.model,
-      injected: {
-        processor: fakePaymentProcessor([]),
-        onSourceRead: async () => {},
-        noticeFaults: 0,
-        fileFaults: 0,
-        resolveText: async () => [],
-      },
+      injected: nothingInjected(),
     };
     recorder = made;
     const answers = await answering.deps();
@@ -146,10 +140,19 @@ export function useRecorder(): () => Recorder {
   };
 }
 
-/** The real activities of each task queue. */
-async function activitiesOf(
-  { delivering, injected }: Recorder,
-  relay: RelayHere,
+/** Nothing fails, and name servers know nothing. */
+export const nothingInjected = (): Recorder['injected'] => ({
+  processor: fakePaymentProcessor([]),
+  onSourceRead: async () => {},
+  noticeFaults: 0,
+  fileFaults: 0,
+  resolveText: async () => [],
+});
+
+/** @returns the real activities of each task queue */
+export async function activitiesOf(
+  { delivering, injected }: { delivering: Pick<Delivering, 'deps'>; injected: Recorder['injected'] },
+  relay: Pick<RelayHere, 'carryingAfterEach'>,
   answers: ActivityDeps['answers'],
 ): Promise<Record<string, object>> {
   const { db, vault } = await testDeps();

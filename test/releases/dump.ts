@@ -1,0 +1,157 @@
+/**
+ * The database of a release as data: the statements that made its schema, and the rows of every table as Postgres writes them
+ * in JSON. Neither pg_dump of the server's version nor a migration file of that day is needed to load it
+ * (docs/adr/0034-recorded-releases.md).
+ */
+import type { DataSource, Logger, QueryRunner } from 'typeorm';
+import { messageOf } from '../../dev/problem.ts';
+import { migrate } from '../../entities/migrate.ts';
+
+export interface RecordedTable {
+  readonly name: string;
+  /** Without generated columns. */
+  readonly columns: readonly { readonly name: string; readonly type: string }[];
+  /** Each row as the text of a JSON object: a number of 64 bits would not survive JavaScript. Sorted. */
+  readonly rows: readonly string[];
+}
+
+export interface Dump {
+  /** In the order of their running; the transactions around them are among them. */
+  readonly schema: readonly string[];
+  /** Each after those that it refers to. */
+  readonly tables: readonly RecordedTable[];
+  readonly sequences: readonly { readonly name: string; readonly value: string }[];
+}
+
+/**
+ * Runs every migration in an empty database.
+ * @returns the statements that changed something
+ * @throws Error where one has parameters: its text alone would not say what it did
+ */
+export async function recordSchema(empty: DataSource): Promise<string[]> {
+  const statements: string[] = [];
+  const listening: Logger = {
+    logQuery(query, parameters) {
+      if (/^\s*SELECT\b/i.test(query) || isNoteOfMigration(query)) return;
+      if (parameters !== undefined && parameters.length > 0)
+        throw new Error(`A migration runs a statement with parameters, which a release cannot hold: ${query}`);
+      statements.push(query);
+    },
+    logQueryError() {},
+    logQuerySlow() {},
+    logSchemaBuild() {},
+    logMigration() {},
+    log() {},
+  };
+  Object.assign(empty, { logger: listening });
+  await migrate(empty);
+  return statements;
+}
+
+/** Which migrations have run is recorded as rows, as of every table. */
+const isNoteOfMigration = (query: string) => /^INSERT INTO "migrations"/.test(query);
+
+/** @returns what is in every table now */
+export async function recordRows(source: DataSource): Promise<Omit<Dump, 'schema'>> {
+  const tables: RecordedTable[] = [];
+  for (const { name, columns } of await tablesOf(source)) {
+    const names = columns.map((column) => `'${column.name}', "${column.name}"`);
+    const rows = await source.query<{ row: string }[]>(
+      `SELECT (${joined(names)})::text AS row FROM "${name}" ORDER BY 1`,
+    );
+    tables.push({ name, columns, rows: rows.map(({ row }) => row) });
+  }
+  const sequences = await source.query<{ name: string; value: string }[]>(
+    `SELECT sequencename AS name, last_value::text AS value FROM pg_sequences
+      WHERE schemaname = 'public' AND last_value IS NOT NULL ORDER BY 1`,
+  );
+  return { tables, sequences };
+}
+
+/** A function takes 100 arguments: 50 columns at a time. */
+function joined(pairs: readonly string[]): string {
+  const parts: string[] = [];
+  for (let at = 0; at < pairs.length; at += 50)
+    parts.push(`jsonb_build_object(${pairs.slice(at, at + 50).join(', ')})`);
+  return parts.join(' || ');
+}
+
+/** Tables after those that they refer to. A table may refer to itself. */
+async function tablesOf(source: DataSource): Promise<Omit<RecordedTable, 'rows'>[]> {
+  const columns = await source.query<{ table: string; name: string; type: string }[]>(
+    `SELECT class.relname AS table, attname AS name, format_type(atttypid, atttypmod) AS type
+       FROM pg_attribute JOIN pg_class class ON class.oid = attrelid
+      WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+      ORDER BY 1, attnum`,
+  );
+  const references = await source.query<{ from: string; to: string }[]>(
+    `SELECT one.relname AS from, other.relname AS to FROM pg_constraint
+       JOIN pg_class one ON one.oid = conrelid JOIN pg_class other ON other.oid = confrelid
+      WHERE contype = 'f' AND conrelid <> confrelid`,
+  );
+  const left = Map.groupBy(columns, ({ table }) => table);
+  const ordered: Omit<RecordedTable, 'rows'>[] = [];
+  while (left.size > 0) {
+    const free = [...left].filter(([table]) => !references.some(({ from, to }) => from === table && left.has(to)));
+    if (free.length === 0) throw new Error(`These tables refer to each other in a circle: ${[...left.keys()].join()}.`);
+    for (const [name, of] of free) {
+      left.delete(name);
+      ordered.push({ name, columns: of.map((column) => ({ name: column.name, type: column.type })) });
+    }
+  }
+  return ordered;
+}
+
+/**
+ * Makes the database what it was when the release was recorded; whatever is in it goes.
+ * @param options.laterByDays added to every `timestamptz`: then the rows are as old as they were on the day of their recording
+ * @throws Error that says which statement or table does not load
+ */
+export async function loadDump(source: DataSource, dump: Dump, { laterByDays = 0 } = {}): Promise<void> {
+  const runner = source.createQueryRunner();
+  const run = async (what: string, statement: string, parameters?: unknown[]) => {
+    try {
+      await runner.query(statement, parameters);
+    } catch (error) {
+      throw new Error(`The dump does not load: ${what}: ${messageOf(error)}`, { cause: error });
+    }
+  };
+  try {
+    await run('emptying the database', 'DROP SCHEMA public CASCADE; CREATE SCHEMA public');
+    for (const statement of dump.schema) await run(`the statement “${statement.slice(0, 200)}”`, statement);
+    await run('the rows', 'BEGIN');
+    for (const table of dump.tables) await loadRows(run, table, laterByDays);
+    for (const { name, value } of dump.sequences)
+      await run(`sequence ${name}`, `SELECT setval($1::regclass, $2::bigint)`, [name, value]);
+    await run('the rows', 'COMMIT');
+  } finally {
+    await endOf(runner);
+  }
+}
+
+type Run = (what: string, statement: string, parameters?: unknown[]) => Promise<void>;
+
+/** Without its triggers: what they would count is among the rows. */
+async function loadRows(run: Run, { name, columns, rows }: RecordedTable, laterByDays: number): Promise<void> {
+  if (rows.length === 0) return;
+  const names = columns.map((column) => `"${column.name}"`).join(', ');
+  const values = columns.map((column) =>
+    column.type === 'timestamp with time zone'
+      ? `"${column.name}" + make_interval(days => ${laterByDays})`
+      : `"${column.name}"`,
+  );
+  await run(`table ${name}`, `ALTER TABLE "${name}" DISABLE TRIGGER USER`);
+  await run(
+    `table ${name}`,
+    `INSERT INTO "${name}" (${names}) OVERRIDING SYSTEM VALUE
+     SELECT ${values.join(', ')} FROM jsonb_populate_recordset(null::"${name}", $1::jsonb)`,
+    [`[${rows.join(',')}]`],
+  );
+  await run(`table ${name}`, `ALTER TABLE "${name}" ENABLE TRIGGER USER`);
+}
+
+/** After a failure its transaction is open: the connection is closed with it. */
+async function endOf(runner: QueryRunner): Promise<void> {
+  await runner.query('ROLLBACK').catch(() => {});
+  await runner.release();
+}

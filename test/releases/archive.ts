@@ -6,7 +6,6 @@ import path from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { projectDirectory } from '../../dev/project.ts';
 import type { CallerKind } from '../../contract/contract.ts';
-import type { WorkflowType } from '../../platform/engine/workflow-types.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Dump } from './dump.ts';
 
@@ -25,14 +24,6 @@ export interface Read {
   readonly status: number;
   /** JSON without what differs from run to run; of other answers the type of their content alone. */
   readonly answer: unknown;
-}
-
-/** A row that waited for its run when the release was recorded. */
-export interface OpenRun {
-  readonly workflowType: WorkflowType;
-  readonly subjectId: string;
-  /** How the release itself brought it to its end. */
-  readonly outcome: unknown;
 }
 
 export interface StoredObject {
@@ -60,11 +51,10 @@ export interface Release {
   readonly histories: Readonly<Record<string, object>>;
   readonly contract: object;
   readonly reads: readonly Read[];
-  readonly runs: readonly OpenRun[];
   readonly objects: readonly StoredObject[];
 }
 
-const parts = ['database', 'histories', 'contract', 'reads', 'runs', 'objects'] as const;
+const parts = ['database', 'histories', 'contract', 'reads', 'objects'] as const;
 
 /** @returns the versions that are recorded, oldest first */
 export function recordedVersions(): string[] {
@@ -75,10 +65,10 @@ export function recordedVersions(): string[] {
 }
 
 /** @throws Error that names the release and the file that cannot be read */
-export function readRelease(version: string): Release {
+export function readRelease(version: string, directory = path.join(releasesDirectory, version)): Release {
   const read = (file: string) => {
     try {
-      const bytes = readFileSync(path.join(releasesDirectory, version, file));
+      const bytes = readFileSync(path.join(directory, file));
       return JSON.parse((file.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8')) as unknown;
     } catch (error) {
       throw new Error(`Release ${version} does not load: ${file} cannot be read.`, { cause: error });

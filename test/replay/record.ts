@@ -7,13 +7,13 @@
  */
 import { commitHistory, isCommitted } from '../toolkit/drive/replay.ts';
 import { useRecorder } from './recorder.ts';
-import { scenarios } from './scenarios/index.ts';
+import { playedScenarios } from './scenarios/index.ts';
 
 describe('recording histories', function () {
   this.timeout(120_000);
   const recorder = useRecorder();
 
-  for (const [workflow, plays] of Object.entries(scenarios))
+  for (const [workflow, plays] of Object.entries(playedScenarios))
     for (const [scenario, play] of Object.entries(plays))
       it(`${workflow}/${scenario}`, async function () {
         if (isCommitted(workflow, scenario)) return this.skip();

@@ -149,10 +149,10 @@ export const nothingInjected = (): Recorder['injected'] => ({
   resolveText: async () => [],
 });
 
-/** @returns the real activities of each task queue */
-export async function activitiesOf(
-  { delivering, injected }: { delivering: Pick<Delivering, 'deps'>; injected: Recorder['injected'] },
-  relay: Pick<RelayHere, 'carryingAfterEach'>,
+/** The real activities of each task queue. */
+async function activitiesOf(
+  { delivering, injected }: Recorder,
+  relay: RelayHere,
   answers: ActivityDeps['answers'],
 ): Promise<Record<string, object>> {
   const { db, vault } = await testDeps();

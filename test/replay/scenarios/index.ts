@@ -11,7 +11,7 @@ import { salesScenarios } from './sales.ts';
 import { studentImportScenarios } from './student-imports.ts';
 import { webhookScenarios } from './webhooks.ts';
 
-export const scenarios: Scenarios = {
+export const playedScenarios: Scenarios = {
   ...webhookScenarios,
   ...automationScenarios,
   ...campaignScenarios,

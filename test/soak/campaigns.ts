@@ -11,7 +11,7 @@ import type { Held } from './tally.ts';
 const recipients = 60;
 const mailsPerMinute = 600;
 
-export interface Campaigning {
+interface Campaigning {
   /** Mails that campaigns were to send so far. */
   readonly mails: number;
   sendOne(): Promise<void>;

@@ -1,6 +1,6 @@
 /** Growth by linear regression. Pure. */
 
-export interface Point {
+interface Point {
   /** Hours since the beginning. */
   x: number;
   y: number;

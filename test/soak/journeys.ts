@@ -14,7 +14,7 @@ const mailsPerMinute = 600;
 /** Every second one gets the tag that ends a wait, so long after the beginning. */
 const keenAfterMs = { least: 15_000, most: 60_000 };
 
-export interface Travelling {
+interface Travelling {
   readonly entered: number;
   enter(): Promise<void>;
   /** How many runs have not ended, or not begun. */

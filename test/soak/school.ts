@@ -22,9 +22,9 @@ interface School {
 }
 
 /** What was acknowledged, a word each. */
-export type Done = Record<'sales' | 'signUps' | 'lessons', string[]>;
+type Done = Record<'sales' | 'signUps' | 'lessons', string[]>;
 
-export interface Teaching {
+interface Teaching {
   done: Done;
   sell(): Promise<void>;
   signUp(): Promise<void>;

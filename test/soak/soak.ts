@@ -259,7 +259,7 @@ async function live(place: MailGround, { hours, model, directory, seconds }: Run
     const size = tables.reduce((sum, { bytes }) => sum + bytes, 0);
     const { sales, signUps, lessons } = school.done;
     return (
-      `${(x * 60).toFixed(0)} min: changes ${author.committed}, sales ${sales.length}, sign-ups ${signUps.length}, lessons ${lessons.length}, ` +
+      `${(x * 60).toFixed(1)} min: changes ${author.committed}, sales ${sales.length}, sign-ups ${signUps.length}, lessons ${lessons.length}, ` +
       `questions ${seen.length}, journeys ${journeys.entered}, mails of campaigns ${campaigns.mails}, files ${told.length}; ${kills.length} kills` +
       `${kills.length > 0 ? ` (last: ${kills.at(-1)})` : ''}; ${memory}, ${handles} handles, ${waiting.connections} connections; ` +
       `tables ${mib(size)} MiB, ${retained} rows retained fast; ${histories.open} runs open, longest history ${histories.longest} events; ` +

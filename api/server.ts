@@ -12,7 +12,7 @@ import { Database } from '../platform/infra/postgres/database.ts';
 import { createNotifier } from '../platform/infra/postgres/notifications.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import { createObjectStore } from '../platform/infra/object-store.ts';
-import { watchClock } from '../platform/infra/clock-watch.ts';
+import { checkClock, watchClock } from '../platform/infra/postgres/clock-watch.ts';
 import { createLogger, openDatabase, runProcess } from '../platform/infra/process.ts';
 import { createVault } from '../platform/infra/vault.ts';
 import { storeDeadlineMs } from './rate-limits/counter-store.ts';
@@ -189,6 +189,7 @@ function answerUnreadable(socket: Socket, errorCode = ''): void {
 if (import.meta.main) {
   await runProcess(async () => {
     const config = readConfig();
+    await checkClock(config.database);
     collectDefaultMetrics();
     return startApi(config);
   });

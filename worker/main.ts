@@ -20,7 +20,7 @@ import { createNotifier } from '../platform/infra/postgres/notifications.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import { createObjectStore } from '../platform/infra/object-store.ts';
 import { StartProblem } from '../platform/core/start-problem.ts';
-import { watchClock } from '../platform/infra/clock-watch.ts';
+import { checkClock, watchClock } from '../platform/infra/postgres/clock-watch.ts';
 import { createLogger, openDatabase, runProcess } from '../platform/infra/process.ts';
 import { ffmpegAt, type Ffmpeg } from '../platform/infra/video/ffmpeg.ts';
 import { createVault } from '../platform/infra/vault.ts';
@@ -383,6 +383,7 @@ if (import.meta.main) {
         },
       }),
     });
+    await checkClock(config.database);
     return startWorker(config, process.env);
   });
 }

@@ -3,9 +3,7 @@ import { pino, type Logger } from 'pino';
 import type { DataSource } from 'typeorm';
 import { createDataSource, type DatabaseSettings } from '../../entities/data-source.ts';
 import { StartProblem } from '../core/start-problem.ts';
-import { clockOffsetMs, describeOffset, isTolerated } from './clock-watch.ts';
 import { describeError } from './describe-error.ts';
-import { Queries } from './postgres/database.ts';
 import { SharedPool } from './postgres/shared-pool.ts';
 
 /** @param name of the process, on every line */
@@ -26,7 +24,7 @@ export function createLogger(name: string, level: string): Logger {
  * Connects to Postgres.
  * @param name of the process, as Postgres lists it
  * @param options.reserved connections that only records take (ENG-18)
- * @throws StartProblem when it cannot be reached, its schema is behind the code, or its clock is more than 60 s from ours (DEC-99)
+ * @throws StartProblem when it cannot be reached, or its schema is behind the code
  */
 export async function openDatabase(
   database: DatabaseSettings,
@@ -45,11 +43,6 @@ export async function openDatabase(
     throw new StartProblem(
       'The schema is behind this version: run "node --import ./platform/load.mjs entities/migrate.ts" first.',
     );
-  }
-  const offsetMs = await clockOffsetMs(new Queries(source.manager));
-  if (!isTolerated(offsetMs)) {
-    await source.destroy();
-    throw new StartProblem(describeOffset(offsetMs));
   }
   return source;
 }

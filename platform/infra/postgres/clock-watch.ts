@@ -1,8 +1,11 @@
 /** The clock of this process beside Postgres's, which all processes share (DEC-99). */
+import pg from 'pg';
 import type { Logger } from 'pino';
 import { Gauge } from 'prom-client';
-import type { Queries } from './postgres/database.ts';
-import { sql } from './postgres/sql.ts';
+import type { DatabaseSettings } from '../../../entities/data-source.ts';
+import { StartProblem } from '../../core/start-problem.ts';
+import type { Queries } from './database.ts';
+import { raw } from './sql.ts';
 
 /** Receivers of webhooks refuse what is dated 5 minutes off; records stay in their order within far less than that. */
 const toleratedMs = 60_000;
@@ -23,27 +26,54 @@ export interface ClockWatch {
   stop(): void;
 }
 
+/** In Unix milliseconds. */
+interface TimeOfPostgres {
+  ms: number;
+}
+const timeQuestion = 'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS ms';
+
 /**
- * Asks Postgres for its time.
+ * @param ask tells Postgres's time
  * @param clock of this process, in Unix milliseconds
  * @returns milliseconds by which this process is ahead, negative if it is behind; 0 if Postgres's time lies between the question
  *   and the answer, however long that took
  */
-export async function clockOffsetMs(db: Pick<Queries, 'one'>, clock: () => number = () => Date.now()): Promise<number> {
+export async function clockOffsetMs(
+  ask: () => Promise<TimeOfPostgres | undefined>,
+  clock: () => number = () => Date.now(),
+): Promise<number> {
   const before = clock();
-  const answer = await db.one<{ ms: number }>(sql`SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS ms`);
+  const answer = await ask();
   const after = clock();
   if (answer === undefined) return 0;
   return Math.round(Math.max(0, before - answer.ms) + Math.min(0, after - answer.ms));
 }
 
 /** @param offsetMs as {@link clockOffsetMs} returns it */
-export const isTolerated = (offsetMs: number): boolean => Math.abs(offsetMs) <= toleratedMs;
+const isTolerated = (offsetMs: number): boolean => Math.abs(offsetMs) <= toleratedMs;
 
 /** @param offsetMs as {@link clockOffsetMs} returns it @returns a sentence for operators */
-export function describeOffset(offsetMs: number): string {
+function describeOffset(offsetMs: number): string {
   const seconds = Math.ceil(Math.abs(offsetMs) / 1_000);
   return `The clock of this process is ${seconds} s ${offsetMs > 0 ? 'ahead of' : 'behind'} Postgres's; at most 60 s are tolerated. Set both clocks, for example by NTP.`;
+}
+
+/**
+ * Compares this process's clock with Postgres's. Where Postgres cannot be reached nothing is said: `openDatabase` will.
+ * @throws StartProblem where they are more than 60 s apart (DEC-99)
+ */
+export async function checkClock({ url, connectWithinMs }: DatabaseSettings): Promise<void> {
+  const client = new pg.Client({ connectionString: url.reveal(), connectionTimeoutMillis: connectWithinMs });
+  client.on('error', () => {}); // a connection that breaks also rejects the question
+  try {
+    await client.connect();
+    const offsetMs = await clockOffsetMs(async () => (await client.query<TimeOfPostgres>(timeQuestion)).rows[0]);
+    if (!isTolerated(offsetMs)) throw new StartProblem(describeOffset(offsetMs));
+  } catch (error) {
+    if (error instanceof StartProblem) throw error;
+  } finally {
+    await client.end().catch(() => {});
+  }
 }
 
 /** Asks every 30 s; logs an error when the clock goes wrong and a line when it is right again. @param clock in Unix milliseconds */
@@ -51,7 +81,7 @@ export function watchClock(db: Pick<Queries, 'one'>, log: Logger, clock: () => n
   let isRight = true;
   const ask = async () => {
     // While Postgres is away nothing is known, and other signs tell of it.
-    const offsetMs = await clockOffsetMs(db, clock).catch(() => undefined);
+    const offsetMs = await clockOffsetMs(() => db.one<TimeOfPostgres>(raw(timeQuestion)), clock).catch(() => undefined);
     if (offsetMs === undefined) return;
     clockOffset.set(offsetMs / 1_000);
     const wasRight = isRight;

@@ -11,7 +11,7 @@ const locks = /\bmentorships? mentorship\b[\s\S]*FOR NO KEY UPDATE/;
 const counts = new WeakMap<object, number>();
 
 type Query = (this: object, ...parts: unknown[]) => unknown;
-const client: { query: Query } = pg.Client.prototype as never;
+const client: { query: Query } = pg.Client.prototype;
 const { query } = client;
 
 client.query = function (...parts) {

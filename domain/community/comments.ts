@@ -173,7 +173,7 @@ export async function takeWordsOfComment(
 }
 
 /** Of `community_comments comment`. */
-export const hasReplies = sql`EXISTS (
+const hasReplies = sql`EXISTS (
   SELECT FROM community_comments reply WHERE reply.reply_to = comment.id AND reply.state <> 'deleted')`;
 
 /** For moderation: with the comment held. @throws DomainError not_found */

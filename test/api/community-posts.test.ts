@@ -149,7 +149,7 @@ describe('posts of spaces', () => {
       () => mine.publish(space.id, { id, body: 'Ahoy' }),
       () => theirs.comment(publicId, { id, body: 'Aye' }),
     );
-    expect(answers.map(({ status }) => status).toSorted()).to.deep.equal([201, 409]);
+    expect(answers.map(({ status }) => status)).to.have.members([201, 409]);
   });
 
   it('422: empty, blank, too long and unsafe words leave nothing behind; accepts 20,000 characters', async () => {

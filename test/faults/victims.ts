@@ -22,12 +22,16 @@ export interface Ground {
   readonly env: Readonly<Record<string, string>>;
   /** Where the worker and the API answer. */
   readonly urls: Readonly<Record<'worker' | 'API', string>>;
+  /** Process ids of their present lives; undefined while they are dead. */
+  readonly pids: Readonly<Record<'worker' | 'API', number | undefined>>;
   /** How often one of our processes ended although nobody had killed it. It was started again, as a supervisor would. */
   readonly endedByItself: number;
   /** SIGKILL. Resolves once the process has ended. */
   kill(victim: Victim): Promise<void>;
   /** Kills the worker, and has its next life end at a failpoint. Resolves once that has ended. */
   killWorkerAt(failpoint: string): Promise<void>;
+  /** Kills the API, and has its next life end by these variables. Resolves once that has ended. */
+  killApiBy(variables: Readonly<Record<string, string>>): Promise<void>;
   /** Starts it again, with the same data and port. Resolves once it is ready. */
   startAgain(victim: Victim): Promise<void>;
 }
@@ -94,11 +98,15 @@ export async function onGround<T>(
     stack,
     env,
     urls,
+    get pids() {
+      return { worker: worker.pid, API: api.pid };
+    },
     get endedByItself() {
       return own.reduce((sum, { endedByItself }) => sum + endedByItself, 0);
     },
     kill: (victim) => killing[victim].kill(),
-    killWorkerAt: worker.killAt,
+    killWorkerAt: (failpoint) => worker.killBy({ FAILPOINT: failpoint }),
+    killApiBy: api.killBy,
     startAgain: (victim) => killing[victim].start(),
   };
 
@@ -184,13 +192,16 @@ function keptUp({ name, script, url, env, logs }: Program) {
   }
 
   return {
+    get pid() {
+      return running?.pid;
+    },
     get endedByItself() {
       return endedByItself;
     },
     kill,
-    async killAt(failpoint: string) {
+    async killBy(variables: Readonly<Record<string, string>>) {
       await kill();
-      told = launch({ FAILPOINT: failpoint });
+      told = launch(variables);
       await told.exited;
     },
     async start() {

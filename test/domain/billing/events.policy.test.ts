@@ -106,7 +106,7 @@ describe('an event of the payment processor', () => {
     [
       'a subscription that has not begun says neither plan nor state',
       'customer.subscription.updated',
-      subscriptionOf({ status: 'incomplete', items: { data: [itemOf('gold')] } }),
+      subscriptionOf({ status: 'incomplete', items: { data: [itemOf('business')] } }),
       read,
     ],
     [

@@ -21,7 +21,7 @@ const changes = /\b(?:UPDATE|DELETE FROM)\s+"?(\w+)"?/gi;
 const ended = /completed_at IS NOT NULL/;
 
 /** @returns the tables of the documented order of which the statement locks rows */
-export function lockedTables(statement: string): string[] {
+function lockedTables(statement: string): string[] {
   const named = [...statement.matchAll(tables)];
   const locked = [...statement.matchAll(changes)].map(([, table = '']) => table);
   for (const { index, 1: alias } of statement.matchAll(rowLocks)) {

@@ -13,7 +13,7 @@ import type { Trial } from './trial.ts';
 const patience = { times: 3, moreMs: 30_000 } as const;
 const unchangedMs = 300_000;
 
-export interface TriedChange {
+interface TriedChange {
   file: string;
   line: number;
   from: string;

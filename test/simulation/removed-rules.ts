@@ -196,4 +196,10 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     changes: [['await tx.manager.update(WebhookEvent, { studentId }, { body: null });', '']],
     engine: 'webhooks',
   },
+  'left-campaigns': {
+    rule: 'CAMP-5: who has left campaigns gets none',
+    file: 'domain/campaigns/sending.ts',
+    changes: [["WHEN suppression.left_campaigns_at IS NOT NULL THEN 'unsubscribed'", '']],
+    engine: 'campaigns',
+  },
 };

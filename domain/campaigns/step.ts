@@ -124,7 +124,9 @@ async function begin(deps: SendingDeps, { id, clubId, content, updatedAt }: Camp
  * does not see these mails. Whoever is removed later waits for the freeze, and finds them.
  */
 async function purgeRemovedMeanwhile(tx: Transaction, campaignId: Id): Promise<void> {
-  const removed = await tx.rows<{ id: Id }>(sql`SELECT student.id FROM mails mail JOIN students student ON student.id = mail.student_id
+  const removed = await tx.rows<{
+    id: Id;
+  }>(sql`SELECT student.id FROM mails mail JOIN students student ON student.id = mail.student_id
     WHERE mail.campaign_id = ${campaignId} AND student.removed_at IS NOT NULL ORDER BY student.id`);
   for (const { id } of removed) await purgeStudentFromCampaigns(tx, id);
 }

@@ -230,7 +230,7 @@ const noStore = () => Promise.reject(new Error('No mail has an image'));
 
 let compiler: Promise<unknown> | undefined;
 /** Once, beforehand: a file that is read meanwhile is no step of a schedule. */
-export const loadCompiler = () => (compiler ??= compileEmail(content, { clubName: 'Knots', postalAddress: 'Quay 1' }));
+const loadCompiler = () => (compiler ??= compileEmail(content, { clubName: 'Knots', postalAddress: 'Quay 1' }));
 
 /** @returns an administrator of the club */
 async function addMember(sim: Simulation, clubId: Id): Promise<Id> {

@@ -12,6 +12,7 @@ import { Database } from '../platform/infra/postgres/database.ts';
 import { createNotifier } from '../platform/infra/postgres/notifications.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import { createObjectStore } from '../platform/infra/object-store.ts';
+import { checkClock, watchClock } from '../platform/infra/postgres/clock-watch.ts';
 import { createLogger, openDatabase, runProcess } from '../platform/infra/process.ts';
 import { createVault } from '../platform/infra/vault.ts';
 import { storeDeadlineMs } from './rate-limits/counter-store.ts';
@@ -83,6 +84,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       log.warn({ error: describeError(error) }, 'answers under way cannot be read; it is tried again'),
   });
   const db = new Database(source, notifier);
+  const ourClock = watchClock(db, log);
   const openStreams = createOpenStreams({
     db,
     clock,
@@ -155,6 +157,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       await sleep(readinessGraceMs);
       stopping.abort();
       openStreams.stop();
+      ourClock.stop();
       await Promise.all([drain(server), files.stop()]);
       await answers.stop();
       await egress.close();
@@ -186,6 +189,7 @@ function answerUnreadable(socket: Socket, errorCode = ''): void {
 if (import.meta.main) {
   await runProcess(async () => {
     const config = readConfig();
+    await checkClock(config.database);
     collectDefaultMetrics();
     return startApi(config);
   });

@@ -20,6 +20,7 @@ import { createNotifier } from '../platform/infra/postgres/notifications.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import { createObjectStore } from '../platform/infra/object-store.ts';
 import { StartProblem } from '../platform/core/start-problem.ts';
+import { checkClock, watchClock } from '../platform/infra/postgres/clock-watch.ts';
 import { createLogger, openDatabase, runProcess } from '../platform/infra/process.ts';
 import { ffmpegAt, type Ffmpeg } from '../platform/infra/video/ffmpeg.ts';
 import { createVault } from '../platform/infra/vault.ts';
@@ -226,6 +227,7 @@ export async function startWorker(
     failpoint,
   });
   const sweeps = watchSweeps(db);
+  const ourClock = watchClock(db, log);
   const unregisterGauges = registerBacklogGauges(db, sweeps);
   const unregisterFfmpegGauge = served.includes('media') ? registerFfmpegGauge(ffmpeg) : () => {};
 
@@ -234,7 +236,12 @@ export async function startWorker(
   const health = await serveHealth(
     config,
     () => ({ status: 'ok', ...(served.includes('media') && { ffmpeg: ffmpeg.isThere ? 'there' : 'missing' }) }),
-    () => accepting && relay.isAlive() && isSweptInTime() && workers.every((worker) => worker.getState() === 'RUNNING'),
+    () =>
+      accepting &&
+      relay.isAlive() &&
+      isSweptInTime() &&
+      ourClock.isRight() &&
+      workers.every((worker) => worker.getState() === 'RUNNING'),
   );
   log.info({ port: health.port }, 'the worker is running');
 
@@ -244,6 +251,7 @@ export async function startWorker(
       accepting = false;
       stopKeepingSchedules();
       sweeps.stop();
+      ourClock.stop();
       unregisterGauges();
       unregisterFfmpegGauge();
       await relay.stop();
@@ -375,6 +383,7 @@ if (import.meta.main) {
         },
       }),
     });
+    await checkClock(config.database);
     return startWorker(config, process.env);
   });
 }

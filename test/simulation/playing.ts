@@ -30,9 +30,6 @@ export interface Stand {
   close(): Promise<void>;
 }
 
-/** Dead rows slow every statement down. */
-const vacuumEvery = 100;
-
 /**
  * @param url of a migrated database that the schedules have to themselves
  * @param change of the database, before the first schedule
@@ -43,10 +40,8 @@ export async function openStand(url: string, vault: Vault, change?: string): Pro
   if (change !== undefined) await postgres.ask(change);
   const time = new VirtualTime(beginning);
   const restore = time.install();
-  let played = 0;
   return {
     async play({ engine, seed, commands, decisions: given }) {
-      if (played++ % vacuumEvery === vacuumEvery - 1) await postgres.ask('VACUUM');
       await postgres.empty();
       const decisions = given ? Decisions.fromList(given, seed) : Decisions.fromSeed(seed);
       time.begin(beginning, () => decisions.fraction());

@@ -14,6 +14,9 @@ const lookForLocksAfterMs = 8;
 /** Shorter than that: a circle of waits is found before the next statement is sent. */
 const deadlockTimeoutMs = 4;
 
+/** Ids differ between two plays, their order does not: a hash of them would give rows in another order each time. */
+const sameOrder = '-c enable_hashjoin=off -c enable_hashagg=off -c plan_cache_mode=force_custom_plan';
+
 /** A real connection, used by one simulated connection after another. */
 interface Line {
   client: pg.Client;
@@ -129,11 +132,13 @@ export class SimulatedPostgres {
     await this.ask(`SELECT setval('simulation.clock', $1)`, [Math.round(now)]);
   }
 
-  /** Empties every table. */
+  /** Empties every table, down to its pages: dead rows would change the order in which Postgres finds living ones. */
   async empty(): Promise<void> {
     this.deadlocks = [];
     this.#held.clear();
-    await this.ask(`SELECT simulation.empty($1)`, [this.#tables]);
+    const [row] = await this.ask<{ emptied: string[] }>(`SELECT simulation.empty($1) AS emptied`, [this.#tables]);
+    const emptied = row?.emptied ?? [];
+    if (emptied.length > 0) await this.ask(`VACUUM ${emptied.map((table) => `"${table}"`).join(', ')}`);
   }
 
   /** The process is gone: Postgres rolls back what it had open. */
@@ -204,7 +209,7 @@ export class SimulatedPostgres {
     const client = new pg.Client({
       connectionString: this.#url,
       application_name: 'club-simulation',
-      options: `-c search_path=simulation,pg_catalog,public -c deadlock_timeout=${deadlockTimeoutMs} -c synchronous_commit=off`,
+      options: `-c search_path=simulation,pg_catalog,public -c deadlock_timeout=${deadlockTimeoutMs} -c synchronous_commit=off ${sameOrder}`,
     });
     client.on('error', () => {});
     await client.connect();
@@ -220,6 +225,7 @@ export class SimulatedPostgres {
       await client.query('SET search_path = simulation, pg_catalog, public');
       await client.query(rebindDefaults);
       await client.query(keepPlans);
+      await client.query('VACUUM');
     } finally {
       await client.end();
     }
@@ -394,15 +400,18 @@ const clockSchema = `
     $$ SELECT pg_catalog.to_timestamp(last_value / 1000.0) FROM simulation.clock $$;
   CREATE OR REPLACE FUNCTION simulation.random() RETURNS double precision LANGUAGE sql VOLATILE AS
     $$ SELECT pg_catalog.nextval('simulation.chance') * 0.61803398875 % 1 $$;
-  CREATE OR REPLACE FUNCTION simulation.empty(tables text[]) RETURNS void LANGUAGE plpgsql AS $$
-    DECLARE named text; has boolean;
+  CREATE OR REPLACE FUNCTION simulation.empty(tables text[]) RETURNS text[] LANGUAGE plpgsql AS $$
+    DECLARE named text; emptied text[] := '{}';
     BEGIN
       PERFORM pg_catalog.set_config('session_replication_role', 'replica', true);
       PERFORM pg_catalog.setval('simulation.chance', 1);
       FOREACH named IN ARRAY tables LOOP
-        EXECUTE pg_catalog.format('SELECT EXISTS (SELECT FROM %I)', named) INTO has;
-        IF has THEN EXECUTE pg_catalog.format('DELETE FROM %I', named); END IF;
+        IF pg_catalog.pg_relation_size(named::regclass) > 0 THEN
+          EXECUTE pg_catalog.format('DELETE FROM %I', named);
+          emptied := emptied || named;
+        END IF;
       END LOOP;
+      RETURN emptied;
     END $$`;
 
 /** Plans change with what autovacuum counts, and with them the order of rows. */

@@ -81,6 +81,8 @@ export interface Stage {
   atEnd: () => Promise<void>;
   /** How long after the calm everything must have ended, in milliseconds. */
   horizonMs: number;
+  /** The longest lease of its rows, in milliseconds; a minute if absent. */
+  leaseMs?: number;
 }
 
 interface Outcome {
@@ -95,6 +97,7 @@ const maxSteps = 6_000;
 const slackMs = 2_500;
 const workerNames = ['worker 1', 'worker 2'] as const;
 const restartMs = 1_000;
+const usualLeaseMs = 60_000;
 /** As the relay polls (worker/relay.ts). */
 const relayPollMs = 1_000;
 /** As `lock_timeout` of each connection (entities/data-source.ts). */
@@ -138,6 +141,8 @@ export class Simulation {
   slow = false;
   /** How often something was cut off before it was recorded. */
   cuts = 0;
+  /** An activity reached two workers. */
+  doubled = false;
 
   readonly #temporal: SimulatedTemporal;
   readonly #faults = new Set<FaultKind>();
@@ -176,7 +181,11 @@ export class Simulation {
       stepsOfARun: () => 3 + this.decisions.choose(12),
       perform: (worker, task, beat) => this.#perform(worker, task, beat),
       settle: turn,
-      isGivenTwice: () => this.#has('twice', 10),
+      isGivenTwice: () => {
+        const twice = this.#has('twice', 10);
+        this.doubled ||= twice;
+        return twice;
+      },
       onFailedRun: (id, error) => {
         this.#fault ??= new BrokenInvariant('no run fails', `${id}: ${String(error)}`);
       },
@@ -228,7 +237,10 @@ export class Simulation {
         await action.run();
         continue;
       }
-      if (this.#turbulent && commandsLeft === 0) this.#calm(stage);
+      if (this.#turbulent && commandsLeft === 0) {
+        this.#calm(stage); // whoever stood still can go on at this very moment
+        continue;
+      }
       if (!(await this.#rest(stage))) break;
     }
     await this.#expectNothingLeft(stage);
@@ -346,7 +358,7 @@ export class Simulation {
           const due = Math.max(row.at.getTime(), this.time.now);
           const looks = this.#temporal.looksAt(workflowIdOf(type, row.id));
           mustHold(
-            looks !== undefined && looks <= due + slackMs + this.#skew(),
+            looks !== undefined && looks <= due + slackMs + this.#skew() + this.#leaseWait(stage),
             'each pending row has somebody who looks in time',
             () =>
               `${workflowIdOf(type, row.id)} is due in ${(due - this.time.now) / 1_000} s; ${looks === undefined ? 'it has no run' : `its run looks in ${(looks - this.time.now) / 1_000} s`}`,
@@ -371,6 +383,11 @@ export class Simulation {
   async #hasFacts(): Promise<boolean> {
     const [row] = await this.postgres.ask<{ has: boolean }>('SELECT EXISTS (SELECT FROM facts) AS has');
     return row?.has ?? false;
+  }
+
+  /** A step that finds the lease of another waits for its end, and the other's record wakes nobody (ENG-2). */
+  #leaseWait({ leaseMs = usualLeaseMs }: Stage): number {
+    return this.doubled || this.slow || this.cuts > 0 ? leaseMs : 0;
   }
 
   #skew(): number {

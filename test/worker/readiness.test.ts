@@ -15,11 +15,14 @@ describe('a worker’s GET /readyz', function () {
   this.timeout(60_000);
   let line: PostgresLine;
   let worker: RunningWorker;
+  /** What the worker asks Postgres every 30 s: the sweeper's last round, and the time. */
+  let asks: (() => void)[];
   before('start a worker whose line to Postgres can fall silent', async () => {
     await endLeftRuns();
     quietRuntime();
     line = await startPostgresLine();
     await rescueOverdue((await testDeps()).db, new Date()); // so that the worker knows of a round from its start
+    const intervals = mock.method(globalThis, 'setInterval');
     worker = await startWorker(
       await testConfig({
         DATABASE_URL: line.url,
@@ -28,6 +31,9 @@ describe('a worker’s GET /readyz', function () {
         FFMPEG_BINARY: '/nowhere/ffmpeg',
       }),
     );
+    const every30s = intervals.mock.calls.filter(({ arguments: [, ms] }) => ms === 30_000);
+    asks = every30s.map(({ arguments: [ask] }) => ask);
+    intervals.mock.restore();
   });
   after('stop the worker', async () => {
     await worker?.stop();
@@ -70,6 +76,27 @@ describe('a worker’s GET /readyz', function () {
     const late = await get('/readyz');
     clock.mock.restore();
     expect([late.status, (await get('/readyz')).status]).to.deep.equal([503, 200]);
+  });
+
+  it('503 while its clock is more than 60 s from Postgres’s, which /metrics tells too (DEC-99)', async () => {
+    const answersAs = async (status: number) => {
+      for (const ask of asks) ask();
+      await until(`a clock that is seen as ${status}`, { timeoutMs: 10_000 }, async () => {
+        return (await get('/readyz')).status === status;
+      });
+    };
+    const now = Date.now.bind(Date);
+    const clock = mock.method(Date, 'now', () => now() + 5 * 60_000);
+    try {
+      await answersAs(503);
+    } finally {
+      clock.mock.restore();
+    }
+    const [, offset] = /^clock_offset_seconds (\S+)$/m.exec((await get('/metrics')).text) ?? [];
+    expect(Number(offset)).to.be.within(295, 300);
+    expect((await get('/healthz')).status).to.equal(200);
+    await answersAs(200);
+    expect((await get('/metrics')).text).to.match(/^clock_offset_seconds 0$/m);
   });
 
   it('/metrics tells the age of the sweeper’s last round (ENG-5)', async () => {

@@ -112,6 +112,7 @@ export async function webhooks(sim: Simulation, ground: Footing): Promise<Stage>
   return {
     types: ['webhookDelivery', 'endpointGate'],
     horizonMs: 4 * 86_400_000,
+    leaseMs,
     depsFor: (db, places) => ({
       vault: ground.vault,
       deliveries: {

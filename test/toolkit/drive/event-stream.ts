@@ -38,6 +38,13 @@ interface StreamCall {
   body?: unknown;
 }
 
+const open = new Set<IncomingMessage>();
+
+/** Closes the connections of all streams, as clients that go. */
+export function closeStreams(): void {
+  for (const response of open) response.destroy();
+}
+
 /** @returns once the headers are there */
 export async function openStream({ base, method, path, token, body }: StreamCall): Promise<EventClient> {
   const payload = body === undefined ? undefined : JSON.stringify(body);
@@ -83,6 +90,7 @@ function follow(response: IncomingMessage): EventClient {
       throw error;
     },
   });
+  open.add(response);
   response.setEncoding('utf8');
   response.on('data', (chunk: string) => {
     chunks.push(chunk);
@@ -94,6 +102,7 @@ function follow(response: IncomingMessage): EventClient {
     response.on('error', () => {});
     response.on('close', () => {
       isOver = true;
+      open.delete(response);
       tell();
       resolve(response.complete ? 'whole' : 'cut');
     });

@@ -1,0 +1,96 @@
+/** The clock of this process beside Postgres's, which all processes share (DEC-99). */
+import pg from 'pg';
+import type { Logger } from 'pino';
+import { Gauge } from 'prom-client';
+import type { DatabaseSettings } from '../../../entities/data-source.ts';
+import { StartProblem } from '../../core/start-problem.ts';
+import type { Queries } from './database.ts';
+import { raw } from './sql.ts';
+
+/** Receivers of webhooks refuse what is dated 5 minutes off; records stay in their order within far less than that. */
+const toleratedMs = 60_000;
+/** How often it asks Postgres. */
+const askEveryMs = 30_000;
+
+/** Of API and worker. */
+export const clockOffset = new Gauge({
+  name: 'clock_offset_seconds',
+  help: 'By how much the clock of this process is ahead of Postgres’s (negative: behind), as far as the time of the question cannot explain it.',
+});
+
+export interface ClockWatch {
+  /** Whether the last answer was within 60 s of this process's clock. True before the first answer. */
+  isRight(): boolean;
+  /** Asks now. */
+  ask(): Promise<void>;
+  stop(): void;
+}
+
+/** In Unix milliseconds. */
+interface TimeOfPostgres {
+  ms: number;
+}
+const timeQuestion = 'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS ms';
+
+/**
+ * @param ask tells Postgres's time
+ * @param clock of this process, in Unix milliseconds
+ * @returns milliseconds by which this process is ahead, negative if it is behind; 0 if Postgres's time lies between the question
+ *   and the answer, however long that took
+ */
+export async function clockOffsetMs(
+  ask: () => Promise<TimeOfPostgres | undefined>,
+  clock: () => number = () => Date.now(),
+): Promise<number> {
+  const before = clock();
+  const answer = await ask();
+  const after = clock();
+  if (answer === undefined) return 0;
+  return Math.round(Math.max(0, before - answer.ms) + Math.min(0, after - answer.ms));
+}
+
+/** @param offsetMs as {@link clockOffsetMs} returns it */
+const isTolerated = (offsetMs: number): boolean => Math.abs(offsetMs) <= toleratedMs;
+
+/** @param offsetMs as {@link clockOffsetMs} returns it @returns a sentence for operators */
+function describeOffset(offsetMs: number): string {
+  const seconds = Math.ceil(Math.abs(offsetMs) / 1_000);
+  return `The clock of this process is ${seconds} s ${offsetMs > 0 ? 'ahead of' : 'behind'} Postgres's; at most 60 s are tolerated. Set both clocks, for example by NTP.`;
+}
+
+/**
+ * Compares this process's clock with Postgres's. Where Postgres cannot be reached nothing is said: `openDatabase` will.
+ * @throws StartProblem where they are more than 60 s apart (DEC-99)
+ */
+export async function checkClock({ url, connectWithinMs }: DatabaseSettings): Promise<void> {
+  const client = new pg.Client({ connectionString: url.reveal(), connectionTimeoutMillis: connectWithinMs });
+  client.on('error', () => {}); // a connection that breaks also rejects the question
+  try {
+    await client.connect();
+    const offsetMs = await clockOffsetMs(async () => (await client.query<TimeOfPostgres>(timeQuestion)).rows[0]);
+    if (!isTolerated(offsetMs)) throw new StartProblem(describeOffset(offsetMs));
+  } catch (error) {
+    if (error instanceof StartProblem) throw error;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+/** Asks every 30 s; logs an error when the clock goes wrong and a line when it is right again. @param clock in Unix milliseconds */
+export function watchClock(db: Pick<Queries, 'one'>, log: Logger, clock: () => number = () => Date.now()): ClockWatch {
+  let isRight = true;
+  const ask = async () => {
+    // While Postgres is away nothing is known, and other signs tell of it.
+    const offsetMs = await clockOffsetMs(() => db.one<TimeOfPostgres>(raw(timeQuestion)), clock).catch(() => undefined);
+    if (offsetMs === undefined) return;
+    clockOffset.set(offsetMs / 1_000);
+    const wasRight = isRight;
+    isRight = isTolerated(offsetMs);
+    if (!isRight) log.error({ offset_seconds: offsetMs / 1_000 }, describeOffset(offsetMs));
+    else if (!wasRight) log.info({ offset_seconds: offsetMs / 1_000 }, 'the clock is right again');
+  };
+  const asking = setInterval(() => void ask(), askEveryMs);
+  asking.unref();
+  void ask();
+  return { isRight: () => isRight, ask, stop: () => clearInterval(asking) };
+}

@@ -44,7 +44,7 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
   const store = simulatedStore(sim);
   const deps = { db: sim.db, storage: store.storage };
   const reader = { clubId, administratorId: newId() };
-  const files = [await addFile(0), await addFile(1), await addFile(2)];
+  const files = [await addFile(0), await addFile(1), await addFile(2), await addFile(3)];
   const faults: unknown[] = [];
   const wishes = new Map<Id, Wish[]>(files.map((id) => [id, []]));
   const addresses: Address[] = [];
@@ -94,7 +94,9 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
     types: ['mediaMove', 'mediaProcessing'],
     horizonMs: 4 * 3_600_000,
     depsFor: (db) => ({
-      media: processingDeps(db, store.storage, (error) => void faults.push(error)),
+      media: processingDeps(db, store.storage, (error) => {
+        if (!isCutOff(error)) faults.push(error);
+      }),
       moves: { db, storage: store.storage, onOutcome: () => {}, failpoint: () => Promise.resolve() },
     }),
     command(decisions) {
@@ -170,6 +172,12 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
     );
   }
 }
+
+/** Postgres was lost, or kept waiting: no file is at fault, and it is tried again. */
+const isCutOff = (error: unknown) => {
+  const { code, driverError } = error as { code?: string; driverError?: { code?: string } };
+  return ['ECONNRESET', '55P03'].includes(driverError?.code ?? code ?? '');
+};
 
 const isRefusal = (error: unknown) => error instanceof Error && error.name === 'DomainError';
 

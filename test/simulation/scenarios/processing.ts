@@ -12,7 +12,11 @@ export function processingDeps(db: Database, storage: ObjectStore, onFault: (err
     onOutcome: () => {},
     failpoint: () => Promise.resolve(),
     video: {
-      ffmpeg: { look: () => Promise.resolve(false), run: () => Promise.reject(new Error('There is no ffmpeg')) },
+      ffmpeg: {
+        look: () => Promise.resolve(false),
+        isThere: () => false,
+        run: () => Promise.reject(new Error('There is no ffmpeg')),
+      },
       workDirectory: '/nowhere',
       freeBytes: () => Promise.resolve(0),
       places: { taken: 0, most: 1 },

@@ -29,7 +29,7 @@ export function simulatedStore(sim: Simulation): SimulatedStore {
   const objects = new Map<string, Buffer>();
   const server: SimulatedProcess = { name: 'store', alive: true, standsUntil: 0, skewMs: 0 };
   const isUnreliable = sim.decisions.happens(2);
-  let mood: Mood = 'answers';
+  let mood: Mood = sim.decisions.happens(3) ? 'is slow' : 'answers';
 
   /** @param act what the store does @throws the store's error */
   async function ask<T>(label: string, act: () => T, signal?: AbortSignal): Promise<T> {
@@ -170,7 +170,11 @@ export async function expectReadable(sim: Simulation, store: SimulatedStore): Pr
   );
   for (const { id, key, sizeBytes, visibility, renditions } of files) {
     const length = store.objects.get(key)?.length;
-    mustHold(length === Number(sizeBytes), 'every file is there', () => `file ${id} has ${length} of ${sizeBytes} bytes`);
+    mustHold(
+      length === Number(sizeBytes),
+      'every file is there',
+      () => `file ${id} has ${length} of ${sizeBytes} bytes`,
+    );
     for (const made of renditions) {
       mustHold(store.objects.has(made), 'every file is there', () => `file ${id} lacks the rendition ${made}`);
       mustHold(made.startsWith(`${key}.`), 'every file is there', () => `rendition ${made} is not beside file ${id}`);

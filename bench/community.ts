@@ -5,6 +5,7 @@
 import { measureBookings } from './community/bookings.ts';
 import { measureDigests } from './community/digests.ts';
 import { measureLists } from './community/lists.ts';
+import { measureSessionLists } from './community/session-lists.ts';
 import { measureZip } from './community/zip.ts';
 
 export const communityMeasurements = ['zip', 'lists', 'digests', 'bookings'] as const;
@@ -13,7 +14,10 @@ type Measurement = (typeof communityMeasurements)[number];
 export async function benchCommunity(wanted: readonly string[]): Promise<void> {
   const is = (measurement: Measurement) => wanted.includes(measurement);
   if (is('zip')) await measureZip();
-  if (is('lists')) await measureLists();
+  if (is('lists')) {
+    await measureLists();
+    await measureSessionLists();
+  }
   if (is('digests')) await measureDigests();
   if (is('bookings')) await measureBookings();
 }

@@ -157,6 +157,7 @@ import { MediaUploads1795388500000 } from './migrations/1795388500000-media-uplo
 import { DeliveryKinds1795398000000 } from './migrations/1795398000000-delivery-kinds.ts';
 import { Avatars1795414000000 } from './migrations/1795414000000-avatars.ts';
 import { FormerMentors1795425100000 } from './migrations/1795425100000-former-mentors.ts';
+import { SessionLists1795451900000 } from './migrations/1795451900000-session-lists.ts';
 import { PdfPages1795399700000 } from './migrations/1795399700000-pdf-pages.ts';
 import { Mentorships1795402100000 } from './migrations/1795402100000-mentorships.ts';
 import { AgentPictures1795408469000 } from './migrations/1795408469000-agent-pictures.ts';
@@ -425,6 +426,7 @@ const migrations = [
   HiddenPosts1795413800000,
   Avatars1795414000000,
   FormerMentors1795425100000,
+  SessionLists1795451900000,
 ];
 
 export interface DatabaseSettings {

@@ -10,6 +10,8 @@ export const sessionRules = {
   ratedForMs: 30 * 24 * hourMs,
   /** Slots are asked for over so long a time at most. */
   slotsOverMs: 31 * 24 * hourMs,
+  /** The longest session (MENT-1). */
+  longestMs: 240 * minuteMs,
 } as const;
 
 interface Session {

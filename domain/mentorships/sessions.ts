@@ -11,7 +11,8 @@ import { listPage, type Page, type PageRequest } from '../../platform/infra/post
 import { preparedRows } from '../../platform/infra/postgres/prepared.ts';
 import { all, columns, sql, type RowOf, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { Reader } from '../identity/student-ref.ts';
-import { cancelUntil, shownStatus, type ShownStatus } from './sessions.policy.ts';
+import { countSessions } from './session-counts.ts';
+import { cancelUntil, sessionRules, shownStatus, type ShownStatus } from './sessions.policy.ts';
 
 const sessionColumns = columns(
   MentorshipSession,
@@ -75,11 +76,16 @@ export async function listSessions(
   now: Date,
 ): Promise<Page<RecordOf<'MentorshipSession'>>> {
   const shown = all([sql`session.club_id = ${clubId}`, ...conditionsOf(filter, now)]);
+  const ofOne = filter.mentorship_id ?? filter.mentor_id ?? filter.student_id;
+  const times = { status: filter.status, since: timeOf(filter.since), until: timeOf(filter.until) };
   const { rows, total } = await listPage(db, filter, {
     columns: sessionColumns,
     from: sql`${withAll} WHERE ${shown}`,
-    counted: sql`FROM mentorship_sessions session WHERE ${shown}`,
     orderBy: sql`session.starts_at, session.id`,
+    // Of one mentor or student there are few.
+    ...(ofOne === undefined
+      ? { total: () => countSessions(db, clubId, times, shown, now) }
+      : { counted: sql`FROM mentorship_sessions session WHERE ${shown}` }),
   });
   return { rows: rows.map((row) => presentSession(row, now)), total };
 }
@@ -139,12 +145,16 @@ export async function findOwnSession(
   return presentOwn(row, now);
 }
 
+/** Said by the beginning too, which the indexes have: no session is longer than the longest one. */
 const byStatus: Readonly<Record<ShownStatus, (now: Date) => Sql>> = {
-  booked: (now) => sql`session.status = 'booked' AND session.ends_at > ${now}`,
-  completed: (now) => sql`session.status = 'booked' AND session.ends_at <= ${now}`,
+  booked: (now) => sql`session.status = 'booked' AND session.ends_at > ${now}
+    AND session.starts_at > ${new Date(now.getTime() - sessionRules.longestMs)}`,
+  completed: (now) => sql`session.status = 'booked' AND session.ends_at <= ${now} AND session.starts_at < ${now}`,
   canceled: () => sql`session.status = 'canceled'`,
   no_show: () => sql`session.status = 'no_show'`,
 };
+
+const timeOf = (text: string | undefined): Date | undefined => (text === undefined ? undefined : new Date(text));
 
 function conditionsOf(filter: SessionFilter, now: Date): (Sql | undefined)[] {
   return [
@@ -152,8 +162,8 @@ function conditionsOf(filter: SessionFilter, now: Date): (Sql | undefined)[] {
     filter.mentorship_id === undefined ? undefined : sql`session.mentorship_id = ${filter.mentorship_id}`,
     filter.mentor_id === undefined ? undefined : sql`session.mentor_id = ${filter.mentor_id}`,
     filter.student_id === undefined ? undefined : sql`session.student_id = ${filter.student_id}`,
-    filter.since === undefined ? undefined : sql`session.starts_at >= ${new Date(filter.since)}`,
-    filter.until === undefined ? undefined : sql`session.starts_at < ${new Date(filter.until)}`,
+    filter.since === undefined ? undefined : sql`session.starts_at >= ${timeOf(filter.since)}`,
+    filter.until === undefined ? undefined : sql`session.starts_at < ${timeOf(filter.until)}`,
   ];
 }
 

@@ -51,6 +51,9 @@ export const talliedLists = [
   'reactions_laugh',
   'reports_open',
   'moderations',
+  'sessions_booked',
+  'sessions_canceled',
+  'sessions_no_show',
 ] as const;
 export type TalliedList = (typeof talliedLists)[number];
 

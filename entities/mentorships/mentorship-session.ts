@@ -24,6 +24,8 @@ import { sessionCancelers, storedSessionStatuses, type SessionCanceler, type Sto
   `USING gist (student_id WITH =, tstzrange(starts_at, ends_at) WITH &&) WHERE (status <> 'canceled')`,
 )
 @Index('mentorship_sessions_club', ['clubId', 'startsAt', 'id'])
+@Index('mentorship_sessions_canceled_ones', ['clubId', 'startsAt', 'id'], { where: `status = 'canceled'` })
+@Index('mentorship_sessions_no_shows', ['clubId', 'startsAt', 'id'], { where: `status = 'no_show'` })
 @Index('mentorship_sessions_of_mentor', ['clubId', 'mentorId', 'startsAt', 'id'])
 @Index('mentorship_sessions_mentorship', ['mentorshipId', 'startsAt', 'id'])
 @Index('mentorship_sessions_of_student', ['studentId', 'startsAt', 'id'])

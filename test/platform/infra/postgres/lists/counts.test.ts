@@ -19,6 +19,7 @@ const counted: Record<
     | `space_${string}`
     | `post_${string}`
     | `reactions_${string}`
+    | `sessions_${string}`
     | 'reports_open'
     | 'moderations'
   >,

@@ -76,19 +76,18 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
     },
   });
 
-  const read = (id: Id): Command => ({
-    label: `read ${id}`,
-    async run() {
-      const at = sim.time.now;
-      const file = await findMedia(sim.db, store.storage, reader, id);
-      const key = keyAt(file.download_url ?? '');
-      addresses.push({ fileId: id, key, until: at + readableMs.private });
-      if (file.visibility === 'private') return;
-      const asked = sim.time.now;
-      const { location } = await findPublicFile(sim.db, store.storage, id, 'preview');
-      addresses.push({ fileId: id, key: keyAt(location), until: asked + readableMs.public });
-    },
-  });
+  async function readAddresses(id: Id): Promise<void> {
+    const at = sim.time.now;
+    const file = await findMedia(sim.db, store.storage, reader, id);
+    const key = keyAt(file.download_url ?? '');
+    addresses.push({ fileId: id, key, until: at + readableMs.private });
+    if (file.visibility === 'private') return;
+    const asked = sim.time.now;
+    const { location } = await findPublicFile(sim.db, store.storage, id, 'preview');
+    addresses.push({ fileId: id, key: keyAt(location), until: asked + readableMs.public });
+  }
+
+  for (const id of files) await readAddresses(id);
 
   return {
     types: ['mediaMove', 'mediaProcessing'],
@@ -104,7 +103,7 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
       const which = decisions.choose(16);
       if (which < 5) return move(id, 'public');
       if (which < 8) return move(id, 'private');
-      if (which === 8) return read(id);
+      if (which === 8) return { label: `read ${id}`, run: () => readAddresses(id) };
       if (which === 9) {
         const other = decisions.pick(files.filter((one) => one !== id));
         return {
@@ -125,7 +124,7 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
       }
       return store.turn((['answers', 'is slow', 'is away'] as const)[which - 13] ?? 'answers');
     },
-    calm: () => [store.turn('answers')],
+    calm: () => [store.turn('answers'), upkeep()],
     async atRest() {
       await expectNamed(sim, store);
       await expectReadable(sim, store);

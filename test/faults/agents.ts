@@ -52,7 +52,8 @@ export async function agentFaults(interrupted: Promise<unknown>): Promise<number
   }
 }
 
-function trouble(): Script {
+/** What goes wrong with the next answer, if anything. */
+export function trouble(): Script {
   const draw = Math.random() * 100;
   return troubles.find(({ upTo }) => draw < upTo)?.script() ?? {};
 }

@@ -22,6 +22,8 @@ export interface Ground {
   readonly env: Readonly<Record<string, string>>;
   /** Where the worker and the API answer. */
   readonly urls: Readonly<Record<'worker' | 'API', string>>;
+  /** Process ids of their present lives; undefined while they are dead. */
+  readonly pids: Readonly<Record<'worker' | 'API', number | undefined>>;
   /** How often one of our processes ended although nobody had killed it. It was started again, as a supervisor would. */
   readonly endedByItself: number;
   /** SIGKILL. Resolves once the process has ended. */
@@ -94,6 +96,9 @@ export async function onGround<T>(
     stack,
     env,
     urls,
+    get pids() {
+      return { worker: worker.pid, API: api.pid };
+    },
     get endedByItself() {
       return own.reduce((sum, { endedByItself }) => sum + endedByItself, 0);
     },
@@ -184,6 +189,9 @@ function keptUp({ name, script, url, env, logs }: Program) {
   }
 
   return {
+    get pid() {
+      return running?.pid;
+    },
     get endedByItself() {
       return endedByItself;
     },

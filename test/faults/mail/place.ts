@@ -25,6 +25,7 @@ export async function onMailGround(
   interrupted: Promise<unknown>,
   work: (scene: MailGround) => Promise<number>,
   more: Readonly<Record<string, string>> = {},
+  parts?: Parameters<typeof onGround>[3],
 ): Promise<number> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-mails-'));
   try {
@@ -48,6 +49,7 @@ export async function onMailGround(
         }
       },
       more,
+      parts,
     );
     return code ?? 130;
   } finally {

@@ -1,0 +1,82 @@
+import { expect } from 'chai';
+import { afterWarmUp, lineThrough, percentAnHour } from './growth.ts';
+import { growthOf, type Sample } from './samples.ts';
+import { sizeWithoutKeptRows } from './database.ts';
+
+const points = (values: readonly number[]) => values.map((y, index) => ({ x: index / 60, y }));
+
+describe('the growth that a soak reports', () => {
+  it('is the slope of the least squares, with its standard error', () => {
+    const line = lineThrough([
+      { x: 0, y: 1 },
+      { x: 1, y: 3 },
+      { x: 2, y: 2 },
+      { x: 3, y: 5 },
+    ]);
+    expect(line.slope).to.be.closeTo(1.1, 1e-12);
+    expect(line.error).to.be.closeTo(Math.sqrt(2.7 / 2 / 5), 1e-12);
+    expect(line.mean).to.equal(2.75);
+  });
+
+  it('is 0 of what stays, and percent of the mean an hour of what grows', () => {
+    expect(percentAnHour(points([100, 100, 100, 100])).percent).to.equal(0);
+    expect(percentAnHour(points([99, 100, 101])).percent).to.be.closeTo(60, 1e-9);
+    expect(percentAnHour(points([101, 100, 99])).percent).to.be.closeTo(-60, 1e-9);
+  });
+
+  it('says nothing certain of fewer than three points', () => {
+    expect(lineThrough(points([1, 9]))).to.deep.equal({ slope: 0, error: Number.POSITIVE_INFINITY, mean: 5 });
+    expect(lineThrough([])).to.deep.equal({ slope: 0, error: Number.POSITIVE_INFINITY, mean: 0 });
+  });
+
+  it('leaves out a quarter of the time as warm-up, and at most half an hour', () => {
+    const all = Array.from({ length: 5 }, (_, index) => ({ x: index / 4 }));
+    expect(afterWarmUp(all, 1).map(({ x }) => x)).to.deep.equal([0.25, 0.5, 0.75, 1]);
+    expect(afterWarmUp(all, 8).map(({ x }) => x)).to.deep.equal([0.5, 0.75, 1]);
+  });
+
+  it('counts no rows that are kept, but those that should pass, and what a kept row takes more', () => {
+    const base = [
+      { name: 'students', bytes: 1_000, rows: 10 },
+      { name: 'facts', bytes: 500, rows: 5 },
+    ];
+    const sizeOf = (students: [number, number], facts: [number, number]) =>
+      sizeWithoutKeptRows(
+        [
+          { name: 'students', bytes: students[0], rows: students[1] },
+          { name: 'facts', bytes: facts[0], rows: facts[1] },
+        ],
+        base,
+      );
+    expect(sizeOf([1_000, 10], [500, 5])).to.equal(1_500);
+    expect(sizeOf([2_000, 20], [500, 5])).to.equal(1_500);
+    expect(sizeOf([2_600, 20], [500, 5])).to.equal(2_100);
+    expect(sizeOf([1_000, 10], [900, 9])).to.equal(1_900);
+  });
+
+  it('finds a planted leak of memory, of a table and of handles', () => {
+    const sample = (minute: number, leak: number): Sample => ({
+      x: minute / 60,
+      processes: {
+        worker: { rss: 1_000 + leak * minute, handles: 100 + leak * minute, heap: 500 + leak * minute },
+        API: { rss: 1_000, handles: 100, heap: 500 },
+      },
+      tables: [{ name: 'wakes', bytes: 2_000 + leak * minute, rows: 1 }],
+      waiting: { connections: 1, facts: 0, factsLag: 0, wakes: 0, deliveries: 0 },
+      histories: { open: 0, longest: 0 },
+      cores: 0,
+    });
+    const run = (leak: number) =>
+      growthOf(
+        Array.from({ length: 121 }, (_, minute) => sample(minute, leak)),
+        2,
+      );
+    const quiet = run(0);
+    expect([quiet.memory.percent, quiet.heap.percent, quiet.tables.percent, quiet.handles]).to.deep.equal([0, 0, 0, 0]);
+    const leaking = run(1);
+    expect(leaking.memory.percent).to.be.closeTo(6_000 / 2_075, 1e-9);
+    expect(leaking.heap.percent).to.be.closeTo(6_000 / 1_075, 1e-9);
+    expect(leaking.tables.percent).to.be.closeTo(6_000 / 2_075, 1e-9);
+    expect(leaking.handles).to.equal(90);
+  });
+});

@@ -212,5 +212,9 @@ export async function expectNothingElse(sim: Simulation, store: SimulatedStore):
   const rows = await sim.postgres.ask<{ key: string }>(
     `SELECT object_key AS key FROM leftover_objects UNION ALL SELECT id::text FROM media WHERE erases_at IS NOT NULL AND removed_at IS NOT NULL`,
   );
-  mustHold(rows.length === 0, 'what nobody has is erased', () => `still to be erased: ${rows.map(({ key }) => key)}`);
+  mustHold(
+    rows.length === 0,
+    'what nobody has is erased',
+    () => `still to be erased: ${rows.map(({ key }) => key).join(', ')}`,
+  );
 }

@@ -14,7 +14,7 @@ export function processingDeps(db: Database, storage: ObjectStore, onFault: (err
     video: {
       ffmpeg: {
         look: () => Promise.resolve(false),
-        isThere: () => false,
+        isThere: false,
         run: () => Promise.reject(new Error('There is no ffmpeg')),
       },
       workDirectory: '/nowhere',

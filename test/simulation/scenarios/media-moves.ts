@@ -10,7 +10,7 @@ import type { MediaVisibility } from '../../../entities/media/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { mustHold, type Command, type Simulation, type Stage } from '../simulation.ts';
 import { addClub, type Footing } from './ground.ts';
-import { processingDeps } from './processing.ts';
+import { simulatedProcessing } from './processing.ts';
 import {
   expectNamed,
   expectNothingElse,
@@ -93,7 +93,7 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
     types: ['mediaMove', 'mediaProcessing'],
     horizonMs: 4 * 3_600_000,
     depsFor: (db) => ({
-      media: processingDeps(db, store.storage, (error) => {
+      media: simulatedProcessing(db, store.storage, (error) => {
         if (!isCutOff(error)) faults.push(error);
       }),
       moves: { db, storage: store.storage, onOutcome: () => {}, failpoint: () => Promise.resolve() },

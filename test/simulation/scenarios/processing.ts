@@ -4,7 +4,11 @@ import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 
 /** @param onFault hears of faults of ours, which no store's absence is */
-export function processingDeps(db: Database, storage: ObjectStore, onFault: (error: unknown) => void): ProcessingDeps {
+export function simulatedProcessing(
+  db: Database,
+  storage: ObjectStore,
+  onFault: (error: unknown) => void,
+): ProcessingDeps {
   return {
     db,
     storage,

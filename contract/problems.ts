@@ -33,7 +33,7 @@ const patternNames: Readonly<Record<string, string>> = {
   '^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-4[0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}$':
     'must be a UUID of version 4',
   '^(19[7-9]\\d|2\\d{3})-(0[1-9]|1[0-2])$': 'must be a year and a month between 1970 and 2999, such as 2026-03',
-  '^(19[7-9]\\d|2\\d{3})-.{5}[Tt].{6}[0-5]': 'must be an ISO 8601 date-time from 1970 to 2999',
+  '^(19[7-9]\\d|2\\d{3})-.{5}[Tt].{6}[0-5].*([Zz]|\\d{2}:?\\d{2})$': 'must be an ISO 8601 date-time from 1970 to 2999',
 };
 
 type Wording = (parameters: Readonly<Record<string, unknown>>) => string;

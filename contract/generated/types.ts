@@ -9737,7 +9737,7 @@ export interface components {
         CohortName: string;
         /**
          * Format: date-time
-         * @description ISO 8601 date-time with its offset from UTC, from the year 1970 to 2999. A leap second is refused.
+         * @description ISO 8601 date-time with its offset from UTC in hours and minutes, from the year 1970 to 2999. A leap second is refused.
          */
         DateTimeInput: string;
         /**

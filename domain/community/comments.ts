@@ -3,7 +3,7 @@ import { CommunityComment } from '../../entities/community/community-comment.ts'
 import type { ReactionKind } from '../../entities/community/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
-import { newId, type Id } from '../../platform/core/ids.ts';
+import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { countListed } from '../../platform/infra/postgres/lists/counts.ts';
@@ -14,11 +14,11 @@ import type { MediaDeps } from '../media/media.ts';
 import { authorColumns, authors, presentAuthor, type AuthorRow } from './authors.ts';
 import { requireSafeLinks } from './markdown-links.ts';
 import {
+  chooseId,
   findVisiblePost,
   lockPost,
   lockPostForWriting,
   lockPostUnseen,
-  postExists,
   written,
   type PostRow,
 } from './posts.ts';
@@ -53,17 +53,15 @@ export async function publishComment(
   now: Date,
 ): Promise<CommentRecord> {
   requireSafeLinks(input.body);
-  const id = input.id?.toLowerCase() ?? newId();
   return db.transaction(async (tx) => {
     const post = await lockPostForWriting(tx, voice, publicId, now);
     if (post.state !== 'published' || (post.locked && voice.kind === 'student')) throw postLocked();
     if (input.reply_to !== undefined) await requireAnswerable(tx, voice, post, input.reply_to);
-    const created = await tx.rows(sql`
+    const id = await chooseId(tx, input.id);
+    await tx.run(sql`
       INSERT INTO community_comments (id, club_id, post_id, reply_to, student_id, administrator_id, body, created_at)
       VALUES (${id}, ${voice.clubId}, ${post.id}, ${input.reply_to ?? null}, ${voice.kind === 'student' ? voice.id : null},
-        ${voice.kind === 'admin' ? voice.id : null}, ${input.body}, ${now})
-      ON CONFLICT DO NOTHING RETURNING 1`);
-    if (created.length === 0) throw postExists();
+        ${voice.kind === 'admin' ? voice.id : null}, ${input.body}, ${now})`);
     return readComment(tx, storage, voice, id);
   });
 }
@@ -175,7 +173,7 @@ export async function takeWordsOfComment(
 }
 
 /** Of `community_comments comment`. */
-export const hasReplies = sql`EXISTS (
+const hasReplies = sql`EXISTS (
   SELECT FROM community_comments reply WHERE reply.reply_to = comment.id AND reply.state <> 'deleted')`;
 
 /** For moderation: with the comment held. @throws DomainError not_found */

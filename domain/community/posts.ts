@@ -38,8 +38,22 @@ const fromPosts = sql`FROM community_posts written ${authors}`;
 /** 25 characters at most, no two alike: the id in another spelling. */
 const publicIdOf = (id: Id): string => BigInt(`0x${id.replaceAll('-', '')}`).toString(36);
 
-export const postExists = () =>
-  new DomainError('post_exists', 'A post or a comment with this id was published already.');
+const postExists = () => new DomainError('post_exists', 'A post or a comment with this id was published already.');
+
+/**
+ * Posts and comments of all clubs share their ids: reactions and reports name either by its id alone. Whoever chooses an id waits for
+ * another one who has chosen the same.
+ * @param asked by the caller @returns it, or a new one @throws DomainError post_exists
+ */
+export async function chooseId(tx: Transaction, asked: Id | undefined): Promise<Id> {
+  if (asked === undefined) return newId();
+  const id = asked.toLowerCase();
+  await tx.run(sql`SELECT pg_advisory_xact_lock(hashtextextended('post or comment ' || ${id}::text, 0))`);
+  const taken = await tx.one(sql`SELECT 1 FROM community_posts WHERE id = ${id}
+    UNION ALL SELECT 1 FROM community_comments WHERE id = ${id}`);
+  if (taken) throw postExists();
+  return id;
+}
 
 /**
  * Publishes a post. A repeated send with the same `id` publishes once.
@@ -54,19 +68,18 @@ export async function publishPost(
   now: Date,
 ): Promise<PostRecord> {
   requireSafeLinks(input.body);
-  const id = input.id?.toLowerCase() ?? newId();
-  await db.transaction(async (tx) => {
+  const id = await db.transaction(async (tx) => {
     await holdVoice(tx, voice);
     const space = await requireWriter(tx, voice, spaceId, now);
     if (voice.kind === 'student' && space.posting === 'admins')
       throw new DomainError('not_entitled', 'Administrators alone post in this space.');
-    const created = await tx.rows(sql`
+    const created = await chooseId(tx, input.id);
+    await tx.run(sql`
       INSERT INTO community_posts (id, club_id, space_id, public_id, student_id, administrator_id, title, body, created_at)
-      VALUES (${id}, ${voice.clubId}, ${space.id}, ${publicIdOf(id)}, ${voice.kind === 'student' ? voice.id : null},
-        ${voice.kind === 'admin' ? voice.id : null}, ${titleOf(input.title)}, ${input.body}, ${now})
-      ON CONFLICT DO NOTHING RETURNING 1`);
-    if (created.length === 0) throw postExists();
-    if (input.file_ids && input.file_ids.length > 0) await setPostFiles(tx, voice, id, input.file_ids, now);
+      VALUES (${created}, ${voice.clubId}, ${space.id}, ${publicIdOf(created)}, ${voice.kind === 'student' ? voice.id : null},
+        ${voice.kind === 'admin' ? voice.id : null}, ${titleOf(input.title)}, ${input.body}, ${now})`);
+    if (input.file_ids && input.file_ids.length > 0) await setPostFiles(tx, voice, created, input.file_ids, now);
+    return created;
   });
   return readPost(db, storage, voice, sql`written.id = ${id}`);
 }

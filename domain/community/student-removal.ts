@@ -5,7 +5,6 @@ import { CommunityReport } from '../../entities/community/community-report.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
-import { hasReplies } from './comments.ts';
 import { othersCommented } from './posts.ts';
 
 /**
@@ -23,11 +22,19 @@ export async function purgeStudentFromCommunity(tx: Transaction, studentId: Id, 
     WHERE target_id IN (${posts}) OR target_id IN (${comments})`);
   await tx.run(sql`UPDATE community_moderations SET reason = NULL
     WHERE reason IS NOT NULL AND (comment_id IN (${comments}) OR (comment_id IS NULL AND post_id IN (${posts})))`);
+  // Held first: who writes below one meanwhile is seen by the statements after these, or finds it without words.
+  await tx.run(sql`${posts} AND state = 'published' ORDER BY id FOR NO KEY UPDATE`);
+  await tx.run(sql`${comments} AND state = 'published' ORDER BY id FOR NO KEY UPDATE`);
   await tx.run(sql`DELETE FROM community_post_files WHERE post_id IN (${posts})`);
   await tx.run(sql`
     UPDATE community_posts post SET title = NULL, body = NULL, pinned = false, state = CASE WHEN ${othersCommented} THEN 'emptied' ELSE 'deleted' END
      WHERE post.student_id = ${studentId} AND post.state = 'published'`);
   await tx.run(sql`
-    UPDATE community_comments comment SET body = NULL, state = CASE WHEN ${hasReplies} THEN 'emptied' ELSE 'deleted' END
+    UPDATE community_comments comment SET body = NULL, state = CASE WHEN ${othersReplied} THEN 'emptied' ELSE 'deleted' END
      WHERE comment.student_id = ${studentId} AND comment.state = 'published'`);
 }
+
+/** Of `community_comments comment`: by others than its author, whose replies go as well. */
+const othersReplied = sql`EXISTS (
+  SELECT FROM community_comments reply
+   WHERE reply.reply_to = comment.id AND reply.state <> 'deleted' AND reply.student_id IS DISTINCT FROM comment.student_id)`;

@@ -83,7 +83,10 @@ export async function lockOpenMentorship(
   now: Date,
 ): Promise<SeenMentorship> {
   const locking = sql`${openMentorship(student, publicId, now)} FOR NO KEY UPDATE OF mentorship`;
-  return found(await preparedRows<SeenMentorship>('lock_open_mentorship', tx, locking));
+  const lock = () => preparedRows<SeenMentorship>('lock_open_mentorship', tx, locking);
+  const locked = await lock();
+  // A change that was waited for may have given it to another mentor or deliveries, which the statement does not see.
+  return found(locked.length > 0 ? locked : await lock());
 }
 
 const openMentorship = (student: Reader, publicId: string, now: Date) =>

@@ -18,7 +18,7 @@ import { call, clock, expectError, visible } from '../toolkit/drive/api.ts';
 import { classroomOf } from '../toolkit/drive/classroom.ts';
 import { callsOf } from '../toolkit/drive/club-calls.ts';
 import { communityOf, moderatingOf, talkingOf } from '../toolkit/drive/community.ts';
-import { inThisOrder } from '../toolkit/drive/races.ts';
+import { inThisOrder, untilWaitingForLocks, withOpenTransaction } from '../toolkit/drive/races.ts';
 import { withClockStopped } from '../toolkit/fakes/timers.ts';
 import { columnsHolding, rowCounts, testDatabase, testDeps } from '../toolkit/stack/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
@@ -121,6 +121,35 @@ describe('posts of spaces', () => {
     const { public_id: publicId } = await published();
     expect((await theirs.comment(publicId, { id: comment, body: 'Aye' })).status).to.equal(201);
     expectError(await theirs.comment(publicId, { id: comment, body: 'Aye' }), 'post_exists');
+  });
+
+  it('409 post_exists: a comment with the id of a post, or the other way round, of any club', async () => {
+    const post = await published();
+    await theirs.report(post.public_id);
+    const comment = await commented(post.public_id);
+    const elsewhere = await buildClub();
+    const { id } = await buildSpace(elsewhere.id);
+    const before = await rowCounts();
+    expectError(
+      await mine.comment(post.public_id, { id: post.id, body: 'I settle reports of my post' }),
+      'post_exists',
+    );
+    expectError(await mine.publish(space.id, { id: comment, body: 'Ahoy' }), 'post_exists');
+    const stranger = talkingOf(elsewhere.id, elsewhere.owner.token);
+    expectError(await stranger.publish(id, { id: comment, body: 'Ahoy' }), 'post_exists');
+    expectError(await stranger.publish(id, { id: post.id, body: 'Ahoy' }), 'post_exists');
+    expect((await moderate.reports()).body.total).to.equal(1);
+    expect(await rowCounts()).to.deep.equal(before);
+  });
+
+  it('409 post_exists: a post and a comment that choose one id at the same time', async () => {
+    const [id, { public_id: publicId }] = [randomUUID(), await published()];
+    const answers = await inThisOrder(
+      sql`SELECT 1 FROM students WHERE id IN (${author.id}, ${other.id}) FOR NO KEY UPDATE`,
+      () => mine.publish(space.id, { id, body: 'Ahoy' }),
+      () => theirs.comment(publicId, { id, body: 'Aye' }),
+    );
+    expect(answers.map(({ status }) => status)).to.have.members([201, 409]);
   });
 
   it('422: empty, blank, too long and unsafe words leave nothing behind; accepts 20,000 characters', async () => {
@@ -570,5 +599,36 @@ describe('a student who is removed from the community', () => {
     expect((await communityOf({ clubId: club.id }, other).read(space.id)).body.data.member_count).to.equal(0 + 1);
     const seen = await call('GET', `/v1/clubs/${club.id}/classroom/posts/${kept.public_id}`, { token: other.token });
     expect(seen.body.data).to.include({ deleted: true, own: false });
+  });
+
+  it('takes own replies along, and leaves no comment without words to which nobody else replied', async () => {
+    const post = await published(theirs);
+    const comment = await commented(post.public_id, mine);
+    clock.advance(1_000);
+    await commented(post.public_id, mine, { body: 'I add', reply_to: comment });
+    await callsOf(club)('DELETE', `/students/${author.id}`);
+    expect(await bodiesOf(theirs.comments(post.public_id))).to.deep.equal([[], 0]);
+  });
+
+  it('while others write below: their comment and reply stay, and what they answer without words', async () => {
+    const [post, their] = [await published(), await published(theirs)];
+    const answered = await commented(their.public_id, mine);
+    let removal: Promise<{ status: number }> | undefined;
+    await withOpenTransaction(
+      async (tx) => {
+        await tx.run(sql`SELECT FROM community_posts WHERE id = ${post.id} FOR SHARE`);
+        await tx.run(sql`SELECT FROM community_comments WHERE id = ${answered} FOR SHARE`);
+        await tx.run(sql`INSERT INTO community_comments (id, club_id, post_id, reply_to, student_id, body, created_at)
+          VALUES (${newId()}, ${club.id}, ${post.id}, NULL, ${other.id}, 'Aye', ${clock.now()}),
+                 (${newId()}, ${club.id}, ${their.id}, ${answered}, ${other.id}, 'Nay', ${new Date(clock.now().getTime() + 1)})`);
+      },
+      async () => {
+        removal = callsOf(club)('DELETE', `/students/${author.id}`);
+        await untilWaitingForLocks(1);
+      },
+    );
+    expect((await removal)?.status).to.equal(204);
+    expect(await bodiesOf(theirs.comments(post.public_id))).to.deep.equal([['Aye'], 1]);
+    expect(await bodiesOf(theirs.comments(their.public_id))).to.deep.equal([[null, 'Nay'], 2]);
   });
 });

@@ -20,6 +20,8 @@ import { call, clock, expectError, type Answer } from '../toolkit/drive/api.ts';
 import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
 import { examplesOf, filledIn, readPage } from '../toolkit/drive/page-examples.ts';
 import { revokeEnrollment } from '../toolkit/drive/classroom.ts';
+import { untilWaitingForLocks, withOpenTransaction } from '../toolkit/drive/races.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import { withoutFeature } from '../toolkit/drive/plans.ts';
 import { rowCounts, testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
@@ -277,6 +279,36 @@ describe('mentorships', () => {
       await eachCase(times, async (time) => expectError(await book(ada, mentorship, time), 'invalid_request'));
       expect(await rowCounts()).to.deep.equal(before);
       expect((await book(ada, mentorship, inHours(4))).status).to.equal(201);
+    });
+
+    it('422: a time whose offset has no minutes, wherever times are asked for', async () => {
+      const mentorship = await offered();
+      const before = await rowCounts();
+      const written = `${inHours(1).toISOString().slice(0, 19)}+05`;
+      const answers = [
+        await as(ada)('POST', `/mentorships/${mentorship.publicId}/bookings`, { starts_at: written }),
+        await as(ada)('GET', `/mentorships/${mentorship.publicId}/slots?since=${encodeURIComponent(written)}`),
+        await write('GET', `/mentorship-sessions?until=${encodeURIComponent(written)}`),
+      ];
+      for (const answer of answers) expectError(answer, 'invalid_request');
+      expect(await rowCounts()).to.deep.equal(before);
+    });
+
+    it('201: by the mentor to whom the mentorship is given while the booking waits', async () => {
+      const mentorship = await offered();
+      const { id: successor } = await buildMember(club.id, 'support');
+      const asked = inHours(1);
+      let booking: Promise<Answer> | undefined;
+      await withOpenTransaction(
+        (tx) => tx.run(sql`UPDATE mentorships SET mentor_id = ${successor} WHERE id = ${mentorship.id}`),
+        async () => {
+          booking = book(ada, mentorship, asked);
+          await untilWaitingForLocks(1);
+        },
+      );
+      expect((await booking)?.status).to.equal(201);
+      const { body } = await write('GET', `/mentorship-sessions?mentor_id=${successor}`);
+      expect(body.total).to.equal(1);
     });
 
     it('422: an hour that clocks skip; 201: the first of two (MENT-4)', async () => {

@@ -1,7 +1,8 @@
 /**
- * `npm run faults -- mentorships`: students of five clubs race for 500 sessions with 250 mentors, move and cancel them, while the API,
- * Postgres, the mail server, Temporal and the worker, also at steps of its mails, are killed and started again in turn. Nobody may be
- * booked twice, every reminder must come, and none of a time that was left before it was due.
+ * `npm run faults -- mentorships`: students of five clubs race for 500 sessions with 250 mentors, move and cancel them, and some are
+ * removed, while the API, also between any two statements of a booking, Postgres, the mail server, Temporal and the worker, also at steps
+ * of its mails, are killed and started again in turn. Nobody may be booked twice, every reminder must come, and none of a time that was
+ * left before it was due.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../config.ts';
@@ -28,7 +29,7 @@ import {
 import { untilDone } from './patience.ts';
 import { elapsedSeconds, progress } from './progress.ts';
 import { between } from './ranges.ts';
-import { killAtStep } from './steps.ts';
+import { killAtStatement, killAtStep } from './steps.ts';
 import { killInTurn } from './turns.ts';
 
 const clubCount = 5;
@@ -44,7 +45,11 @@ const deadForMs = { least: 0, most: 3_000 };
 /** Steps of a mail, and of the relay, that the worker is killed at. */
 const failpoints = ['transactional_claimed', 'transactional_handed_over', 'wake_sent'] as const;
 type Failpoint = (typeof failpoints)[number];
-const victims = [...victimsWithMail, ...failpoints] as const;
+/** Of a booking after its first lock, before which the API is killed: one of them at a time, the last one after the commit. */
+const statements = { least: 1, most: 10 };
+const apiAtStatement = 'API at a statement';
+const endedAtStatement = new URL('./mentorships/ended-at-statement.ts', import.meta.url);
+const victims = [...victimsWithMail.flatMap((victim) => [victim, apiAtStatement] as const), ...failpoints] as const;
 /** During the last kills nothing new begins: they meet reminders alone. */
 const quietTurns = 3;
 /** Between the beginnings of two mentors. */
@@ -64,6 +69,8 @@ interface Scene extends MailGround {
   booker: Booker;
   /** What students were told last, by session. */
   told: Map<Id, ToldOfSession>;
+  /** Students. */
+  removed: number;
   /** When the last reminder falls due, in Unix milliseconds. */
   lastDue: number;
 }
@@ -71,6 +78,8 @@ interface Scene extends MailGround {
 /** A session, and who has it. */
 interface Won {
   student: Student;
+  /** Asks for no other session. */
+  isOwn: boolean;
   mentorship: OfferedMentorship;
   sessionId: Id;
   startsAt: Date;
@@ -90,7 +99,7 @@ async function bookWhileKilling(place: MailGround): Promise<number> {
   );
   await noteTimes(source);
   const clubs = await buildClubs(source, clubCount, studentsOfClub);
-  const scene: Scene = { ...place, db, booker: createBooker(ground.urls.API), told: new Map(), lastDue: 0 };
+  const scene: Scene = { ...place, db, booker: createBooker(ground.urls.API), told: new Map(), removed: 0, lastDue: 0 };
   const beganAt = elapsedSeconds();
   const work = begin((number) => mentor(scene, clubs, number));
   work.done.catch(() => undefined); // told below
@@ -107,10 +116,16 @@ async function bookWhileKilling(place: MailGround): Promise<number> {
       await sleep(between(aliveForMs));
     },
     async kill(victim) {
-      if (!isFailpoint(victim)) return place.kill(victim);
-      missed += (await killAtStep(ground, victim)) ? 0 : 1;
+      if (victim === apiAtStatement) {
+        const statement = Math.round(between(statements));
+        missed += (await killAtStatement(ground, endedAtStatement, statement)) ? 0 : 1;
+      } else if (isFailpoint(victim)) missed += (await killAtStep(ground, victim)) ? 0 : 1;
+      else await place.kill(victim);
     },
-    startAgain: (victim) => place.startAgain(isFailpoint(victim) ? 'worker' : (victim satisfies VictimWithMail)),
+    startAgain(victim) {
+      if (victim === apiAtStatement) return place.startAgain('API');
+      return place.startAgain(isFailpoint(victim) ? 'worker' : (victim satisfies VictimWithMail));
+    },
     standing: () => `${scene.told.size} sessions booked, ${receivedIn(log).length} mails received`,
   });
   progress('everything is up again; waiting for the last reminders');
@@ -161,7 +176,7 @@ async function mentor(scene: Scene, clubs: Awaited<ReturnType<typeof buildClubs>
     const callers = [one, other].flatMap(({ students, greedy }, place) => {
       const mentorship = offers[place] as OfferedMentorship;
       const [own, another] = [students.pop(), greedy[Math.floor(Math.random() * greedy.length)]];
-      return [own, another].flatMap((student) => (student ? [{ student, mentorship }] : []));
+      return [own, another].flatMap((student, at) => (student ? [{ student, isOwn: at === 0, mentorship }] : []));
     });
     return race(scene, callers, slot);
   };
@@ -183,14 +198,14 @@ async function mentor(scene: Scene, clubs: Awaited<ReturnType<typeof buildClubs>
 /** All of them at once. @returns who has the slot: one of them, or more where something is wrong */
 async function race(
   scene: Scene,
-  callers: readonly Pick<Won, 'student' | 'mentorship'>[],
+  callers: readonly Pick<Won, 'student' | 'isOwn' | 'mentorship'>[],
   slot: (slots: Slots) => Date,
 ): Promise<Won[]> {
   const asked = await Promise.all(
-    callers.map(async ({ student, mentorship }) => {
+    callers.map(async ({ student, isOwn, mentorship }) => {
       const startsAt = slot(mentorship.slots);
       const answer = await scene.booker.book(student, mentorship, startsAt);
-      return answer.kind === 'won' ? [{ student, mentorship, sessionId: answer.sessionId, startsAt }] : [];
+      return answer.kind === 'won' ? [{ student, isOwn, mentorship, sessionId: answer.sessionId, startsAt }] : [];
     }),
   );
   const won = asked.flat();
@@ -208,18 +223,19 @@ async function move({ booker, told }: Scene, session: Won, slot: (slots: Slots) 
   told.set(sessionId, { sessionId, startsAt, isCanceled: false });
 }
 
-/** A quarter is canceled, and of those that were not moved yet a quarter is moved, most of them before they are reminded of. */
+/** A quarter is canceled, of another quarter the student is removed, and of those that were not moved yet a quarter is moved, most of them before they are reminded of. */
 async function change(
   scene: Scene,
   session: Won,
   { turn, place, isLeft, dueAt }: { turn: number; place: number; isLeft: boolean; dueAt: Date },
 ): Promise<void> {
   const kind = turn % 4;
-  if (kind > 1 || (kind === 1 && !isLeft)) return;
+  if (kind === 2 || (kind === 1 && !isLeft) || (kind === 3 && !session.isOwn)) return;
   await sleep(between({ least: 0, most: Math.max(0, dueAt.getTime() + afterDueMs - Date.now()) }));
   if (kind === 1) return move(scene, session, ({ far }) => far[place === 0 ? 2 : 3]);
   const { student, mentorship, sessionId, startsAt } = session;
-  if (await scene.booker.cancel(student, mentorship, sessionId))
+  if (kind === 3) scene.removed += 1;
+  if (kind === 3 ? await scene.booker.remove(student) : await scene.booker.cancel(student, mentorship, sessionId))
     scene.told.set(sessionId, { sessionId, startsAt, isCanceled: true });
 }
 
@@ -252,10 +268,10 @@ async function untilTold({ db, lastDue, told, log }: Scene): Promise<Date> {
 }
 
 /** @param mayRepeat how many mails may have arrived again: as many as were under way at the kills @returns the exit code */
-function report({ booker }: Scene, tally: SessionTally, mayRepeat: number): number {
+function report({ booker, removed }: Scene, tally: SessionTally, mayRepeat: number): number {
   const { doubleBooked, remindersMissing, othersMissing, twice, vain, untrue, lost } = tally;
   print(
-    `answers lost ${booker.lost}, of which ${booker.hadWorked} calls had worked; reminders due ${tally.reminders}, and ${tally.spared} of times that were left before`,
+    `answers lost ${booker.lost}, of which ${booker.hadWorked} calls had worked; reminders due ${tally.reminders}, and ${tally.spared} of times that were left before; students removed ${removed}`,
   );
   for (const [name, lines] of Object.entries({
     doubleBooked,

@@ -30,6 +30,8 @@ export interface Ground {
   kill(victim: Victim): Promise<void>;
   /** Kills the worker, and has its next life end at a failpoint. Resolves once that has ended. */
   killWorkerAt(failpoint: string): Promise<void>;
+  /** Kills the API, and has its next life end by these variables. Resolves once that has ended. */
+  killApiBy(variables: Readonly<Record<string, string>>): Promise<void>;
   /** Starts it again, with the same data and port. Resolves once it is ready. */
   startAgain(victim: Victim): Promise<void>;
 }
@@ -103,7 +105,8 @@ export async function onGround<T>(
       return own.reduce((sum, { endedByItself }) => sum + endedByItself, 0);
     },
     kill: (victim) => killing[victim].kill(),
-    killWorkerAt: worker.killAt,
+    killWorkerAt: (failpoint) => worker.killBy({ FAILPOINT: failpoint }),
+    killApiBy: api.killBy,
     startAgain: (victim) => killing[victim].start(),
   };
 
@@ -196,9 +199,9 @@ function keptUp({ name, script, url, env, logs }: Program) {
       return endedByItself;
     },
     kill,
-    async killAt(failpoint: string) {
+    async killBy(variables: Readonly<Record<string, string>>) {
       await kill();
-      told = launch({ FAILPOINT: failpoint });
+      told = launch(variables);
       await told.exited;
     },
     async start() {

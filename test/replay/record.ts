@@ -6,36 +6,14 @@
  * histories, rename the old file (`failure-then-success-until-<date>.json`) and record the scenario again beside it.
  */
 import { commitHistory, isCommitted } from '../toolkit/drive/replay.ts';
-import { useRecorder, type Scenarios } from './recorder.ts';
-import { agentScenarios } from './scenarios/agents.ts';
-import { automationScenarios } from './scenarios/automations.ts';
-import { campaignScenarios } from './scenarios/campaigns.ts';
-import { mentorshipScenarios } from './scenarios/mentorships.ts';
-import { communityScenarios } from './scenarios/community.ts';
-import { mediaScenarios } from './scenarios/media.ts';
-import { mailScenarios } from './scenarios/mail.ts';
-import { salesScenarios } from './scenarios/sales.ts';
-import { studentImportScenarios } from './scenarios/student-imports.ts';
-import { webhookScenarios } from './scenarios/webhooks.ts';
-
-const scenarios: Scenarios = {
-  ...webhookScenarios,
-  ...automationScenarios,
-  ...campaignScenarios,
-  ...communityScenarios,
-  ...mailScenarios,
-  ...mediaScenarios,
-  ...mentorshipScenarios,
-  ...salesScenarios,
-  ...studentImportScenarios,
-  ...agentScenarios,
-};
+import { useRecorder } from './recorder.ts';
+import { playedScenarios } from './scenarios/index.ts';
 
 describe('recording histories', function () {
   this.timeout(120_000);
   const recorder = useRecorder();
 
-  for (const [workflow, plays] of Object.entries(scenarios))
+  for (const [workflow, plays] of Object.entries(playedScenarios))
     for (const [scenario, play] of Object.entries(plays))
       it(`${workflow}/${scenario}`, async function () {
         if (isCommitted(workflow, scenario)) return this.skip();

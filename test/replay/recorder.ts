@@ -124,13 +124,7 @@ export function useRecorder(): () => Recorder {
       },
       delivering: delivering(),
       model: answering.model,
-      injected: {
-        processor: fakePaymentProcessor([]),
-        onSourceRead: async () => {},
-        noticeFaults: 0,
-        fileFaults: 0,
-        resolveText: async () => [],
-      },
+      injected: nothingInjected(),
     };
     recorder = made;
     const answers = await answering.deps();
@@ -145,6 +139,15 @@ export function useRecorder(): () => Recorder {
     return recorder;
   };
 }
+
+/** Nothing fails, and name servers know nothing. */
+export const nothingInjected = (): Recorder['injected'] => ({
+  processor: fakePaymentProcessor([]),
+  onSourceRead: async () => {},
+  noticeFaults: 0,
+  fileFaults: 0,
+  resolveText: async () => [],
+});
 
 /** The real activities of each task queue. */
 async function activitiesOf(

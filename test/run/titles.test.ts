@@ -6,8 +6,8 @@ import ts from 'typescript';
 import { projectDirectory } from '../../dev/project.ts';
 
 const longest = 100;
-/** They record histories, which is done by hand; record.ts says when. */
-const recorders = /^test\/replay\/record[\w-]*\.ts$/;
+/** They record histories and releases, which is done by hand; they say when. */
+const recorders = /^test\/(?:replay|releases)\/record[\w-]*\.ts$/;
 
 /** The parts of a title that stand in the file; what a template puts in does not count. */
 function textOf(title: ts.Expression): string {

@@ -7,6 +7,7 @@ import pg from 'pg';
 import type { DataSource } from 'typeorm';
 import { createDataSource } from '../../entities/data-source.ts';
 import { Secret } from '../../platform/core/secret.ts';
+import { LocksOfTransaction } from './lock-order.ts';
 import { runningNow, type SimulatedProcess } from './simulated-process.ts';
 
 /** So long a statement may run before the server is asked whether it waits for a lock, in milliseconds of the real clock. */
@@ -22,6 +23,7 @@ interface Line {
   client: pg.Client;
   pid: number;
   inTransaction: boolean;
+  locks: LocksOfTransaction;
 }
 
 /** A statement that waits to be sent, or for a lock. */
@@ -52,6 +54,8 @@ export class SimulatedPostgres {
   onStatement: (statement: Statement) => void = () => {};
   /** How often Postgres ended a circle of waits: no order of locks was kept. */
   deadlocks: string[] = [];
+  /** Transactions that locked rows of tables in another order than the documented one. */
+  misordered: string[] = [];
 
   readonly #url: string;
   readonly #underWay = new Set<Promise<unknown>>();
@@ -135,6 +139,7 @@ export class SimulatedPostgres {
   /** Empties every table, down to its pages: dead rows would change the order in which Postgres finds living ones. */
   async empty(): Promise<void> {
     this.deadlocks = [];
+    this.misordered = [];
     this.#held.clear();
     const [row] = await this.ask<{ emptied: string[] }>(`SELECT simulation.empty($1) AS emptied`, [this.#tables]);
     const emptied = row?.emptied ?? [];
@@ -214,7 +219,7 @@ export class SimulatedPostgres {
     client.on('error', () => {});
     await client.connect();
     const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-    return { client, pid: rows[0]?.pid ?? 0, inTransaction: false };
+    return { client, pid: rows[0]?.pid ?? 0, inTransaction: false, locks: new LocksOfTransaction() };
   }
 
   async #makeClock(): Promise<void> {
@@ -335,7 +340,12 @@ class Sending implements Statement {
       },
     );
     const word = /^\s*(\w+)/.exec(this.text)?.[1]?.toUpperCase();
-    if (word === 'START' || word === 'BEGIN') line.inTransaction = true;
+    if (word === 'START' || word === 'BEGIN') {
+      line.inTransaction = true;
+      line.locks = new LocksOfTransaction();
+    }
+    const wrong = line.inTransaction ? line.locks.next(this.text) : undefined;
+    if (wrong !== undefined) this.#postgres.misordered.push(`${this.process.name}: ${wrong}: ${this.text}`);
     if (!canWait) await this.#done;
     else await Promise.race([this.#done, realPause(lookForLocksAfterMs)]);
     const isBack = await this.hasComeBack();

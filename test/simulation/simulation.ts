@@ -218,6 +218,7 @@ export class Simulation {
       await this.#settle();
       mustHold(this.steps < maxSteps, 'it comes to rest', () => `after ${maxSteps} steps it still goes on`);
       await this.#maybeFault();
+      if (this.#open()) continue;
       const actions = this.#actions();
       if (commandsLeft > 0) {
         actions.push({
@@ -258,6 +259,7 @@ export class Simulation {
     await this.postgres.quiet();
   }
 
+  #toOpen: Stage | undefined;
   #calmedAt = Infinity;
   #sweptAt = 0;
 
@@ -267,7 +269,15 @@ export class Simulation {
     this.#calmedAt = this.time.now;
     this.#say('— calm —');
     for (const { process } of this.#workers.values()) Object.assign(process, { skewMs: 0, standsUntil: this.time.now });
-    for (const command of stage.calm()) this.#command(command);
+    this.#toOpen = stage;
+  }
+
+  /** Only once all earlier requests have ended: a late pause must not shut what is opened now. @returns whether it was done */
+  #open(): boolean {
+    if (!this.#toOpen || this.#requests.size > 0) return false;
+    for (const command of this.#toOpen.calm()) this.#command(command);
+    this.#toOpen = undefined;
+    return true;
   }
 
   /** Nobody has anything to do at this moment. @returns whether time has passed: false at the end */
@@ -412,6 +422,8 @@ export class Simulation {
     await turn();
     if (this.#parked.length > 0 && this.#locksMoved) await this.#lookAtParked();
     if (this.#fault !== undefined) throw this.#fault;
+    const { misordered } = this.postgres;
+    mustHold(misordered.length === 0, 'locks are taken in the documented order', () => misordered.join('; '));
   }
 
   /** Since it was looked at, a lock may have been given back. */

@@ -19,10 +19,12 @@ export function changeOfEnd(
   before: Date | null,
   after: Date | null,
 ): 'access.extended' | 'access.shortened' | undefined {
-  const [from, to] = [before, after].map((end) => end?.getTime() ?? Infinity);
-  if (from === to || from === undefined || to === undefined) return undefined;
+  const [from, to] = [timeOfEnd(before), timeOfEnd(after)];
+  if (from === to) return undefined;
   return to > from ? 'access.extended' : 'access.shortened';
 }
+
+const timeOfEnd = (end: Date | null): number => end?.getTime() ?? Infinity;
 
 const dayMs = 86_400_000;
 

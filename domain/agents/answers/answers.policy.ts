@@ -10,7 +10,7 @@ export const answerRules = {
   beginWithinMs: 120 * second,
   /** Requests to the model, at most. */
   calls: 3,
-  /** Before the second and the third request. */
+  /** Before the second and the third request; none before a fourth, so none is made. */
   waitsMs: [1 * second, 4 * second],
   /** Who asks has the answer to itself for so long, and renews it; a dead worker's is free after it. By the database's clock. */
   leaseMs: 20 * second,
@@ -61,7 +61,7 @@ export function endOf(stopReason: string | null): End {
  */
 export function nextCallAt(call: number, acceptedAt: number, now: number, retryAfterMs = 0): number | undefined {
   const wait = answerRules.waitsMs[call - 1];
-  if (call >= answerRules.calls || wait === undefined) return undefined;
+  if (wait === undefined) return undefined;
   const at = now + Math.max(wait, retryAfterMs);
   return at < acceptedAt + answerRules.beginWithinMs ? at : undefined;
 }

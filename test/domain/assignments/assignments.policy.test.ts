@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { datesInForce, isClosed, isLate } from '../../../domain/assignments/assignments.policy.ts';
+import { assignmentRules, datesInForce, isClosed, isLate } from '../../../domain/assignments/assignments.policy.ts';
 
 const at = (time: number) => new Date(time);
 const none = { dueAt: null, closesAt: null };
@@ -18,6 +18,10 @@ describe('dates of assignments', () => {
     const own = { dueAt: at(10), closesAt: at(20) };
     expect(datesInForce(own, { dueAt: at(30), closesAt: null })).to.deep.equal({ dueAt: at(30), closesAt: at(30) });
     expect(datesInForce(own, { dueAt: at(30), closesAt: at(25) }).closesAt).to.deep.equal(at(30));
+  });
+
+  it('belong to 20 assignments of a lesson at most', () => {
+    expect(assignmentRules).to.deep.equal({ maxOfLesson: 20 });
   });
 
   it('are none where the assignment has none, whatever an extension says', () => {
@@ -51,6 +55,8 @@ describe('dates of assignments', () => {
     const lateAt = (sent: number, due: number | null, now: number | null = due) =>
       isLate({ sentAt: at(sent), dueAt: due === null ? null : at(due) }, now === null ? null : at(now));
     expect([9, 10, 11].map((sent) => lateAt(sent, 10))).to.deep.equal([false, false, true]);
+    expect(lateAt(10, 10, 5), 'nor does an earlier one').to.equal(false);
+    expect(lateAt(10, 5, 10), 'nor a later one').to.equal(false);
     expect(lateAt(11, 10, 12), 'a later deadline corrects it').to.equal(false);
     expect(lateAt(9, 10, 5), 'an earlier one makes nothing late').to.equal(false);
     expect(lateAt(9, null, 5), 'nor does one that came later').to.equal(false);

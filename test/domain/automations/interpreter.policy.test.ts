@@ -173,6 +173,12 @@ describe('when a run looks, and at what', () => {
     expect(sleepsAt(placed({ ...steps.delay, kind: 'exit' }))).to.equal(false);
   });
 
+  it('does not sleep, and asks nothing, at a wait that says nothing', () => {
+    const bare = placed({ id: 'a', kind: 'wait', condition: completed });
+    expect([sleepsAt(bare), asksCondition(bare)]).to.deep.equal([false, undefined]);
+    expect(decide(bare, seen)).to.deep.equal({ kind: 'pass', outcome: 'time_over', to: 'last' });
+  });
+
   it('asks the conditions of conditions and of waits for one, no other', () => {
     expect(Object.values(steps).filter((step) => asksCondition(placed(step)))).to.deep.equal([steps.until, steps.asks]);
     expect(asksCondition(placed({ ...steps.delay, condition: completed }))).to.equal(undefined);
@@ -217,6 +223,27 @@ describe('when a run looks, and at what', () => {
       { kind: 'course_completed', negate: false, course_id: 'another' },
     ]);
     expect(watch).to.deep.equal({ types: ['lesson.completed', 'course.completed'], courses: [course], access: false });
+  });
+
+  it('watches access if one of several rules asks for it', () => {
+    const watch = watching([
+      { kind: 'has_tag', negate: false },
+      { kind: 'has_access', negate: false },
+    ]);
+    expect(watch).to.deep.equal({
+      types: [...access, 'student.tagged', 'student.untagged'],
+      courses: [],
+      access: true,
+    });
+  });
+
+  it('watches nothing for a rule of a later language, and no course that is not named', () => {
+    const nothing = { types: [], courses: [], access: false };
+    expect(watching([{ kind: 'has_wings' as 'has_tag', negate: false }])).to.deep.equal(nothing);
+    expect(watching([{ kind: 'course_progress', negate: false }])).to.deep.equal({
+      ...nothing,
+      types: ['lesson.completed'],
+    });
   });
 
   it('watches exit_when at each wait', () => {

@@ -15,6 +15,9 @@ describe('slugOf', () => {
     'www.': 'club-www',
     Classroom: 'club-classroom',
     'Admin Academy': 'admin-academy',
+    '  -- Knots -- ': 'knots',
+    'A club whose name goes on and on and on and on': 'a-club-whose-name-goes-on-and-on-and-on',
+    'A club whose name goes on and on and on. End': 'a-club-whose-name-goes-on-and-on-and-on',
   };
   for (const [name, slug] of Object.entries(slugs)) {
     it(`makes ${slug} of "${name}"`, () => expect(slugOf(name, '')).to.equal(slug));

@@ -25,22 +25,30 @@ export interface Booker {
   book(student: Student, mentorship: OfferedMentorship, startsAt: Date, replaces?: Id): Promise<Booked>;
   /** @returns whether it is canceled: a student may call so many times an hour */
   cancel(student: Student, mentorship: OfferedMentorship, sessionId: Id): Promise<boolean>;
+  /** The owner of the club removes the student. @returns true */
+  remove(student: Student): Promise<boolean>;
 }
 
 const answerWithinMs = 10_000;
 const pauseMs = 300;
+/** A club writes so many times a minute. */
+const limitedMs = 3_000;
 
 export function createBooker(apiUrl: string): Booker {
   let [lost, hadWorked] = [0, 0];
 
-  async function call({ clubId, token }: Student, method: string, at: string, body?: object): Promise<Answer> {
+  const call = ({ clubId, token }: Student, method: string, at: string, body?: object) =>
+    send(`/v1/clubs/${clubId}/classroom${at}`, token, method, body);
+
+  async function send(path: string, token: string, method: string, body?: object): Promise<Answer> {
     try {
-      const answer = await fetch(`${apiUrl}/v1/clubs/${clubId}/classroom${at}`, {
+      const answer = await fetch(`${apiUrl}${path}`, {
         method,
         headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
         ...(body && { body: JSON.stringify(body) }),
         signal: AbortSignal.timeout(answerWithinMs),
       });
+      if (answer.status === 204) return { status: 204, code: '', data: undefined };
       const { data, error } = (await answer.json()) as { data?: unknown; error?: { code: string } };
       return answer.status < 500 ? { status: answer.status, code: error?.code ?? '', data } : undefined;
     } catch {
@@ -115,6 +123,17 @@ export function createBooker(apiUrl: string): Booker {
           throw new Error(`A session was not canceled: ${status} ${code}`);
         },
       );
+    },
+    async remove({ id, clubId, ownerToken }) {
+      for (let tries = 1; ; tries++) {
+        const answer = await send(`/v1/clubs/${clubId}/students/${id}`, ownerToken, 'DELETE');
+        // The first call may have worked although nobody was answered.
+        if (answer?.status === 204 || (answer?.status === 404 && tries > 1)) return true;
+        if (answer && answer.status !== 429)
+          throw new Error(`A student was not removed: ${answer.status} ${answer.code}`);
+        if (!answer) lost += 1;
+        await sleep(answer ? limitedMs : pauseMs);
+      }
     },
   };
 }

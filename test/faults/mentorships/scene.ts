@@ -14,6 +14,8 @@ export interface Student {
   id: Id;
   clubId: Id;
   token: string;
+  /** Of a session of the club's owner. */
+  ownerToken: string;
 }
 
 interface Club {
@@ -46,12 +48,12 @@ const greedyOfClub = 12;
 export async function buildClubs(source: DataSource, count: number, students: number): Promise<Club[]> {
   const clubs: Club[] = [];
   for (let number = 0; number < count; number++) {
-    const { clubId, studentIds } = await buildRecipients(source, students + greedyOfClub);
+    const { clubId, ownerToken, studentIds } = await buildRecipients(source, students + greedyOfClub);
     const signedIn = await source.transaction(async (tx) => {
       const all: Student[] = [];
       for (const id of studentIds) {
         const { token } = await openSession(new Transaction(tx), 'student', id, new Date());
-        all.push({ id, clubId, token });
+        all.push({ id, clubId, token, ownerToken });
       }
       return all;
     });

@@ -10,6 +10,7 @@ const session: SessionRow = {
   id: 's1',
   mentorId: 'm1',
   studentId: 'ada',
+  isRemoved: false,
   status: 'booked',
   sequence: 0,
   startsAt: minutes(55),
@@ -117,6 +118,16 @@ describe('tally of faults -- mentorships', () => {
     ]);
     const canceled = tallied({ times: [time, { ...time, sequence: 1, status: 'canceled', at: minutes(-2) }] });
     expect(canceled.othersMissing).to.deep.equal(['s1 mentorship_canceled 1', 's1 mentorship_mentor_canceled 1']);
+  });
+
+  it('a session of a removed student stands, or its mentor does not know; to the student nothing is missing', () => {
+    const sessions = [{ ...session, isRemoved: true }];
+    expect(tallied({ sessions }).lost).to.deep.equal(['s1 of a removed student stands']);
+    const times = [time, { ...time, sequence: 1, status: 'canceled', at: minutes(-2) }];
+    const canceled = { sessions: [{ ...session, isRemoved: true, status: 'canceled', sequence: 1 }], times };
+    expect(tallied(canceled).othersMissing).to.deep.equal(['s1 mentorship_mentor_canceled 1']);
+    const failed = mail('x', 'rating', { status: 'failed', email: '' });
+    expect(tallied({ mails: [...right.mails, failed] })).to.deep.equal(nothing);
   });
 
   it('twice: two mails of one kind about one time; the same message again is a repetition', () => {

@@ -12,6 +12,8 @@ export interface SessionRow {
   id: Id;
   mentorId: Id;
   studentId: Id;
+  /** The student is. */
+  isRemoved: boolean;
   status: string;
   sequence: number;
   startsAt: Date;
@@ -39,6 +41,7 @@ interface SessionMailRow {
   sequence: number;
   template: string;
   status: string;
+  /** Empty for a student who is removed. */
   email: string;
 }
 
@@ -104,14 +107,15 @@ export async function readEvidence(
 ): Promise<Evidence> {
   const sessions = await source.query<SessionRow[]>(
     `SELECT id, mentor_id AS "mentorId", student_id AS "studentId", status, sequence, starts_at AS "startsAt", ends_at AS "endsAt",
-            busy_until AS "busyUntil" FROM mentorship_sessions`,
+            busy_until AS "busyUntil", EXISTS (SELECT FROM students WHERE id = student_id AND removed_at IS NOT NULL) AS "isRemoved"
+       FROM mentorship_sessions`,
   );
   const times = await source.query<TimeRow[]>(
     `SELECT session_id AS "sessionId", sequence, status, starts_at AS "startsAt", booked_at AS "bookedAt", at FROM fault_times`,
   );
   const mails = await source.query<SessionMailRow[]>(
     `SELECT mail.id, session_id AS "sessionId", session_sequence AS sequence, template, status,
-            coalesce(student.email, administrator.email) AS email
+            coalesce(student.email, administrator.email, '') AS email
        FROM transactional_mails mail LEFT JOIN students student ON student.id = mail.student_id
        LEFT JOIN administrators administrator ON administrator.id = mail.administrator_id WHERE session_id IS NOT NULL`,
   );
@@ -173,9 +177,12 @@ const remindersOf = ({ startsAt }: Pick<TimeRow, 'startsAt'>) => [
 ];
 
 /** What must have been told of each session, as it is in the end. */
-function expectedKinds({ times, judgedAt }: Evidence): string[] {
+function expectedKinds({ sessions, times, judgedAt }: Evidence): string[] {
+  const removed = new Set(sessions.filter(({ isRemoved }) => isRemoved).map(({ id }) => id));
   return lastTimes(times).flatMap((time) => {
     const of = (template: string) => kindOf({ ...time, template });
+    // Nobody writes to a removed student; the mentor must know.
+    if (time.status === 'canceled' && removed.has(time.sessionId)) return [of('mentorship_mentor_canceled')];
     if (time.status === 'canceled') return [of('mentorship_canceled'), of('mentorship_mentor_canceled')];
     const reminders = remindersOf(time).filter(({ due }) => due > time.bookedAt.getTime() && due <= judgedAt.getTime());
     return [of('mentorship_booked'), of('mentorship_mentor_booked'), ...reminders.map(({ template }) => of(template))];
@@ -232,6 +239,7 @@ function vainReminders(evidence: Evidence, arrivalsOf: (mail: SessionMailRow) =>
 
 /** A mail that was canceled may have arrived: claimed again after a kill, its session had changed meanwhile. */
 function isTrue({ status, email }: SessionMailRow, copies: number): boolean {
+  if (email === '' && copies === 0) return status === 'failed' || status === 'canceled';
   if (isRefusedForGood(email)) return copies === 0 && (status === 'failed' || status === 'canceled');
   return status === 'sent' ? copies > 0 : status === 'canceled';
 }
@@ -262,6 +270,9 @@ function lostSessions(sessions: readonly SessionRow[], told: readonly ToldOfSess
   };
   const known = new Set(told.map(({ sessionId }) => sessionId));
   return [
+    ...sessions
+      .filter(({ isRemoved, status }) => isRemoved && status !== 'canceled')
+      .map(({ id }) => `${id} of a removed student stands`),
     ...told
       .filter((one) => !isAsTold(one))
       .map((one) => `${JSON.stringify(one)} is ${JSON.stringify(rows.get(one.sessionId))}`),

@@ -16,7 +16,7 @@ async function requestedMail(refusals: number, now: Date): Promise<{ id: Id; clu
   const { id: clubId } = await buildClub();
   const student = await buildStudent(clubId, { verified: false });
   const recipient = { studentId: student.id };
-  const request = { template: 'student_verify_email', clubId, recipient, email: 'somebody@example.com' } as const;
+  const request = { template: 'student_verify_email', clubId, recipient, email: student.email } as const;
   await db.transaction((tx) => requestMail(tx, vault, request, now));
   const { mailbox } = await testStack();
   if (refusals > 0) mailbox.failNext({ at: 'rcpt', reply: 451, to: student.email, times: refusals });

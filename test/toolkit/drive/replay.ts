@@ -30,7 +30,7 @@ export function committedHistories(): CommittedHistory[] {
       .map((file) => ({
         type,
         scenario: path.basename(file, '.json'),
-        read: () => format.fromObject(JSON.parse(readFileSync(path.join(directory, type, file), 'utf8'))),
+        read: () => historyFrom(JSON.parse(readFileSync(path.join(directory, type, file), 'utf8')) as object),
       })),
   );
 }
@@ -41,13 +41,23 @@ export function isCommitted(type: string, scenario: string): boolean {
 
 /** @throws Error when something of the machine is still in it */
 export function commitHistory(type: string, scenario: string, history: History): void {
-  const readable = format.toObject(format.fromObject(history), { enums: String, longs: String, bytes: String });
-  const text = JSON.stringify(withoutMachine(readable), undefined, 2);
+  const text = JSON.stringify(readableHistory(history), undefined, 2);
   for (const mark of [os.hostname(), os.homedir(), process.cwd()]) {
     if (text.includes(mark)) throw new Error(`The history of ${type}/${scenario} names this machine.`);
   }
   mkdirSync(path.join(directory, type), { recursive: true });
   writeFileSync(fileOf(type, scenario), `${text}\n`);
+}
+
+/** @returns the history as JSON can hold it, without what belongs to the machine it was made on */
+export function readableHistory(history: History): object {
+  const readable = format.toObject(format.fromObject(history), { enums: String, longs: String, bytes: String });
+  return withoutMachine(readable) as object;
+}
+
+/** @returns the history that `readableHistory` was given */
+export function historyFrom(readable: object): History {
+  return format.fromObject(readable);
 }
 
 function fileOf(type: string, scenario: string): string {

@@ -1,9 +1,11 @@
 /** The S3 server of the test run: the object store over its private bucket, and a plain client that looks into the bucket itself. */
 import {
+  GetObjectCommand,
   ListMultipartUploadsCommand,
   ListObjectsV2Command,
   ListObjectVersionsCommand,
   ListPartsCommand,
+  PutObjectCommand,
   S3Client,
   UploadPartCommand,
   type ListObjectVersionsCommandOutput,
@@ -38,6 +40,10 @@ interface TestBucket {
   openUploads(prefix: string): Promise<string[]>;
   /** How many parts the multipart uploads have stored that have not ended. */
   storedParts(prefix: string): Promise<number>;
+  /** @returns the bytes of a stored object */
+  contentOf(key: string, bucket?: string): Promise<Buffer>;
+  /** Stores an object, as if it had been there. */
+  store(key: string, bytes: Buffer, bucket?: string): Promise<void>;
   /** Stores a part of a multipart upload. */
   storePart(key: string, uploadId: string, number: number, bytes: Buffer): Promise<void>;
 }
@@ -68,6 +74,13 @@ export async function testBucket(): Promise<TestBucket> {
         Uploads.map(({ Key, UploadId }) => s3.send(new ListPartsCommand({ Bucket, Key, UploadId }))),
       );
       return lists.reduce((sum, { Parts = [] }) => sum + Parts.length, 0);
+    },
+    async contentOf(Key, bucket = Bucket) {
+      const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key }));
+      return Buffer.from((await Body?.transformToByteArray()) ?? []);
+    },
+    async store(Key, bytes, bucket = Bucket) {
+      await s3.send(new PutObjectCommand({ Bucket: bucket, Key, Body: bytes }));
     },
     async storePart(Key, UploadId, PartNumber, Body) {
       await s3.send(new UploadPartCommand({ Bucket, Key, UploadId, PartNumber, Body }));

@@ -151,6 +151,103 @@ describe('the Markdown of an answer (DEC-55)', () => {
     for (const text of texts) expect(stripped(text)).to.contain('! [x]').and.not.contain('![x]');
   });
 
+  for (const [what, text, expected] of [
+    ['a span after an escaped backslash in its word', '\\\\`![x](y)`', '\\\\`! [x](y)`'],
+    ['a span after an escaped backslash in another word', '\\\\ `![x](y)`', '\\\\ `![x](y)`'],
+    ['a span after an escaped backtick', '\\` `![x](y)`', '\\` `! [x](y)`'],
+    ['a span after a backslash before a letter', '\\a `![x](y)`', '\\a `![x](y)`'],
+    ['a span after an address, also of http', '<http://a> `![x](y)`', '<http://a> `! [x](y)`'],
+    ['a span after an address in capitals', '<HTTPS://a> `![x](y)`', '<HTTPS://a> `! [x](y)`'],
+    ['a span after a tag', '<b> `![x](y)`', '&lt;b> `![x](y)`'],
+    ['a span after a tag that begins with 8 letters', '<blockquote> `![x](y)`', '&lt;blockquote> `![x](y)`'],
+    ['a span after a link', '[a](b) `![x](y)`', '[a](b) `! [x](y)`'],
+    ['a span after a link by a label', '[a][b] `![x](y)`', '[a][b] `! [x](y)`'],
+    ['a span after a label', '[a]: b `![x](y)`', '[a]: b `! [x](y)`'],
+    ['a span after brackets alone', '[a] `![x](y)`', '[a] `![x](y)`'],
+    ['a span in the next paragraph after a link', '[a](b)\n\n`![x](y)`', '[a](b)\n\n`![x](y)`'],
+    ['a span of two backticks around one', '``a` ![x](y)``', '``a` ![x](y)``'],
+    ['a span that has the end of a cell', '`a|![x](y)`', '`a|! [x](y)`'],
+    ['a span without an end', '`![x](y)', '`! [x](y)'],
+    ['a span after one without an end', '`` a\n`![x](y)`', '`` a\n`! [x](y)`'],
+    ['a fence at the end of a text', '```\n![x](y)\n```', '```\n![x](y)\n```'],
+    ['a fence without an end', '```\n![x](y)', '```\n![x](y)'],
+    ['a span after a fence that is closed by a longer one', '```\n`````  \n`![x](y)`', '```\n`````  \n`![x](y)`'],
+    ['a span after a fence that is closed with an indent of 3', '```\n   ```\n`![x](y)`', '```\n   ```\n`![x](y)`'],
+    ['a fence that a line with marks in its words does not close', '```\na ```\n![x](y)', '```\na ```\n![x](y)'],
+    ['a fence that a line with marks and words does not close', '```\n``` a\n![x](y)', '```\n``` a\n![x](y)'],
+    ['a fence that some close by an indent of 4', '```\n    ```\n![x](y)', '```\n    ```\n! [x](y)'],
+    ['a fence that some close by marks of both kinds', '```\n``` ~\n![x](y)', '```\n``` ~\n! [x](y)'],
+    [
+      'all after a fence that only some take for closed',
+      '```\n    ```\n\n```\n![x](y)',
+      '```\n    ```\n\n```\n! [x](y)',
+    ],
+    [
+      'a span on the line of a fence with a backtick',
+      '```a`\n![x](y)\n\n```\n![x](y)',
+      '```a`\n! [x](y)\n\n```\n![x](y)',
+    ],
+    ['all after tildes with a tilde in their words', '~~~a~\n\n```\n![x](y)', '~~~a~\n\n```\n! [x](y)'],
+    ['all after a fence that may be the address of a label', '[a]:\n```\n\n```\n![x](y)', '[a]:\n```\n\n```\n! [x](y)'],
+    ['a fence in a paragraph after a label', '[a]: b\n\n```\n![x](y)', '[a]: b\n\n```\n![x](y)'],
+    ['a span after a fence in a list', '- ```\n  ```\n\n`![x](y)`', '- ```\n  ```\n\n`![x](y)`'],
+    [
+      'a span after a fence in a list that is closed by a longer one',
+      ' ```\n ````  \n\n`![x](y)`',
+      ' ```\n ````  \n\n`![x](y)`',
+    ],
+    ['what stands in a fence in a list', '  ```\n  ![x](y)\n  ```', '  ```\n  ! [x](y)\n  ```'],
+    ['a span in a fence in a list', '  ```\n\n  `![x](y)`', '  ```\n\n  `! [x](y)`'],
+    [
+      'all after a fence in a list that is closed at another column',
+      '  ```\n ```\n\n`![x](y)`',
+      '  ```\n ```\n\n`! [x](y)`',
+    ],
+    ['all after a fence in a list that begins another item', '- ```\n- ```\n\n`![x](y)`', '- ```\n- ```\n\n`! [x](y)`'],
+    ['all after a fence in a list whose end has a word', '  ```\n  ``` a\n\n`![x](y)`', '  ```\n  ``` a\n\n`! [x](y)`'],
+    [
+      'all after a fence in a list with other marks',
+      '  ```\n  ~~~\n  ```\n\n`![x](y)`',
+      '  ```\n  ~~~\n  ```\n\n`! [x](y)`',
+    ],
+    [
+      'all after a fence in a list that ends with its item',
+      '  ```\n a\n  ```\n\n`![x](y)`',
+      '  ```\n a\n  ```\n\n`! [x](y)`',
+    ],
+    [
+      'a span after a fence in a list whose lines are in its column',
+      '  ```\n  a\n  ```\n\n`![x](y)`',
+      '  ```\n  a\n  ```\n\n`![x](y)`',
+    ],
+    ['all after a fence in a quote', '> ```\n\n`![x](y)`', '> ```\n\n`! [x](y)`'],
+    ['all after a fence behind a tab', '\t```\n\n`![x](y)`', '\t```\n\n`! [x](y)`'],
+  ] as const)
+    it(`${text === expected ? 'keeps' : 'changes'} ${what}`, () => {
+      expect(stripped(text)).to.equal(expected);
+      expect(stripped(...text.split(''))).to.equal(expected);
+    });
+
+  it('holds the beginning of an address back, and no other tag', () => {
+    const pushed = (...chunks: string[]) => {
+      const stripper = createMarkdownStripper();
+      return [...chunks.map((chunk) => stripper.push(chunk)), stripper.end()];
+    };
+    expect(pushed('a <http', '://b')).to.deep.equal(['a ', '<http://b', '']);
+    expect(pushed('a <https:/')).to.deep.equal(['a ', '&lt;https:/']);
+    expect(pushed('a <https://')).to.deep.equal(['a <https://', '']);
+    expect(pushed('a <httpsx')).to.deep.equal(['a &lt;httpsx', '']);
+    expect(pushed('a <htt')).to.deep.equal(['a ', '&lt;htt']);
+    expect(pushed('a <b')).to.deep.equal(['a &lt;b', '']);
+    expect(pushed('a <')).to.deep.equal(['a ', '<']);
+  });
+
+  it('ends all lines in one way, however a stream cuts them', () => {
+    expect(stripped('a\r\nb\rc\n\rd\r\n')).to.equal('a\nb\nc\n\nd\n');
+    expect(stripped('a\r', '', '\nb', '\nc')).to.equal('a\nb\nc');
+    expect(stripped('\n', 'a')).to.equal('\na');
+  });
+
   it('holds back no more than a line, and ordinary words not at all', () => {
     const stripper = createMarkdownStripper();
     expect(stripper.push('A bend joins')).to.equal('A bend joins');

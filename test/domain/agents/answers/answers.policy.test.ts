@@ -1,5 +1,11 @@
 import { expect } from 'chai';
-import { answerRules, endOf, errorAfterBegin, nextCallAt } from '../../../../domain/agents/answers/answers.policy.ts';
+import {
+  answerRules,
+  endOf,
+  errorAfterBegin,
+  estimatedTokens,
+  nextCallAt,
+} from '../../../../domain/agents/answers/answers.policy.ts';
 import { retryAfterMsOf } from '../../../../platform/infra/model/model.ts';
 
 const second = 1_000;
@@ -8,6 +14,34 @@ describe('rules of an answer’s run', () => {
   it('fail an answer whose stream falls silent by that name, and any other that breaks off as interrupted', () => {
     expect(errorAfterBegin('silent')).to.equal('model_silent');
     expect(errorAfterBegin('overloaded')).to.equal('interrupted');
+  });
+
+  for (const [reason, status] of [
+    ['end_turn', 'complete'],
+    ['stop_sequence', 'complete'],
+    ['max_tokens', 'truncated'],
+    ['model_context_window_exceeded', 'truncated'],
+    ['refusal', 'refused'],
+  ] as const)
+    it(`take ${reason} for ${status}`, () => {
+      expect(endOf(reason)).to.deep.equal({ status });
+    });
+
+  it('estimate a token for three characters, rounded up', () => {
+    expect([0, 1, 3, 4].map(estimatedTokens)).to.deep.equal([0, 1, 1, 2]);
+  });
+
+  it('give times and numbers to an answer', () => {
+    expect(answerRules).to.deep.equal({
+      beginWithinMs: 120_000,
+      calls: 3,
+      waitsMs: [1_000, 4_000],
+      leaseMs: 20_000,
+      silenceMs: 60_000,
+      pingsMs: 180_000,
+      requestMs: 780_000,
+      logMs: 3_600_000,
+    });
   });
 
   it('treat an unknown stop reason as an internal error', () => {

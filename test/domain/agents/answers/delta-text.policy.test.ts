@@ -1,6 +1,10 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { charactersOf, createTextCleaner } from '../../../../domain/agents/answers/delta-text.policy.ts';
+import {
+  charactersOf,
+  createAnswerText,
+  createTextCleaner,
+} from '../../../../domain/agents/answers/delta-text.policy.ts';
 
 const cleaned = (chunks: readonly string[]) => {
   const cleaner = createTextCleaner();
@@ -22,6 +26,22 @@ describe('text of deltas', () => {
 
   it('replaces NUL, which Postgres cannot store', () => {
     expect(cleaned(['a\u0000b'])).to.deep.equal(['a\uFFFDb', '']);
+  });
+
+  it('holds back every first half of a character, and no second half', () => {
+    expect(cleaned(['\ud800', '\udc00'])).to.deep.equal(['', '\u{10000}', '']);
+    expect(cleaned(['\udbff', '\udfff'])).to.deep.equal(['', '\u{10FFFF}', '']);
+    expect(cleaned(['\ud7ff', '\udc00'])).to.deep.equal(['\ud7ff', '\uFFFD', '']);
+  });
+
+  it('of an answer is also without images and tags, and ends with what both hold back', () => {
+    const text = createAnswerText();
+    expect([text.push('a\u0000![b](c)!'), text.push('<i'), text.push('`\ud83e'), text.end()]).to.deep.equal([
+      'a\uFFFD! [b](c)',
+      '!&lt;i',
+      '',
+      '`\uFFFD',
+    ]);
   });
 
   it('is the same well-formed text with as many characters for any chunks', () => {

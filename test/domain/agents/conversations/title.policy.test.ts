@@ -7,7 +7,7 @@ const lengthOf = (text: string) => Array.from(text).length;
 
 describe('title of a conversation', () => {
   it('is the first line of the question', () => {
-    for (const lineBreak of ['\n', '\r\n', '\r', '\u2028', '\u2029'])
+    for (const lineBreak of ['\n', '\r\n', '\r', '\v', '\f', '\u0085', '\u2028', '\u2029'])
       expect(titleOf(`Which knot?${lineBreak}Why?`), JSON.stringify(lineBreak)).to.equal('Which knot?');
   });
 
@@ -18,6 +18,7 @@ describe('title of a conversation', () => {
   it('has at most 120 characters', () => {
     expect(titleOf('a'.repeat(120))).to.equal('a'.repeat(120));
     expect(titleOf('a'.repeat(121))).to.equal('a'.repeat(120));
+    expect(titleOf(`${'a'.repeat(119)} b`)).to.equal('a'.repeat(119));
     expect(titleOf('🪢'.repeat(121))).to.equal('🪢'.repeat(120));
   });
 

@@ -37,6 +37,9 @@ describe('prices of models', () => {
     const at = (input: number) => costOf('claude-haiku-5-5', use({ input, cacheRead: 50_000, output: 1_000 }), today);
     expect(at(50_000)).to.equal(5_000n + 500n + 500n);
     expect(at(50_001)).to.equal(25_001n + 2_500n + 2_500n);
+    const written = (cacheWrite: number) => costOf('claude-haiku-5-5', use({ input: 1_000, cacheWrite }), today);
+    expect(written(99_000)).to.equal(100n + 12_375n);
+    expect(written(99_001)).to.equal(500n + 61_876n);
   });
 
   it('have a worst case that no use within its bounds exceeds', () => {
@@ -47,9 +50,16 @@ describe('prices of models', () => {
     }
   });
 
+  it('are known from the first instant of 2025 on, and not before', () => {
+    const read = (at: string) => costOf('claude-opus-5', use({ cacheRead: 1_000_000 }), new Date(at));
+    expect(read('2025-01-01T00:00:00Z')).to.equal(500_000n);
+    expect(() => read('2024-12-31T23:59:59Z')).to.throw('No price was known yet on that day');
+  });
+
   it('of an unknown model throw', () => {
     expect(isPriced('claude-1')).to.equal(false);
     expect(isPriced('toString')).to.equal(false);
     expect(() => costOf('claude-1', use({}), today)).to.throw('without a price');
+    expect(() => worstCost('claude-1', 1, 1, today)).to.throw('without a price');
   });
 });

@@ -1,0 +1,349 @@
+/** What the events of the payment processor say (BILL-1), one by one and together. */
+import { expect } from 'chai';
+import {
+  planOfPriceBy,
+  planStateOf,
+  readEvent,
+  type PlanEvent,
+  type PlanOfPrice,
+} from '../../../domain/billing/events.policy.ts';
+import { billingEvents } from '../../toolkit/builders/billing-events.ts';
+
+const byLookupKey = planOfPriceBy([]);
+const start = 1_790_000_000;
+const at = (seconds: number) => new Date((start + seconds) * 1_000);
+
+const saysNothing = {
+  customerId: null,
+  subscriptionId: null,
+  plan: null,
+  status: null,
+  currentPeriodEnd: null,
+  namedClub: null,
+  priceUnknown: false,
+};
+
+/** What an event about this object says, beside its id, type and time. */
+function said(type: string, object: unknown, planOfPrice: PlanOfPrice = byLookupKey) {
+  const read = readEvent({ id: 'evt_1', type, created: start, data: { object } }, planOfPrice);
+  const { id, type: sameType, created, ...rest } = read ?? {};
+  expect([id, sameType, created]).to.deep.equal(['evt_1', type, at(0)]);
+  return rest;
+}
+
+const itemOf = (plan: string | null, id = 'price_1', periodEnd?: number) => ({
+  price: { id, lookup_key: plan },
+  ...(periodEnd !== undefined && { current_period_end: periodEnd }),
+});
+const subscriptionOf = (changes: object = {}) => ({
+  id: 'sub_1',
+  customer: 'cus_1',
+  status: 'active',
+  items: { data: [itemOf('business', 'price_1', start + 9)] },
+  ...changes,
+});
+const read = { customerId: 'cus_1', subscriptionId: 'sub_1' };
+const named = { metadata: { club_id: 'club_1' } };
+
+describe('an event of the payment processor', () => {
+  for (const [what, type, object, expected] of [
+    [
+      'a checkout names its customer, subscription and club',
+      'checkout.session.completed',
+      { customer: 'cus_1', subscription: 'sub_1', ...named },
+      { ...read, namedClub: 'club_1' },
+    ],
+    [
+      'a checkout with its records expanded says the same',
+      'checkout.session.completed',
+      { customer: { id: 'cus_1' }, subscription: { id: 'sub_1' }, ...named },
+      { ...read, namedClub: 'club_1' },
+    ],
+    [
+      'a checkout does not name its club by what a buyer can set in a link',
+      'checkout.session.completed',
+      { client_reference_id: 'club_1' },
+      {},
+    ],
+    [
+      'a new subscription says its plan, state and end of period',
+      'customer.subscription.created',
+      subscriptionOf(named),
+      { ...read, plan: 'business', status: 'active', currentPeriodEnd: at(9), namedClub: 'club_1' },
+    ],
+    [
+      'a subscription in the older shape has the end of its period beside its items',
+      'customer.subscription.updated',
+      subscriptionOf({ items: { data: [itemOf('starter')] }, current_period_end: start + 3 }),
+      { ...read, plan: 'starter', status: 'active', currentPeriodEnd: at(3) },
+    ],
+    [
+      'a subscription whose first item is another price says the plan of the second, and its period',
+      'customer.subscription.updated',
+      subscriptionOf({
+        items: { data: [itemOf(null, 'price_0', start + 1), itemOf('starter', 'price_1', start + 2)] },
+      }),
+      { ...read, plan: 'starter', status: 'active', currentPeriodEnd: at(2) },
+    ],
+    [
+      'a subscription of unknown prices says so, with the period of the first',
+      'customer.subscription.updated',
+      subscriptionOf({ items: { data: [itemOf('gold', 'price_0', start + 1), itemOf(null, 'price_1', start + 2)] } }),
+      { ...read, status: 'active', currentPeriodEnd: at(1), priceUnknown: true },
+    ],
+    [
+      'a subscription without items has an unknown price',
+      'customer.subscription.updated',
+      subscriptionOf({ items: { data: { 0: itemOf('starter') } } }),
+      { ...read, status: 'active', priceUnknown: true },
+    ],
+    [
+      'a subscription that ends has no unknown price',
+      'customer.subscription.updated',
+      subscriptionOf({ status: 'canceled', items: undefined }),
+      { ...read, status: 'canceled' },
+    ],
+    [
+      'a subscription that has not begun says neither plan nor state',
+      'customer.subscription.updated',
+      subscriptionOf({ status: 'incomplete', items: { data: [itemOf('gold')] } }),
+      read,
+    ],
+    [
+      'a subscription without a state says neither plan nor state',
+      'customer.subscription.created',
+      subscriptionOf({ status: undefined, items: undefined }),
+      read,
+    ],
+    [
+      'a deleted subscription is canceled, whatever its own word and price',
+      'customer.subscription.deleted',
+      subscriptionOf({ items: { data: [itemOf('gold')] } }),
+      { ...read, status: 'canceled' },
+    ],
+    [
+      'a paid invoice says that its subscription is active',
+      'invoice.paid',
+      { customer: 'cus_1', parent: { subscription_details: { subscription: 'sub_1', ...named } } },
+      { ...read, status: 'active', namedClub: 'club_1' },
+    ],
+    [
+      'a failed invoice in the older shape says that its subscription is past due',
+      'invoice.payment_failed',
+      { customer: 'cus_1', subscription: 'sub_1' },
+      { ...read, status: 'past_due' },
+    ],
+    ['an event of another type says nothing', 'customer.created', { customer: 'cus_1' }, {}],
+    ['an event named as a property of every object says nothing', 'toString', { customer: 'cus_1' }, {}],
+    ['an event about nothing says nothing', 'checkout.session.completed', null, {}],
+  ] as const)
+    it(what, () => {
+      expect(said(type, object)).to.deep.equal({ ...saysNothing, ...expected });
+    });
+
+  for (const [word, status] of [
+    ['active', 'active'],
+    ['trialing', 'active'],
+    ['past_due', 'past_due'],
+    ['unpaid', 'past_due'],
+    ['paused', 'past_due'],
+    ['canceled', 'canceled'],
+  ] as const)
+    it(`with a subscription that is ${word} says ${status}`, () => {
+      expect(said('customer.subscription.updated', subscriptionOf({ status: word }))).to.include({ status });
+    });
+
+  it('takes a plan from the configured price before the lookup key, where both name one', () => {
+    const planOfPrice = planOfPriceBy(['price_1=starter', 'price_2=gold']);
+    const planOf = (id: string | null, lookupKey: string | null) => planOfPrice({ id, lookupKey });
+    expect([planOf('price_1', 'business'), planOf('price_2', 'business'), planOf(null, 'trial')]).to.deep.equal([
+      'starter',
+      'business',
+      'trial',
+    ]);
+    expect([planOf('price_2', null), planOf(null, null), planOf(null, 'gold')]).to.deep.equal([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+
+  for (const [what, changes] of [
+    ['without an id', { id: undefined }],
+    ['with an empty id', { id: '' }],
+    ['with an id of 256 characters', { id: 'e'.repeat(256) }],
+    ['with a number as its id', { id: 7 }],
+    ['without a type', { type: null }],
+    ['without a time', { created: null }],
+    ['with the time 0', { created: 0 }],
+    ['with a time in fractions of a second', { created: start + 0.5 }],
+    ['with a time in a text', { created: String(start) }],
+    ['with a time in thousands of years', { created: 1e11 }],
+  ] as const)
+    it(`${what} is none`, () => {
+      expect(readEvent(Object.assign({ id: 'evt_1', type: 'x', created: start }, changes), byLookupKey)).to.equal(
+        undefined,
+      );
+    });
+
+  it('may have the time 1 and an id of 255 characters', () => {
+    const id = 'e'.repeat(255);
+    const found = readEvent({ id, type: 'x', created: 1 }, byLookupKey);
+    expect(found).to.deep.equal({
+      id,
+      type: 'x',
+      created: new Date(1_000),
+      ...saysNothing,
+    });
+  });
+
+  it('that is no object is none', () => {
+    expect([null, undefined, 'evt_1', 7, []].map((event) => readEvent(event, byLookupKey))).to.deep.equal([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+});
+
+/** An event of one subscription and customer that says a plan, one second after another. */
+const event = (second: number, changes: Partial<PlanEvent> = {}): PlanEvent => ({
+  id: `evt_${second}`,
+  type: 'customer.subscription.updated',
+  created: at(second),
+  customerId: 'cus_1',
+  subscriptionId: 'sub_1',
+  plan: 'starter',
+  status: 'active',
+  currentPeriodEnd: null,
+  ...changes,
+});
+const stateOf = (...events: PlanEvent[]) => planStateOf(events, 'trial');
+const opening = { plan: 'trial', status: 'active', subscriptionId: null, currentPeriodEnd: null, changedAt: null };
+const silent = { plan: null, status: null } as const;
+
+describe('the events of a club make of its plan', () => {
+  for (const [what, events, expected] of [
+    ['the opening plan, where there are none', [], { ...opening, customerId: null }],
+    [
+      'the opening plan with the newest customer, where none says a plan',
+      [
+        event(1, { ...silent, customerId: 'cus_1', subscriptionId: null }),
+        event(2, { ...silent, customerId: 'cus_2' }),
+        event(3, { ...silent, customerId: null, subscriptionId: null }),
+      ],
+      { ...opening, customerId: 'cus_2' },
+    ],
+    [
+      'nothing, where a plan belongs to no subscription',
+      [event(1, { subscriptionId: null })],
+      { ...opening, customerId: 'cus_1' },
+    ],
+    [
+      'of each field the last that was said',
+      [
+        event(1, { plan: 'business', currentPeriodEnd: at(50) }),
+        event(2, { plan: null, status: 'past_due', customerId: 'cus_2' }),
+        event(3, { ...silent, customerId: null }),
+      ],
+      {
+        plan: 'business',
+        status: 'past_due',
+        customerId: 'cus_2',
+        subscriptionId: 'sub_1',
+        currentPeriodEnd: at(50),
+        changedAt: at(3),
+      },
+    ],
+    [
+      'an active plan, where no event says a state',
+      [event(1, { status: null })],
+      {
+        plan: 'starter',
+        status: 'active',
+        customerId: 'cus_1',
+        subscriptionId: 'sub_1',
+        currentPeriodEnd: null,
+        changedAt: at(1),
+      },
+    ],
+  ] as const)
+    it(what, () => {
+      expect(stateOf(...events)).to.deep.equal(expected);
+    });
+
+  for (const [what, events, expected] of [
+    [
+      'the newest subscription that lives',
+      [
+        event(1, { subscriptionId: 'sub_1', plan: 'starter' }),
+        event(2, { subscriptionId: 'sub_2', plan: 'business' }),
+        event(3, { subscriptionId: 'sub_3', status: 'canceled' }),
+      ],
+      { subscriptionId: 'sub_2', plan: 'business', status: 'active' },
+    ],
+    [
+      'the newest of subscriptions that have all ended, with the plan after cancellation',
+      [
+        event(1, { subscriptionId: 'sub_1', plan: 'business', status: 'canceled' }),
+        event(2, { subscriptionId: 'sub_2', plan: 'business', status: 'canceled' }),
+      ],
+      { subscriptionId: 'sub_2', plan: 'starter', status: 'canceled' },
+    ],
+    [
+      'a canceled subscription, whatever is said of it later',
+      [event(1, { plan: 'business', status: 'canceled' }), event(2, { plan: 'business' })],
+      { plan: 'starter', status: 'canceled' },
+    ],
+    [
+      'what the later id says, of two events of one type and second',
+      [event(1, { id: 'evt_b', plan: 'business' }), event(1, { id: 'evt_a', plan: 'professional' })],
+      { plan: 'business' },
+    ],
+    [
+      'least of events whose type says nothing, within a second',
+      [
+        event(1, { type: 'unheard.of', plan: 'professional' }),
+        event(1, { type: 'checkout.session.completed', plan: 'business' }),
+      ],
+      { plan: 'business' },
+    ],
+  ] as const)
+    it(what, () => {
+      expect(stateOf(...events)).to.include(expected);
+      expect(stateOf(...events.toReversed())).to.include(expected);
+    });
+
+  const second = { at: start, plan: 'business', subscription: 'sub_a', customer: 'cus' };
+  for (const [what, events, expected] of [
+    [
+      'an update after the creation',
+      [
+        billingEvents.subscription('updated', second),
+        billingEvents.subscription('created', { ...second, plan: 'starter' }),
+      ],
+      { plan: 'business', status: 'active' },
+    ],
+    [
+      'a payment after a failed one',
+      [
+        billingEvents.subscription('created', second),
+        billingEvents.invoice('paid', second),
+        billingEvents.invoice('payment_failed', second),
+      ],
+      { plan: 'business', status: 'active' },
+    ],
+    [
+      'the deletion after all others',
+      [billingEvents.subscription('deleted', second), billingEvents.subscription('updated', second)],
+      { plan: 'starter', status: 'canceled' },
+    ],
+  ] as const)
+    it(`of one second in their logical order: ${what}`, () => {
+      const own = events.map((one) => readEvent(one, byLookupKey)).filter((one) => one !== undefined);
+      expect(stateOf(...own)).to.include(expected);
+      expect(stateOf(...own.toReversed())).to.include(expected);
+    });
+});

@@ -1,0 +1,18 @@
+import { expect } from 'chai';
+import { digestRules } from '../../../../domain/community/digests/digests.policy.ts';
+
+describe('digests (COMM-17, COMM-18)', () => {
+  it('go out at 08:00, look back a week, show 5 posts of 10 spaces, and are kept for 90 days', () => {
+    expect(digestRules).to.deep.equal({
+      minuteOfDay: 480,
+      marginMs: 60_000,
+      lookBackMs: 604_800_000,
+      pageSize: 1_000,
+      spaces: 10,
+      posts: 5,
+      counted: 100,
+      excerpt: 280,
+      keptMs: 7_776_000_000,
+    });
+  });
+});

@@ -1,0 +1,97 @@
+/** The recorded releases in test/releases/<version>: what is in them, and how it is written and read. */
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { projectDirectory } from '../../dev/project.ts';
+import type { CallerKind } from '../../contract/contract.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import type { Dump } from './dump.ts';
+
+export const releasesDirectory = path.join(projectDirectory, 'test', 'releases');
+/** Of all files of a release, in bytes. */
+const largest = 2 * 1024 * 1024;
+
+/** Seals what is sealed in every recorded release. It protects nothing: a release has nothing but what our builders made up. */
+export const releaseKey = createHash('sha256').update('the key of recorded releases').digest('base64');
+
+/** A read of the API: who asked for what, and the answer. */
+export interface Read {
+  readonly operation: string;
+  readonly path: string;
+  readonly caller: { readonly kind: CallerKind; readonly id: Id } | null;
+  readonly status: number;
+  /** JSON without what differs from run to run; of other answers the type of their content alone. */
+  readonly answer: unknown;
+}
+
+export interface StoredObject {
+  readonly bucket: 'private' | 'public';
+  readonly key: string;
+  readonly base64: string;
+}
+
+/** For people, and for the test: what was recorded. */
+export interface Summary {
+  readonly version: string;
+  /** The moment of the recording: the clock of its reads. */
+  readonly recordedAt: string;
+  readonly rows: Readonly<Record<string, number>>;
+  /** Tables in which no row was recorded. */
+  readonly emptyTables: readonly string[];
+  /** Values that a column may have, and that no recorded row has: `table.column: value`. */
+  readonly missingStates: readonly string[];
+}
+
+export interface Release {
+  readonly summary: Summary;
+  readonly database: Dump;
+  /** By `type/scenario`: JSON of a history, as protobufjs has it. */
+  readonly histories: Readonly<Record<string, object>>;
+  readonly contract: object;
+  readonly reads: readonly Read[];
+  readonly objects: readonly StoredObject[];
+}
+
+const parts = ['database', 'histories', 'contract', 'reads', 'objects'] as const;
+
+/** @returns the versions that are recorded, oldest first */
+export function recordedVersions(): string[] {
+  return readdirSync(releasesDirectory, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && existsSync(path.join(releasesDirectory, entry.name, 'release.json')))
+    .map(({ name }) => name)
+    .toSorted((one, other) => one.localeCompare(other, 'en', { numeric: true }));
+}
+
+/** @throws Error that names the release and the file that cannot be read */
+export function readRelease(version: string, directory = path.join(releasesDirectory, version)): Release {
+  const read = (file: string) => {
+    try {
+      const bytes = readFileSync(path.join(directory, file));
+      return JSON.parse((file.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8')) as unknown;
+    } catch (error) {
+      throw new Error(`Release ${version} does not load: ${file} cannot be read.`, { cause: error });
+    }
+  };
+  const compressed = parts.map((part) => [part, read(`${part}.json.gz`)] as const);
+  return { summary: read('release.json'), ...Object.fromEntries(compressed) } as Release;
+}
+
+/**
+ * @param directory an empty one, or none yet
+ * @throws Error where the files would be too large, or name the machine that they were recorded on
+ */
+export function writeRelease(directory: string, release: Release): void {
+  const texts = parts.map((part) => [part, JSON.stringify(release[part])] as const);
+  for (const [part, text] of texts) {
+    for (const mark of [os.hostname(), os.homedir(), os.tmpdir(), projectDirectory])
+      if (mark.length > 3 && text.includes(mark)) throw new Error(`${part} of the release names this machine: ${mark}`);
+  }
+  const files = texts.map(([part, text]) => [`${part}.json.gz`, gzipSync(text, { level: 9 })] as const);
+  const size = files.reduce((sum, [, bytes]) => sum + bytes.length, 0);
+  if (size > largest) throw new Error(`The release has ${size} bytes; ${largest} are allowed.`);
+  mkdirSync(directory, { recursive: true });
+  writeFileSync(path.join(directory, 'release.json'), `${JSON.stringify(release.summary, undefined, 2)}\n`);
+  for (const [file, bytes] of files) writeFileSync(path.join(directory, file), bytes);
+}

@@ -1,0 +1,199 @@
+/**
+ * The database of a release as data: the statements that made its schema, and the rows of every table as Postgres writes them
+ * in JSON. Neither pg_dump of the server's version nor a migration file of that day is needed to load it
+ * (docs/adr/0034-recorded-releases.md).
+ */
+import type { DataSource, Logger, QueryRunner } from 'typeorm';
+import { messageOf } from '../../dev/problem.ts';
+import { migrate } from '../../entities/migrate.ts';
+
+export interface RecordedTable {
+  readonly name: string;
+  /** Without generated columns. */
+  readonly columns: readonly { readonly name: string; readonly type: string }[];
+  /** Each row as the text of a JSON object: a number of 64 bits would not survive JavaScript. Sorted. */
+  readonly rows: readonly string[];
+}
+
+export interface Dump {
+  /** In the order of their running; the transactions around them are among them. */
+  readonly schema: readonly string[];
+  /** Each after those that it refers to. */
+  readonly tables: readonly RecordedTable[];
+  readonly sequences: readonly { readonly name: string; readonly value: string }[];
+}
+
+/**
+ * Runs every migration in an empty database.
+ * @returns the statements that changed something
+ * @throws Error where one has parameters: its text alone would not say what it did
+ */
+export async function recordSchema(empty: DataSource): Promise<string[]> {
+  const statements: string[] = [];
+  const listening: Logger = {
+    logQuery(query, parameters) {
+      if (/^\s*SELECT\b/i.test(query) || isNoteOfMigration(query)) return;
+      if (parameters !== undefined && parameters.length > 0)
+        throw new Error(`A migration runs a statement with parameters, which a release cannot hold: ${query}`);
+      statements.push(query);
+    },
+    logQueryError() {},
+    logQuerySlow() {},
+    logSchemaBuild() {},
+    logMigration() {},
+    log() {},
+  };
+  Object.assign(empty, { logger: listening });
+  await migrate(empty);
+  return statements;
+}
+
+/** Which migrations have run is recorded as rows, as of every table. */
+const isNoteOfMigration = (query: string) => query.startsWith('INSERT INTO "migrations"');
+
+/** @returns what is in every table now */
+export async function recordRows(source: DataSource): Promise<Omit<Dump, 'schema'>> {
+  const tables: RecordedTable[] = [];
+  for (const table of await tablesOf(source)) tables.push({ ...table, rows: await rowsOf(source, table) });
+  const sequences = await source.query<{ name: string; value: string }[]>(
+    `SELECT sequencename AS name, last_value::text AS value FROM pg_sequences
+      WHERE schemaname = 'public' AND last_value IS NOT NULL ORDER BY 1`,
+  );
+  return { tables, sequences };
+}
+
+/** @returns the rows as they are recorded, with these columns alone */
+async function rowsOf(source: DataSource, { name, columns }: Omit<RecordedTable, 'rows'>): Promise<string[]> {
+  const names = columns.map((column) => `'${column.name}', "${column.name}"`);
+  // By bytes, whatever language the server sorts by.
+  const rows = await source.query<{ row: string }[]>(
+    `SELECT (${joined(names)})::text COLLATE "C" AS row FROM "${name}" ORDER BY 1`,
+  );
+  return rows.map(({ row }) => row);
+}
+
+/** @returns the columns, as `table.column`, whose recorded values are not all there any more */
+export async function lostPlaces(source: DataSource, { name, columns, rows }: RecordedTable): Promise<string[]> {
+  const today = await source.query<{ name: string }[]>(
+    `SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped`,
+    [`public."${name}"`],
+  );
+  const left = new Set(today.map((column) => column.name));
+  const lost = columns.filter((column) => !left.has(column.name)).map((column) => `${name}.${column.name}`);
+  const kept = columns.filter((column) => left.has(column.name));
+  if (rows.length === 0 || kept.length === 0) return lost;
+  const now = await rowsOf(source, { name, columns: kept });
+  // Further rows are no loss: a migration may add some.
+  const nowSet = new Set(now);
+  if (lost.length === 0 && rows.every((row) => nowSet.has(row))) return lost;
+  const values = (texts: readonly string[], column: string) =>
+    texts.map((text) => JSON.stringify((JSON.parse(text) as Record<string, unknown>)[column])).toSorted();
+  const changed = kept.filter(({ name: column }) => String(values(rows, column)) !== String(values(now, column)));
+  return [...lost, ...changed.map((column) => `${name}.${column.name}`)];
+}
+
+/** @returns all that makes a schema, a line for each: columns, constraints, indexes, triggers and functions. Sorted. */
+export async function schemaOf(source: DataSource): Promise<string[]> {
+  const lines = await source.query<{ line: string }[]>(
+    `SELECT concat_ws(' ', 'column', attrelid::regclass, attname, format_type(atttypid, atttypmod),
+                   CASE WHEN attnotnull THEN 'NOT NULL' END, attidentity, attgenerated, pg_get_expr(adbin, adrelid)) AS line
+       FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+      WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'v', 'm', 'p') AND attnum > 0 AND NOT attisdropped
+     UNION ALL SELECT concat_ws(' ', 'constraint', conrelid::regclass, conname, pg_get_constraintdef(oid))
+       FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+     UNION ALL SELECT concat_ws(' ', 'index', indexdef) FROM pg_indexes WHERE schemaname = 'public'
+     UNION ALL SELECT concat_ws(' ', 'trigger', pg_get_triggerdef(pg_trigger.oid)) FROM pg_trigger
+       JOIN pg_class ON pg_class.oid = tgrelid WHERE relnamespace = 'public'::regnamespace AND NOT tgisinternal
+     UNION ALL SELECT concat_ws(' ', 'function', pg_get_functiondef(oid)) FROM pg_proc
+      WHERE pronamespace = 'public'::regnamespace AND prokind IN ('f', 'p')
+     ORDER BY 1`,
+  );
+  return lines.map(({ line }) => line);
+}
+
+/** A function takes 100 arguments: 50 columns at a time. */
+function joined(pairs: readonly string[]): string {
+  const parts: string[] = [];
+  for (let at = 0; at < pairs.length; at += 50)
+    parts.push(`jsonb_build_object(${pairs.slice(at, at + 50).join(', ')})`);
+  return parts.join(' || ');
+}
+
+/**
+ * Tables after those that they refer to. A table may refer to itself. `typeorm_metadata` is part of the schema: it names the
+ * database, and migrations write it.
+ */
+async function tablesOf(source: DataSource): Promise<Omit<RecordedTable, 'rows'>[]> {
+  const columns = await source.query<{ table: string; name: string; type: string }[]>(
+    `SELECT class.relname AS table, attname AS name, format_type(atttypid, atttypmod) AS type
+       FROM pg_attribute JOIN pg_class class ON class.oid = attrelid
+      WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> 'typeorm_metadata' AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+      ORDER BY 1, attnum`,
+  );
+  const references = await source.query<{ from: string; to: string }[]>(
+    `SELECT one.relname AS from, other.relname AS to FROM pg_constraint
+       JOIN pg_class one ON one.oid = conrelid JOIN pg_class other ON other.oid = confrelid
+      WHERE contype = 'f' AND conrelid <> confrelid`,
+  );
+  const left = Map.groupBy(columns, ({ table }) => table);
+  const ordered: Omit<RecordedTable, 'rows'>[] = [];
+  while (left.size > 0) {
+    const free = [...left].filter(([table]) => !references.some(({ from, to }) => from === table && left.has(to)));
+    if (free.length === 0) throw new Error(`These tables refer to each other in a circle: ${[...left.keys()].join()}.`);
+    for (const [name, of] of free) {
+      left.delete(name);
+      ordered.push({ name, columns: of.map((column) => ({ name: column.name, type: column.type })) });
+    }
+  }
+  return ordered;
+}
+
+/**
+ * Makes the database what it was when the release was recorded; whatever is in it goes.
+ * @throws Error that says which statement or table does not load
+ */
+export async function loadDump(source: DataSource, dump: Dump): Promise<void> {
+  const runner = source.createQueryRunner();
+  const run = async (what: string, statement: string, parameters?: unknown[]) => {
+    try {
+      await runner.query(statement, parameters);
+    } catch (error) {
+      throw new Error(`The dump does not load: ${what}: ${messageOf(error)}`, { cause: error });
+    }
+  };
+  try {
+    await run('emptying the database', 'DROP SCHEMA public CASCADE; CREATE SCHEMA public');
+    for (const statement of dump.schema) await run(`the statement “${statement.slice(0, 200)}”`, statement);
+    await run('the rows', 'BEGIN');
+    const emptied = dump.tables.toReversed().map(({ name }) => `DELETE FROM "${name}"`);
+    await run('the rows of migrations', emptied.join(';'));
+    for (const table of dump.tables) await loadRows(run, table);
+    for (const { name, value } of dump.sequences)
+      await run(`sequence ${name}`, `SELECT setval($1::regclass, $2::bigint)`, [name, value]);
+    await run('the rows', 'COMMIT');
+  } finally {
+    await endOf(runner);
+  }
+}
+
+type Run = (what: string, statement: string, parameters?: unknown[]) => Promise<void>;
+
+/** Without its triggers: what they would count is among the rows. */
+async function loadRows(run: Run, { name, columns, rows }: RecordedTable): Promise<void> {
+  if (rows.length === 0) return;
+  const names = columns.map((column) => `"${column.name}"`).join(', ');
+  await run(`table ${name}`, `ALTER TABLE "${name}" DISABLE TRIGGER USER`);
+  await run(
+    `table ${name}`,
+    `INSERT INTO "${name}" (${names}) OVERRIDING SYSTEM VALUE
+     SELECT ${names} FROM jsonb_populate_recordset(null::"${name}", $1::jsonb)`,
+    [`[${rows.join(',')}]`],
+  );
+  await run(`table ${name}`, `ALTER TABLE "${name}" ENABLE TRIGGER USER`);
+}
+
+/** After a failure its transaction is open: the connection is closed with it. */
+async function endOf(runner: QueryRunner): Promise<void> {
+  await runner.query('ROLLBACK').catch(() => {});
+  await runner.release();
+}

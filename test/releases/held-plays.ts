@@ -1,0 +1,43 @@
+/** Scenarios of test/replay up to the moment at which their run would begin: what is left is a row that waits for it. */
+import { nothingInjected, type Play, type Recorder } from '../replay/recorder.ts';
+
+class Held extends Error {
+  override name = 'Held';
+}
+
+const hold = (): Promise<never> => Promise.reject(new Held());
+
+/** Nobody listens there; the address is made up. */
+const receiver = { url: 'https://receiver.example.com/hooks' } as Awaited<
+  ReturnType<Recorder['delivering']['receiver']>
+>;
+
+const relay = { serve() {}, carry: hold, carryingAfterEach: <T extends object>(activities: T) => activities };
+
+/** What a scenario gets in place of servers. */
+const holding: Recorder = {
+  temporal: { start: hold } as unknown as Recorder['temporal'],
+  by: { start: hold, signalWithStart: hold, startOrSignal: hold },
+  runOf: () => {
+    throw new Held();
+  },
+  skipped: { now: () => Promise.resolve(new Date()), start: hold },
+  relays: { real: relay, skipped: relay },
+  delivering: {
+    deps: () => {
+      throw new Held();
+    },
+    receiver: () => Promise.resolve(receiver),
+  },
+  model: () => ({ next() {} }) as unknown as ReturnType<Recorder['model']>,
+  injected: nothingInjected(),
+};
+
+/** Plays a scenario until it would start a run, or wait for one. */
+export async function playUntilHeld(play: Play): Promise<void> {
+  try {
+    await play({ ...holding, injected: nothingInjected() });
+  } catch (error) {
+    if (!(error instanceof Held)) throw error;
+  }
+}

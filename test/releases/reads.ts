@@ -1,0 +1,91 @@
+/** What callers see: every read that the contract has, of a furnished club, as its owner, its student and nobody. */
+import type { ContractOperation } from '../../contract/contract.ts';
+import { openSession } from '../../domain/identity/sessions.ts';
+import type { FurnishedClub } from '../toolkit/builders/furnished-club.ts';
+import { callAt } from '../toolkit/drive/api.ts';
+import { everyOperation, pathOf } from '../toolkit/drive/every-operation.ts';
+import { namedInPath } from '../toolkit/drive/named-records.ts';
+import { testDeps } from '../toolkit/stack/database.ts';
+import type { Read } from './archive.ts';
+
+type Question = Pick<Read, 'operation' | 'path' | 'caller'>;
+
+/** Answers with a signature of the moment, or of a bucket, are no answers of the release. */
+const signed = /^https?:\/\/[^?]*\?.*X-Amz-/;
+/** The ports of a test run. */
+const local = /https?:\/\/(?:127\.0\.0\.1|localhost):\d+/g;
+
+/** Streams go on, and a random token names nothing that was recorded. */
+const isAsked = ({ method, contentTypes, path }: ContractOperation) =>
+  method === 'get' && !contentTypes.includes('text/event-stream') && !path.includes('openapi');
+
+/** @returns the questions to ask about a club, each as every kind of caller that may ask it */
+export function questionsAbout(club: FurnishedClub): Question[] {
+  return everyOperation.filter(isAsked).flatMap((operation) => {
+    const kinds = operation.auth.length === 0 ? [null] : operation.auth;
+    return kinds.map((kind) => {
+      const ofClub = operation.pathParameters.includes('clubId');
+      const named = ofClub ? namedInPath(operation, kind ?? 'student') : [];
+      const records = named.map(({ place, record }) => [place, club.records[record]] as const);
+      const path = pathOf(operation, { clubId: club.id, ...Object.fromEntries(records) });
+      const id = kind === 'student' ? club.student.id : club.owner.id;
+      return { operation: operation.operationId, path, caller: kind && { kind, id } };
+    });
+  });
+}
+
+/** Asks again. @param base of the API @param now by the API's clock */
+export async function ask(base: string, { operation, path, caller }: Question, now: Date): Promise<Read> {
+  const token = caller && (await tokenFor(caller, now));
+  const { status, body, headers } = await callAt(base, 'GET', path, token === null ? {} : { token });
+  const type = headers.get('content-type')?.split(';')[0] ?? '';
+  const answer: unknown = type === 'application/json' ? steady(body) : type;
+  return { operation, path, caller, status, answer };
+}
+
+/** A session of its own for each question: calls are counted by session. */
+async function tokenFor({ kind, id }: NonNullable<Question['caller']>, now: Date): Promise<string> {
+  const { db } = await testDeps();
+  const { token } = await db.transaction((tx) => openSession(tx, kind, id, now));
+  return token;
+}
+
+/** The answer without what differs from run to run. */
+function steady(value: unknown): unknown {
+  if (typeof value === 'string')
+    return signed.test(value) ? 'a signed address' : value.replaceAll(local, 'http://here');
+  if (Array.isArray(value)) return value.map(steady);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, steady(inner)]));
+}
+
+/**
+ * @returns where the second value is not what the first was: a property more is no difference, because callers have to pass
+ *   over what they do not know. `at` is like `/data/0/title`
+ */
+export function differences(recorded: unknown, today: unknown, at = ''): { at: string; was: unknown; is: unknown }[] {
+  if (Array.isArray(recorded) && Array.isArray(today) && recorded.length === today.length)
+    return recorded.flatMap((item: unknown, index) => differences(item, today[index], `${at}/${index}`));
+  if (isRecord(recorded) && isRecord(today))
+    return Object.entries(recorded).flatMap(([name, value]) => differences(value, today[name], `${at}/${name}`));
+  return Object.is(recorded, today) ? [] : [{ at, was: recorded, is: today }];
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
+ * What callers may rely on in an OpenAPI document: operations, the statuses that they answer, and the properties of schemas.
+ * @returns a line for each, like `/paths//v1/clubs/get/responses/200`
+ */
+export function promisesOf(value: unknown, at = ''): string[] {
+  if (!isRecord(value)) return [];
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const place = `${at}/${name}`;
+    const isPromise = /^\/paths\/[^ ]*\/(?:get|put|post|patch|delete)(?:\/responses\/\w+)?$|\/properties\/\w+$/.test(
+      place,
+    );
+    const further = name === 'example' || name === 'examples' ? [] : promisesOf(inner, place);
+    return isPromise ? [place, ...further] : further;
+  });
+}

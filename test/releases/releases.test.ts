@@ -1,0 +1,136 @@
+import { cp, mkdtemp, rm, truncate } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { Worker } from '@temporalio/worker';
+import { expect } from 'chai';
+import { startApi } from '../../api/server.ts';
+import { contractText } from '../../contract/contract.ts';
+import { messageOf } from '../../dev/problem.ts';
+import { migrate } from '../../entities/migrate.ts';
+import { counterDeadlineMs, testConfig } from '../toolkit/drive/api.ts';
+import { historyFrom } from '../toolkit/drive/replay.ts';
+import { scratchDatabase, testDatabase } from '../toolkit/stack/database.ts';
+import { testStack } from '../toolkit/stack/stack.ts';
+import { quietRuntime } from '../toolkit/stack/time-skipping.ts';
+import { workflowBundle } from '../toolkit/stack/worker.ts';
+import { readRelease, recordedVersions, releaseKey, releasesDirectory, type Release } from './archive.ts';
+import { loadDump, lostPlaces, schemaOf, type Dump } from './dump.ts';
+import { ask, differences, promisesOf } from './reads.ts';
+
+/** What today's code changes on purpose in rows and answers of older releases: `table.column` or `operation /place`, and why. */
+const intended: Readonly<Record<string, string>> = {};
+
+describe('recorded releases', function () {
+  this.timeout(120_000);
+  let schemaToday: string[] = [];
+  before('the schema of an empty database, before releases are loaded', async () => {
+    await testStack();
+    process.env['MASTER_KEY'] = releaseKey;
+    schemaToday = await schemaOf(await testDatabase());
+  });
+
+  it('begin with 0.2.0', () => {
+    expect(recordedVersions()[0]).to.equal('0.2.0');
+  });
+
+  it('says which file of a damaged release does not load', async () => {
+    const directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-release-'));
+    try {
+      await cp(path.join(releasesDirectory, '0.2.0'), directory, { recursive: true });
+      const file = path.join(directory, 'database.json.gz');
+      await truncate(file, 100_000);
+      const message = 'Release 0.2.0 does not load: database.json.gz cannot be read.';
+      expect(() => readRelease('0.2.0', directory)).to.throw(message);
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  });
+
+  it('says which table of a dump does not load, and leaves no transaction open', async () => {
+    const source = await scratchDatabase();
+    try {
+      const column = { name: 'id', type: 'integer' };
+      const damaged: Dump = {
+        schema: ['CREATE TABLE first (id integer)', 'CREATE TABLE second (id integer)'],
+        tables: [
+          { name: 'first', columns: [column], rows: ['{"id": 1}'] },
+          { name: 'second', columns: [column], rows: ['{"id": "one"}'] },
+        ],
+        sequences: [],
+      };
+      const error = await loadDump(source, damaged).catch((reason: unknown) => reason);
+      expect(messageOf(error)).to.contain('The dump does not load: table second: invalid input syntax');
+      expect(await source.query('SELECT * FROM first')).to.deep.equal([]);
+    } finally {
+      await source.destroy();
+    }
+  });
+
+  for (const version of recordedVersions())
+    describe(version, () => {
+      let release: Release | undefined;
+      const recorded = () => release ?? (release = readRelease(version));
+
+      before('load its database, and bring it to the schema of today', async () => {
+        const source = await testDatabase();
+        await loadDump(source, recorded().database);
+        await migrate(source);
+      });
+
+      it('has the schema of today after the migrations', async () => {
+        expect(await schemaOf(await testDatabase())).to.deep.equal(schemaToday);
+      });
+
+      it('keeps every row, and every value of every column', async () => {
+        const source = await testDatabase();
+        const lost: string[] = [];
+        for (const table of recorded().database.tables) {
+          lost.push(...(await lostPlaces(source, table)));
+        }
+        expect(lost.filter((place) => !(place in intended))).to.deep.equal([]);
+      });
+
+      it('keeps what its contract promised', () => {
+        const today = new Set(promisesOf(JSON.parse(contractText)));
+        const missing = promisesOf(recorded().contract).filter((promise) => !today.has(promise));
+        expect(missing.filter((promise) => !(promise in intended))).to.deep.equal([]);
+      });
+
+      it('answers every read as it did', async () => {
+        const now = new Date(recorded().summary.recordedAt);
+        const options = { clock: () => now, readinessGraceMs: 0, counterDeadlineMs };
+        const api = await startApi(await testConfig(), options);
+        const changed: object[] = [];
+        try {
+          for (const read of recorded().reads) {
+            const { operation, status, answer } = read;
+            const today = await ask(`http://127.0.0.1:${api.port}`, read, now);
+            for (const { at, was, is } of differences(
+              { status, answer },
+              { status: today.status, answer: today.answer },
+            ))
+              if (!(`${operation} ${at}` in intended)) changed.push({ operation, as: read.caller?.kind, at, was, is });
+          }
+        } finally {
+          await api.stop();
+        }
+        expect(changed).to.deep.equal([]);
+      });
+
+      it('replays its histories with the workflows of today', async () => {
+        quietRuntime();
+        const histories = Object.entries(recorded().histories).map(([workflowId, readable]) => ({
+          workflowId,
+          history: historyFrom(readable),
+        }));
+        const failures: string[] = [];
+        let replayed = 0;
+        for await (const result of Worker.runReplayHistories({ workflowBundle: await workflowBundle() }, histories)) {
+          replayed += 1;
+          if (result.error) failures.push(`${result.workflowId}: ${messageOf(result.error)}`);
+        }
+        expect(failures).to.deep.equal([]);
+        expect(replayed).to.equal(histories.length).greaterThan(0);
+      });
+    });
+});

@@ -1,0 +1,32 @@
+/** Which tables and states the rows of a database show, and which they do not. */
+import type { DataSource } from 'typeorm';
+import type { Summary } from './archive.ts';
+import type { RecordedTable } from './dump.ts';
+
+/** A column whose values a CHECK lists: `CHECK ((status = ANY (ARRAY['draft'::text, …])))`. */
+const listing = /^CHECK \(\((\w+) = ANY \(ARRAY\[(.*)\]\)\)\)$/;
+
+export async function coverageOf(
+  source: DataSource,
+  tables: readonly RecordedTable[],
+): Promise<Pick<Summary, 'rows' | 'emptyTables' | 'missingStates'>> {
+  const checks = await source.query<{ table: string; definition: string }[]>(
+    `SELECT conrelid::regclass::text AS table, pg_get_constraintdef(oid) AS definition FROM pg_constraint
+      WHERE contype = 'c' AND connamespace = 'public'::regnamespace AND conrelid <> 0 ORDER BY 1, 2`,
+  );
+  const missingStates: string[] = [];
+  for (const { table, definition } of checks) {
+    const [, column = '', list = ''] = listing.exec(definition) ?? [];
+    if (column === '') continue;
+    const found = await source.query<{ value: string }[]>(`SELECT DISTINCT ${column}::text AS value FROM ${table}`);
+    const seen = new Set(found.map(({ value }) => value));
+    const values = [...list.matchAll(/'([^']*)'::text/g)].map(([, value = '']) => value);
+    for (const value of values) if (!seen.has(value)) missingStates.push(`${table}.${column}: ${value}`);
+  }
+  const named = tables.toSorted((one, other) => one.name.localeCompare(other.name));
+  return {
+    rows: Object.fromEntries(named.flatMap(({ name, rows }) => (rows.length > 0 ? [[name, rows.length]] : []))),
+    emptyTables: named.flatMap(({ name, rows }) => (rows.length === 0 ? [name] : [])),
+    missingStates,
+  };
+}

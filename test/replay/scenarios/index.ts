@@ -1,0 +1,25 @@
+/** Every scenario that test/replay has a history of, and that a release is recorded with. */
+import type { Scenarios } from '../recorder.ts';
+import { agentScenarios } from './agents.ts';
+import { automationScenarios } from './automations.ts';
+import { campaignScenarios } from './campaigns.ts';
+import { communityScenarios } from './community.ts';
+import { mailScenarios } from './mail.ts';
+import { mediaScenarios } from './media.ts';
+import { mentorshipScenarios } from './mentorships.ts';
+import { salesScenarios } from './sales.ts';
+import { studentImportScenarios } from './student-imports.ts';
+import { webhookScenarios } from './webhooks.ts';
+
+export const playedScenarios: Scenarios = {
+  ...webhookScenarios,
+  ...automationScenarios,
+  ...campaignScenarios,
+  ...communityScenarios,
+  ...mailScenarios,
+  ...mediaScenarios,
+  ...mentorshipScenarios,
+  ...salesScenarios,
+  ...studentImportScenarios,
+  ...agentScenarios,
+};

@@ -1,6 +1,8 @@
 /** What is killed every few minutes, and started again. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../../dev/problem.ts';
 import type { MailGround } from '../faults/mail/place.ts';
+import { progress } from '../faults/progress.ts';
 import { between } from '../faults/ranges.ts';
 import type { Second } from './seconds.ts';
 
@@ -10,6 +12,7 @@ type SoakVictim = (typeof victims)[number];
 /** Of a short run each victim has its turn, too. */
 const longestPaceMs = 3 * 60_000;
 const killsAtLeast = 8;
+const startsAtMost = 5;
 const deadForMs = { least: 0, most: 5_000 };
 
 interface Killing {
@@ -33,6 +36,21 @@ export function killing(
     if (victim === 'second API') return api;
     return { kill: () => place.kill(victim), start: () => place.startAgain(victim) };
   };
+  /** On a machine that has too much to do, a start takes longer than it may: it is tried again. */
+  async function startPatiently(victim: SoakVictim): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await partOf(victim).start();
+      } catch (error) {
+        if (tries === startsAtMost) throw error;
+        progress(`${victim} did not start, and is started once more: ${messageOf(error).split('\n')[0]}`);
+        await partOf(victim)
+          .kill()
+          .catch(() => undefined); // it is not there
+      }
+    }
+  }
+
   return {
     kills,
     paceMs,
@@ -44,7 +62,7 @@ export function killing(
         await partOf(victim).kill();
         kills.push(victim);
         await sleep(between(deadForMs));
-        await partOf(victim).start();
+        await startPatiently(victim);
       }
     },
   };

@@ -19,12 +19,12 @@ import { hideEnrollmentsOf } from './access/enrollments/enrollments.ts';
 import { forgetAddressesLate, forgetFilesThatName, noteAddressLeft } from './access/imports/removals.ts';
 import { purgeStudentFromAgents } from './agents/conversations/erasure.ts';
 import { fillEmailKeys } from './identity/email-keys.ts';
-import { endSessionsOf } from './identity/sessions.ts';
+import { endSessionsOf, removeEndedSessions } from './identity/sessions.ts';
 import { rollUpWords } from './knowledge/words.ts';
 import { moveCertificatesTo } from './learning/certificates/certificates.ts';
 import { eraseDueFiles } from './learning/certificates/files.ts';
 import { purgeStudentFromLearning } from './learning/student-removal.ts';
-import { withdrawTokensOf } from './mail/one-time-tokens.ts';
+import { removeExpiredTokens, withdrawTokensOf } from './mail/one-time-tokens.ts';
 import { forgetAddressesOf } from './mail/requests.ts';
 import { retainMailEvents } from './mail/retention.ts';
 import { eraseDue, purgeStudentFromMedia } from './media/erasure.ts';
@@ -116,7 +116,10 @@ export const contexts = {
       await tx.manager.delete(CodeFailureCount, { addressKey: student.addressKey });
     },
     changeEmail: (tx, _vault, { studentId }) => withdrawTokensOf(tx, { studentId }),
-    retention: [{ run: ({ db }, now) => retainMailEvents(db, now) }],
+    retention: [
+      { run: ({ db }, now) => retainMailEvents(db, now) },
+      { run: ({ db }, now) => removeExpiredTokens(db, now) },
+    ],
     factConsumers: [],
   },
   joining: {
@@ -156,6 +159,7 @@ export const contexts = {
     eraseStudent: (tx, { studentId }) => endSessionsOf(tx, 'student', studentId),
     changeEmail: (tx, _vault, { studentId }) => endSessionsOf(tx, 'student', studentId),
     retention: [
+      { run: ({ db }, now) => removeEndedSessions(db, now) },
       {
         async run(deps) {
           const { filled, more } = await fillEmailKeys(deps);

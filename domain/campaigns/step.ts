@@ -20,6 +20,7 @@ import { sendWithinBounds } from '../mail/within-bounds.ts';
 import { audienceOf, problemsOf } from './checks.ts';
 import { publishImages, setImagesOf } from './images.ts';
 import { reasonOfRates } from './rates.ts';
+import { purgeStudentFromCampaigns } from './recipients.ts';
 import { findCampaign, type CampaignRow } from './records.ts';
 import { sendPage, type SendingDeps } from './sending.ts';
 import { pause } from './states.ts';
@@ -112,9 +113,22 @@ async function begin(deps: SendingDeps, { id, clubId, content, updatedAt }: Camp
       UPDATE campaigns SET status = 'sending', compiled = ${JSON.stringify(linked)}, frozen_at = ${now}, looks_at = ${now},
              recipients = (SELECT count(*) FROM frozen), updated_at = ${now}
        WHERE id = ${id} RETURNING recipients`);
+    await purgeRemovedMeanwhile(tx, id);
     return frozen?.recipients ?? 0;
   });
   await analyzeAfter(db, Mail, recipients);
+}
+
+/**
+ * The freeze reads students as they were when it began; the foreign key of their mails then waits for a removal under way, which
+ * does not see these mails. Whoever is removed later waits for the freeze, and finds them.
+ */
+async function purgeRemovedMeanwhile(tx: Transaction, campaignId: Id): Promise<void> {
+  const removed = await tx.rows<{
+    id: Id;
+  }>(sql`SELECT student.id FROM mails mail JOIN students student ON student.id = mail.student_id
+    WHERE mail.campaign_id = ${campaignId} AND student.removed_at IS NOT NULL ORDER BY student.id`);
+  for (const { id } of removed) await purgeStudentFromCampaigns(tx, id);
 }
 
 /** @returns undefined where the campaign has got a problem since it was scheduled */

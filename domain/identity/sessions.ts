@@ -55,6 +55,30 @@ export async function endSessionsOf(tx: Transaction, kind: CallerKind, ownerId: 
   await tx.run(sql`DELETE FROM ${raw(table)} WHERE ${raw(owner)} = ${ownerId}`);
 }
 
+/** So long a session that has ended by itself stays, in milliseconds: the clocks of two processes differ. */
+const endedForMs = day;
+/** Sessions of a kind a batch. */
+const removedABatch = 1_000;
+
+/** Removes a batch of each kind that ended by itself a day ago. @returns how many, and whether there may be more to do at once */
+export async function removeEndedSessions(
+  db: Queries,
+  now: Date,
+): Promise<{ rows: { sessions: number }; more: boolean }> {
+  const counts: number[] = [];
+  for (const { table } of Object.values(stores)) {
+    counts.push(
+      await db.run(sql`DELETE FROM ${raw(table)} WHERE token_hash IN (
+        SELECT token_hash FROM ${raw(table)} WHERE expires_at <= ${new Date(now.getTime() - endedForMs)}
+         ORDER BY expires_at LIMIT ${removedABatch} FOR UPDATE SKIP LOCKED)`),
+    );
+  }
+  return {
+    rows: { sessions: counts.reduce((sum, count) => sum + count, 0) },
+    more: counts.some((count) => count >= removedABatch),
+  };
+}
+
 /** By the token's hash and the time: the student of a living session, with the club's slug. */
 export const studentSessionSql = `
   SELECT student.id, student.name, student.email, student.verified_at AS "verifiedAt",

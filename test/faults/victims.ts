@@ -38,7 +38,7 @@ export interface Ground {
 
 /** A port of the range that outgoing connections use could be taken by one of them while its owner is dead. */
 const portRange = { from: 20_000, count: 10_000 };
-const readyWithinMs = 60_000;
+const readyWithinMs = 180_000;
 /** How long a process that ended by itself rests before it is started again. */
 const restMs = 1_000;
 /** How often Temporal is started, until it is up. */

@@ -196,4 +196,22 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     changes: [['await tx.manager.update(WebhookEvent, { studentId }, { body: null });', '']],
     engine: 'webhooks',
   },
+  'left-campaigns': {
+    rule: 'CAMP-5: who has left campaigns gets none',
+    file: 'domain/campaigns/sending.ts',
+    changes: [["WHEN suppression.left_campaigns_at IS NOT NULL THEN 'unsubscribed'", '']],
+    engine: 'campaigns',
+  },
+  'copies-left-behind': {
+    rule: 'MED-27: a copy that an earlier claim may still be writing has a row that erases it',
+    file: 'domain/media/moving.ts',
+    changes: [['if (earlier !== null) {', 'if (earlier !== null && earlier === undefined) {']],
+    engine: 'media-moves',
+  },
+  'addresses-kept': {
+    rule: 'MED-6: an address of a file that has moved leads to it until it ends',
+    file: 'domain/media/moving.ts',
+    changes: [['now.getTime() + movingRules.readableMs[file.visibility]', 'now.getTime()']],
+    engine: 'media-moves',
+  },
 };

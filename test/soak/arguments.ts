@@ -2,9 +2,9 @@
 import { parseArgs } from 'node:util';
 import { messageOf, Problem } from '../../dev/problem.ts';
 
-const [least, most] = [0.02, 168];
+const [least, most] = [0.02, 24];
 
-/** @returns for how many hours people are busy @throws Problem for anything but `--hours` with a number from 0.02 to 168 */
+/** @returns for how many hours people are busy @throws Problem for anything but `--hours` with a number from 0.02 to 24 */
 export function soakArguments(args: readonly string[]): { hours: number } {
   const usage = `Say how long: npm run soak -- --hours 2 (a number from ${least} to ${most}).`;
   let given: string | undefined;

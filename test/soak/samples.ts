@@ -60,7 +60,7 @@ export function growthOf(samples: readonly Sample[], hours: number): Growth {
   return {
     memory: percentAnHour(of(sumOf('rss'))),
     heap: percentAnHour(of(sumOf('heap'))),
-    tables: percentAnHour(of(({ tables }) => sizeWithoutKeptRows(tables, base))),
+    tables: percentAnHour(of(({ tables }) => sizeWithoutKeptRows(tables))),
     handles: Math.round(perHour(sumOf('handles')).slope * span),
     details,
   };
@@ -80,7 +80,7 @@ function growingTables(warm: readonly Sample[], base: readonly TableSize[]): str
     .slice(0, tablesShown)
     .map(
       ({ name, bytes, rows: count }) =>
-        `table ${name}: mean ${kib(bytes.mean)} KiB, ${signed(bytes.slope / 1_024, 0)} KiB/h; ${signed(count.slope, 0)} rows/h`,
+        `table ${name}: mean ${kib(bytes.mean)} KiB, ${signed(bytes.slope / 1_024, 0)} KiB/h; ${signed(count.slope, 0)} rows/h, mean ${count.mean.toFixed(0)}`,
     );
 }
 

@@ -12,11 +12,13 @@ export interface Second {
   start(): Promise<void>;
   /** SIGKILL. */
   kill(): Promise<void>;
+  /** For good. */
+  end(): Promise<void>;
 }
 
 /** Where no port of the stack is, and below those of outgoing connections. */
 const portsAbove = 2_500;
-const readyWithinMs = 120_000;
+const readyWithinMs = 180_000;
 
 /** @param logs directory for what it says */
 export function secondOf(ground: Ground, kind: 'worker' | 'API', logs: string): Second {
@@ -28,12 +30,27 @@ export function secondOf(ground: Ground, kind: 'worker' | 'API', logs: string): 
   const url = `http://${host}:${kind === 'API' ? env['API_PORT'] : env['WORKER_PORT']}`;
   let running: Child | undefined;
   let lives = 0;
+  let over = false;
+
+  async function kill(): Promise<void> {
+    const child = running;
+    running = undefined;
+    if (child?.pid === undefined) return;
+    try {
+      process.kill(child.pid, 'SIGKILL');
+    } catch {
+      return; // it has just ended by itself
+    }
+    await child.exited;
+  }
+
   return {
     url,
     get pid() {
       return running?.pid;
     },
     async start() {
+      if (over) return;
       running = startChild({
         name: `second ${kind}`,
         command: process.execPath,
@@ -44,16 +61,10 @@ export function secondOf(ground: Ground, kind: 'worker' | 'API', logs: string): 
       });
       await untilOk(`${url}/readyz`, { timeoutMs: readyWithinMs });
     },
-    async kill() {
-      const child = running;
-      running = undefined;
-      if (child?.pid === undefined) return;
-      try {
-        process.kill(child.pid, 'SIGKILL');
-      } catch {
-        return; // it has just ended by itself
-      }
-      await child.exited;
+    kill,
+    async end() {
+      over = true;
+      await kill();
     },
   };
 }

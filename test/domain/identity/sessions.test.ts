@@ -5,6 +5,7 @@ import {
   findAdministratorSession,
   findStudentSession,
   openSession,
+  removeEndedSessions,
   sessionLifetimeMs,
 } from '../../../domain/identity/sessions.ts';
 import { buildAdministrator, buildClub, buildMember, buildStudent } from '../../toolkit/builders/clubs.ts';
@@ -60,6 +61,34 @@ describe('sessions (AUTH-1)', () => {
     expect(await find(after(administratorSessionMaxMs - 1))).to.include({ administratorId: id });
     expect(await find(after(administratorSessionMaxMs))).to.equal(undefined);
     expect(administratorSessionMaxMs).to.equal(30 * 24 * 60 * minute);
+  });
+
+  it('are removed a day after they have ended by themselves, and not before', async () => {
+    const source = await testDatabase();
+    const { db } = await testDeps();
+    const [student, { id: adminId }] = [await buildStudent((await buildClub()).id), await buildAdministrator()];
+    const opened = [
+      await db.transaction((tx) => openSession(tx, 'student', student.id, now)),
+      await db.transaction((tx) => openSession(tx, 'admin', adminId, now)),
+    ];
+    const left = async () => {
+      const [row] = await source.query<{ students: number; administrators: number }[]>(
+        `SELECT (SELECT count(*)::int FROM student_sessions WHERE token_hash = ANY ($1)) AS students,
+                (SELECT count(*)::int FROM administrator_sessions WHERE token_hash = ANY ($1)) AS administrators`,
+        [opened.map(({ token }) => sha256(token))],
+      );
+      return row;
+    };
+    const removeAt = async (ms: number) => {
+      const { more } = await removeEndedSessions(db, after(ms));
+      expect(more).to.equal(false);
+      return left();
+    };
+    const day = 24 * 60 * minute;
+    expect(await removeAt(sessionLifetimeMs.admin + day - 1)).to.deep.equal({ students: 1, administrators: 1 });
+    expect(await removeAt(sessionLifetimeMs.admin + day)).to.deep.equal({ students: 1, administrators: 0 });
+    expect(await removeAt(sessionLifetimeMs.student + day - 1)).to.deep.equal({ students: 1, administrators: 0 });
+    expect(await removeAt(sessionLifetimeMs.student + day)).to.deep.equal({ students: 0, administrators: 0 });
   });
 
   it('of an administrator give the role in the requested club, or null', async () => {

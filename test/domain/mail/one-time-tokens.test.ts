@@ -6,7 +6,13 @@ import { DomainError } from '../../../platform/core/errors.ts';
 import { newId } from '../../../platform/core/ids.ts';
 import { createVault } from '../../../platform/infra/vault.ts';
 import type { TokenPurpose } from '../../../entities/identity/values.ts';
-import { issueToken, spendToken, tokenLifetimeMs, tokenText } from '../../../domain/mail/one-time-tokens.ts';
+import {
+  issueToken,
+  removeExpiredTokens,
+  spendToken,
+  tokenLifetimeMs,
+  tokenText,
+} from '../../../domain/mail/one-time-tokens.ts';
 import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
 
@@ -100,5 +106,31 @@ describe('spendToken', () => {
       now,
     ).catch((reason: unknown) => reason);
     expect(error).to.include({ code: 'token_gone' });
+  });
+});
+
+describe('removeExpiredTokens', () => {
+  const day = 86_400_000;
+  const leftAfter = async (purpose: TokenPurpose, ms: number) => {
+    const { db } = await testDeps();
+    const { studentId } = await issued(purpose);
+    const { more } = await removeExpiredTokens(db, after(tokenLifetimeMs[purpose] + ms));
+    expect(more).to.equal(false);
+    const [row] = await db.source.query<{ count: number }[]>(
+      `SELECT count(*)::int AS count FROM one_time_tokens WHERE student_id = $1`,
+      [studentId],
+    );
+    return row?.count;
+  };
+
+  it('removes links and codes a day after they have expired, and not before', async () => {
+    for (const purpose of [...mailed, 'student_code'] as const) {
+      expect(await leftAfter(purpose, day - 1), purpose).to.equal(1);
+      expect(await leftAfter(purpose, day), purpose).to.equal(0);
+    }
+  });
+
+  it('leaves a password that a repeated sign-up offered: it still decides what a confirmation keeps', async () => {
+    expect(await leftAfter('student_sign_up_again', 400 * day)).to.equal(1);
   });
 });

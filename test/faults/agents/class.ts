@@ -30,7 +30,7 @@ export async function buildClass(source: DataSource, students: number): Promise<
     await tx.query(`INSERT INTO club_plans (club_id, plan, status) VALUES ($1, 'business', 'active')`, [clubId]);
     await tx.query(
       `INSERT INTO agents (id, club_id, public_id, name, status, daily_limit, answer_max_tokens, created_at, updated_at)
-       VALUES ($1, $2, 'bosun', 'Bosun', 'published', 1000, 1024, $3, $3)`,
+       VALUES ($1, $2, 'bosun', 'Bosun', 'published', 100000, 1024, $3, $3)`,
       [agentId, clubId, now],
     );
     await tx.query(

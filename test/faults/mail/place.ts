@@ -6,18 +6,21 @@ import { startChild, type Child } from '../../../dev/children.ts';
 import { fixedPorts } from '../../../dev/ports.ts';
 import { projectDirectory, scriptArguments } from '../../../dev/project.ts';
 import { untilPortAnswers } from '../../../dev/readiness.ts';
-import { onGround, victims as programs, type Ground } from '../victims.ts';
+import { onGround, victims as programs, type Ground, type Victim } from '../victims.ts';
 
 export const victimsWithMail = [...programs, 'mail server'] as const;
 export type VictimWithMail = (typeof victimsWithMail)[number];
+
+/** S3, too, where it is a part of the ground. */
+type VictimOfMailGround = Victim | 'mail server';
 
 /** A ground with a mail server. */
 export interface MailGround {
   ground: Ground;
   /** What the world received. */
   log: string;
-  kill: (victim: VictimWithMail) => Promise<void>;
-  startAgain: (victim: VictimWithMail) => Promise<void>;
+  kill: (victim: VictimOfMailGround) => Promise<void>;
+  startAgain: (victim: VictimOfMailGround) => Promise<void>;
 }
 
 /** Runs `work` as `onGround` does, with a mail server that is up. @returns the exit code; 130 when it was interrupted */
@@ -35,8 +38,7 @@ export async function onMailGround(
         const log = path.join(directory, 'received.jsonl');
         const mailServer = mailServerIn(ground, directory, log);
         await mailServer.start();
-        const ofGround = (victim: VictimWithMail): victim is Exclude<VictimWithMail, 'mail server'> =>
-          victim !== 'mail server';
+        const ofGround = (victim: VictimOfMailGround): victim is Victim => victim !== 'mail server';
         try {
           return await work({
             ground,

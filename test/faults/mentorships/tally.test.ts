@@ -120,7 +120,7 @@ describe('tally of faults -- mentorships', () => {
     expect(canceled.othersMissing).to.deep.equal(['s1 mentorship_canceled 1', 's1 mentorship_mentor_canceled 1']);
   });
 
-  it('a session of a removed student stands, or its mentor does not know; to the student nothing is missing', () => {
+  it('a removed student’s session stands, or its mentor does not know; the student misses nothing', () => {
     const sessions = [{ ...session, isRemoved: true }];
     expect(tallied({ sessions }).lost).to.deep.equal(['s1 of a removed student stands']);
     const times = [time, { ...time, sequence: 1, status: 'canceled', at: minutes(-2) }];

@@ -23,7 +23,7 @@ export async function addClub(sim: Simulation, _ground: Footing): Promise<Id> {
 export async function addStudents(sim: Simulation, { vault }: Footing, clubId: Id, count: number): Promise<Id[]> {
   const ids = Array.from({ length: count }, newId);
   for (const id of ids) {
-    const email = `${markOf(id)}@example.com`;
+    const email = addressOf(id);
     await sim.postgres.ask(
       `INSERT INTO students (id, club_id, name, email, email_key, verified_at, created_at, opened_by) VALUES ($1, $2, $3, $4, $5, $6, $6, 'club')`,
       [id, clubId, `Stella ${markOf(id)}`, email, addressKeyOf(vault, email), new Date(sim.time.now)],
@@ -34,6 +34,9 @@ export async function addStudents(sim: Simulation, { vault }: Footing, clubId: I
 
 /** Stands in the name and in the address of a student, and nowhere else. */
 const markOf = (id: Id) => `stella${id.replaceAll('-', '').slice(-20)}`;
+
+/** @returns the address of a student that `addStudents` made */
+export const addressOf = (id: Id) => `${markOf(id)}@example.com`;
 
 let columnsByTable: ReadonlyMap<string, readonly string[]> | undefined;
 

@@ -3,13 +3,21 @@ import type { WorkflowType } from '../../../platform/engine/workflow-types.ts';
 import type { Simulation, Stage } from '../simulation.ts';
 import type { Footing } from './ground.ts';
 import { addOns } from './add-ons.ts';
+import { campaigns } from './campaigns.ts';
 import { mails } from './mails.ts';
+import { mediaMoves } from './media-moves.ts';
 import { webhooks } from './webhooks.ts';
 
 type Scenario = (sim: Simulation, ground: Footing) => Promise<Stage>;
 
 /** By the name of `--engine`. */
-export const scenarios = { webhooks, mails, 'add-ons': addOns } as const satisfies Record<string, Scenario>;
+export const scenarios = {
+  webhooks,
+  mails,
+  'add-ons': addOns,
+  'media-moves': mediaMoves,
+  campaigns,
+} as const satisfies Record<string, Scenario>;
 export type Engine = keyof typeof scenarios;
 export const engines = Object.keys(scenarios) as readonly Engine[];
 
@@ -25,14 +33,14 @@ export const playedBy: Readonly<Record<WorkflowType, Engine | { notYet: string }
   subscriptionEnd: { notYet: 'it needs purchases with access' },
   studentImport: { notYet: 'it needs a store, and files of rows' },
   agentAnswer: { notYet: 'it needs a model whose stream is a step of the schedule for each event' },
-  campaignRun: { notYet: 'it needs an SMTP hand-over whose places are steps of the schedule' },
-  testMail: { notYet: 'it needs the campaign of campaignRun' },
+  campaignRun: 'campaigns',
+  testMail: 'campaigns',
   mailDomain: { notYet: 'it needs name servers' },
   automationRun: { notYet: 'it needs an SMTP hand-over whose places are steps of the schedule' },
   automationGate: { notYet: 'it needs runs of automations' },
   sourceIndex: { notYet: 'it needs a store, and reads in a thread of its own' },
   mediaProcessing: { notYet: 'it needs a store, and reads in a thread of its own' },
-  mediaMove: { notYet: 'it needs two buckets whose objects are compared' },
+  mediaMove: 'media-moves',
   spaceFill: { notYet: 'it needs spaces and access' },
   spaceDigest: { notYet: 'it needs an SMTP hand-over whose places are steps of the schedule' },
 };

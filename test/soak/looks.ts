@@ -1,0 +1,106 @@
+/** A look each minute: what each process uses, what Postgres and Temporal hold, and what waits. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, Connection } from '@temporalio/client';
+import type { DataSource } from 'typeorm';
+import { untilDone } from '../faults/patience.ts';
+import { progress } from '../faults/progress.ts';
+import { tableSizes, waitingIn } from './database.ts';
+import { cpuCounter, familyOf, heapOf, useOf, type Use } from './processes.ts';
+import { longLived, type Sample } from './samples.ts';
+
+const everyMs = 60_000;
+const hourMs = 3_600_000;
+
+interface Looked {
+  source: DataSource;
+  temporal: { address: string; namespace: string };
+  /** By name, as they run now. */
+  pids: () => Readonly<Record<string, number | undefined>>;
+  /** Where probes write. */
+  directory: string;
+  /** What people have done, for the line. */
+  standing: () => string;
+}
+
+/** Looks until the time is over, and tells each look in a line. @returns the looks */
+export async function lookEachMinute(looked: Looked, left: () => number): Promise<Sample[]> {
+  const samples: Sample[] = [];
+  const beganAt = performance.now();
+  const cpu = cpuCounter();
+  let last = { seconds: cpu(), at: beganAt };
+  while (left() > 0) {
+    await sleep(Math.min(everyMs, left()));
+    const { source, temporal, pids, directory } = looked;
+    const processes = await usesOf(pids(), directory);
+    const tables = await untilDone(() => tableSizes(source));
+    const waiting = await untilDone(() => waitingIn(source));
+    const histories = await untilDone(() => historiesIn(temporal));
+    const now = { seconds: cpu(), at: performance.now() };
+    const cores = ((now.seconds - last.seconds) * 1_000) / (now.at - last.at);
+    last = now;
+    const sample = { x: (now.at - beganAt) / hourMs, processes, tables, waiting, histories, cores };
+    samples.push(sample);
+    progress(`${(sample.x * 60).toFixed(1)} min: ${looked.standing()}; ${lineOf(sample)}`);
+  }
+  return samples;
+}
+
+function lineOf({ processes, tables, waiting, histories, cores }: Sample): string {
+  const mib = (bytes = Number.NaN) => (bytes / 2 ** 20).toFixed(0);
+  const memory = longLived
+    .map((name) => `${name} ${mib(processes[name]?.rss)} MiB (heap ${mib(processes[name]?.heap)})`)
+    .join(', ');
+  const handles = longLived.reduce((sum, name) => sum + (processes[name]?.handles ?? 0), 0);
+  const size = tables.reduce((sum, { bytes }) => sum + bytes, 0);
+  const { facts, factsLag, wakes, deliveries, connections } = waiting;
+  return (
+    `${memory}, ${handles} handles, ${connections} connections; tables ${mib(size)} MiB; ` +
+    `${histories.open} runs open, longest history ${histories.longest} events; ` +
+    `waiting: facts ${facts} (${factsLag.toFixed(0)} s), wakes ${wakes}, deliveries ${deliveries}; ${cores.toFixed(2)} cores`
+  );
+}
+
+async function usesOf(
+  pids: Readonly<Record<string, number | undefined>>,
+  directory: string,
+): Promise<Record<string, Use>> {
+  const uses: Record<string, Use> = {};
+  for (const [name, pid] of Object.entries(pids)) {
+    if (pid === undefined) continue;
+    const isLongLived = longLived.some((one) => one === name);
+    const heap = isLongLived ? await heapOf(pid, directory) : undefined;
+    // Each connection of Postgres is a process.
+    const all = (name === 'Postgres' ? familyOf(pid).map((one) => one.pid) : [pid]).flatMap((one) => useOf(one) ?? []);
+    if (all.length === 0) continue;
+    uses[name] = {
+      rss: all.reduce((sum, { rss }) => sum + rss, 0),
+      handles: all.reduce((sum, { handles }) => sum + handles, 0),
+      ...(heap !== undefined && { heap }),
+    };
+  }
+  return uses;
+}
+
+/** At most so many open runs are asked for the length of their history. */
+const runsAsked = 100;
+
+async function historiesIn({ address, namespace }: Looked['temporal']): Promise<Sample['histories']> {
+  const connection = await Connection.connect({ address });
+  try {
+    const { workflow } = new Client({ connection, namespace });
+    const query = `ExecutionStatus = 'Running'`;
+    const { count: open } = await workflow.count(query);
+    let [longest, asked] = [0, 0];
+    for await (const { workflowId, runId } of workflow.list({ query })) {
+      if (++asked > runsAsked) break;
+      const described = await workflow
+        .getHandle(workflowId, runId)
+        .describe()
+        .catch(() => undefined); // it has just ended
+      longest = Math.max(longest, described?.historyLength ?? 0);
+    }
+    return { open, longest };
+  } finally {
+    await connection.close();
+  }
+}

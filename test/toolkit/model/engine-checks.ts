@@ -34,7 +34,7 @@ function compareDelivery(engine: SimulatedEngine, row: WebhookDelivery): void {
   const model = engine.model.delivery(row.id);
   const endpoint = engine.model.endpoint(model.endpointId);
   const overdue = model.createdAt + 30 * day <= engine.now;
-  if (row.cancelReason === 'expired' && model.status === 'pending') {
+  if (row.cancelReason === 'expired' && model.cancelReason !== 'expired') {
     engine.model.expired(row.id, row.completedAt?.getTime() ?? 0);
   } else if (overdue && row.requested === null && model.status !== 'pending') {
     model.asked = null; // what was asked for and not made in 30 days is made no more: its body is about to go

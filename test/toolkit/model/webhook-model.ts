@@ -277,10 +277,16 @@ export class WebhookModel {
     }
   }
 
+  /** After an outage the expiry and the end of its endpoint may be due at one moment: either may come first. */
   expired(id: Id, now: number): void {
     const delivery = this.delivery(id);
-    expectThat(delivery.createdAt + 30 * day <= now, 'an expiry before 30 days');
+    const { status, cancelReason, completedAt } = delivery;
+    const deadline = delivery.createdAt + 30 * day;
+    expectThat(deadline <= now, 'an expiry before 30 days');
     expectThat(delivery.attempt === undefined || delivery.attempt.cutOff, 'an expiry during an attempt');
+    const disabledThen = status === 'canceled' && cancelReason === null && (completedAt ?? 0) >= deadline;
+    expectThat(status === 'pending' || disabledThen, 'an expiry of what had ended before');
+    delivery.status = 'pending';
     cancel(delivery, 'expired', now);
   }
 

@@ -1,28 +1,51 @@
 /** Retention with a fast clock: what is kept for days is kept for minutes. */
+import { deleteEndedAnswerLogs } from '../../domain/agents/answers/answer-logs.ts';
+import { answerRules } from '../../domain/agents/answers/answers.policy.ts';
 import { contexts, type RetentionJob } from '../../domain/contexts.ts';
+import { removeExpiredTokens, tokenLifetimeMs } from '../../domain/mail/one-time-tokens.ts';
+import { retainMailEvents } from '../../domain/mail/retention.ts';
+import { noticedMs } from '../../domain/mail/retention.policy.ts';
+import { retentionRules } from '../../domain/webhooks/retention.ts';
 
 type Deps = Parameters<RetentionJob['run']>[0];
+type Round = Awaited<ReturnType<RetentionJob['run']>>;
 
 const dayMs = 86_400_000;
-/** How old what has a time may become here. Longer than a delivery, a notice or an upload may take while things are killed. */
+/** How old what has a time may become here. Longer than a delivery, a mail, a notice or an upload may take while things are killed. */
 const keptForMs = 20 * 60_000;
 
-/** For how many days each context keeps what its jobs remove first. */
-const keptDays = { webhooks: 30, sales: 90, mail: 90, media: 1 } as const satisfies Partial<
-  Record<keyof typeof contexts, number>
->;
+interface Kept {
+  /** For how long the product keeps what the job removes first. The clock of each job is ahead by its own time. */
+  ms: number;
+  run: (deps: Deps, now: Date) => Promise<Round>;
+}
 
-/** Runs the jobs of these contexts until nothing is left to do. @returns how many rows they changed */
+const jobsOf = (name: keyof typeof contexts, ms: number): Kept[] =>
+  (contexts[name].retention as readonly RetentionJob[]).map(({ run }) => ({ ms, run }));
+
+const kept: readonly Kept[] = [
+  ...jobsOf('webhooks', retentionRules.attemptMs),
+  ...jobsOf('sales', 90 * dayMs),
+  ...jobsOf('media', dayMs),
+  { ms: noticedMs, run: ({ db }, now) => retainMailEvents(db, now) },
+  // People here confirm an address or do not: tokens with a shorter life are not issued. An expired one stays for a day.
+  { ms: tokenLifetimeMs.student_verify_email + dayMs, run: ({ db }, now) => removeExpiredTokens(db, now) },
+  {
+    ms: answerRules.logMs,
+    async run({ db }, now) {
+      return { rows: { answerLogs: await deleteEndedAnswerLogs(db, now) }, more: false };
+    },
+  },
+];
+
+/** Runs each job until nothing is left to do. @returns how many rows they changed */
 export async function retainFast(deps: Deps): Promise<number> {
   let changed = 0;
-  for (const [name, days] of Object.entries(keptDays) as [keyof typeof keptDays, number][]) {
-    const jobs: readonly RetentionJob[] = contexts[name].retention;
-    for (const job of jobs) {
-      for (let more = true; more;) {
-        const done = await job.run(deps, new Date(Date.now() + days * dayMs - keptForMs));
-        changed += Object.values(done.rows).reduce((sum, count) => sum + count, 0);
-        more = done.more;
-      }
+  for (const { ms, run } of kept) {
+    for (let more = true; more;) {
+      const done = await run(deps, new Date(Date.now() + ms - keptForMs));
+      changed += Object.values(done.rows).reduce((sum, count) => sum + count, 0);
+      more = done.more;
     }
   }
   return changed;

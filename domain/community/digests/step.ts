@@ -96,12 +96,15 @@ async function pageMembers({ db }: DigestDeps, digest: SpaceDigest, now: Date): 
     if (!current) return;
     const members = await nextMembers(tx, clubId, pagedTo);
     const students = members.length === 0 ? [] : await studentsWithNews(tx, digest, members, now);
+    // Waits for removals under way: they do not see these mails, and would leave a name and an address in them.
     const written = await tx.rows(sql`
+      WITH student AS MATERIALIZED (
+        SELECT id, name, email FROM students
+         WHERE id = ANY(${students}::uuid[]) AND removed_at IS NULL AND verified_at IS NOT NULL AND email IS NOT NULL
+         ORDER BY id FOR KEY SHARE)
       INSERT INTO mails (id, club_id, digest_id, student_id, student_name, student_email, next_attempt_at, created_at)
       SELECT gen_random_uuid(), ${clubId}, ${id}, student.id, student.name, student.email, ${now}, ${now}
-        FROM students student
-       WHERE student.id = ANY(${students}::uuid[]) AND student.removed_at IS NULL AND student.verified_at IS NOT NULL
-         AND student.email IS NOT NULL ORDER BY student.id
+        FROM student ORDER BY student.id
       ON CONFLICT (digest_id, student_id) WHERE digest_id IS NOT NULL DO NOTHING RETURNING 1`);
     const last = members.length === digestRules.pageSize ? members.at(-1) : undefined;
     await tx.run(sql`UPDATE space_digests

@@ -1,5 +1,5 @@
 /** Requests that meet: all of them have begun before one of them may go on. */
-import { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { Queries, Transaction, type Database } from '../../../platform/infra/postgres/database.ts';
 import type { Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
@@ -65,6 +65,12 @@ export async function withOpenTransaction(
     if (runner.isTransactionActive) await runner.rollbackTransaction();
     await runner.release();
   }
+}
+
+/** @returns a database whose transactions are all parts of this open one */
+export function within(tx: Transaction): Database {
+  const transaction = <T>(work: (tx: Transaction) => Promise<T>) => work(tx);
+  return Object.assign(new Queries(tx.manager), { transaction }) as unknown as Database;
 }
 
 /** Resolves as soon as so many statements of this database wait for locks that other transactions hold. */

@@ -30,7 +30,7 @@ import {
 } from '../../../toolkit/builders/community.ts';
 import { digestDeps, digestIdOf, runDigest } from '../../../toolkit/drive/digests.ts';
 import { withoutFeature } from '../../../toolkit/drive/plans.ts';
-import { untilWaitingForLocks, withOpenTransaction } from '../../../toolkit/drive/races.ts';
+import { untilWaitingForLocks, within, withOpenTransaction } from '../../../toolkit/drive/races.ts';
 import { testDeps } from '../../../toolkit/stack/database.ts';
 
 const minute = 60_000;
@@ -399,6 +399,24 @@ describe('who gets a digest (COMM-18)', () => {
     await removeStudent(deps, club.id, ada.id, after(hour));
     const [mail] = await deps.db.manager.findBy(Mail, { clubId: club.id });
     expect(mail).to.include({ studentName: 'Removed student', studentEmail: '', addressKey: null, lastError: null });
+  });
+
+  it('nobody who is being removed while the page of members is looked at; others do', async () => {
+    const bea = await buildStudent(club.id);
+    await join(ada);
+    await join(bea);
+    await buildPost(space, { at: before(hour) });
+    await begin();
+    let step: Promise<unknown> = Promise.resolve();
+    await withOpenTransaction(
+      (tx) => removeStudent({ ...deps, db: within(tx) }, club.id, bea.id, morning),
+      async () => {
+        step = stepDigest(sending, digestIdOf(club.id, '2026-03-02'), morning.getTime());
+        await untilWaitingForLocks(1);
+      },
+    );
+    await step;
+    expect((await rowsOf()).map(({ studentId }) => studentId)).to.deep.equal([ada.id]);
   });
 });
 

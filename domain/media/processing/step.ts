@@ -60,7 +60,8 @@ export interface StepWatcher {
 /**
  * Takes the file one step further: a repetition finds it done, or claimed.
  * @param now Unix milliseconds
- * @throws StoreAway, and Error where Postgres is away; every other fault of ours is noted in the row, and tried again
+ * @throws StoreAway, and Error where Postgres stays away; every other fault of ours, a connection that broke among them, is noted in
+ *   the row, and tried again
  */
 export async function processFile(
   deps: ProcessingDeps,

@@ -8,7 +8,7 @@ import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { countListed } from '../../platform/infra/postgres/lists/counts.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
-import { columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
+import { columns, sql, type RowOf, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../deps.ts';
 import type { MediaDeps } from '../media/media.ts';
 import { authorColumns, authors, presentAuthor, type AuthorRow } from './authors.ts';
@@ -186,14 +186,15 @@ export async function lockComment(
   return { post, comment: await findRow(tx, voice, post.id, commentId, sql`FOR NO KEY UPDATE OF written`) };
 }
 
-/** A comment that the voice reads. @throws DomainError not_found, not_entitled */
+/** A comment that the voice reads. @param lock of its post @throws DomainError not_found, not_entitled */
 export async function findVisibleComment(
   db: Queries,
   voice: Voice,
   { publicId, commentId }: CommentRef,
   now: Date,
+  lock?: Sql,
 ): Promise<{ post: PostRow; comment: CommentRow }> {
-  const post = await findVisiblePost(db, voice, publicId, now);
+  const post = await findVisiblePost(db, voice, publicId, now, lock);
   return { post, comment: await findRow(db, voice, post.id, commentId) };
 }
 

@@ -149,9 +149,15 @@ async function findRow(
   return row;
 }
 
-/** A post that the voice reads. @throws DomainError not_found, not_entitled */
-export async function findVisiblePost(db: Queries, voice: Voice, publicId: string, now: Date): Promise<PostRow> {
-  const row = await findRow(db, voice, publicId);
+/** A post that the voice reads. @param lock as in {@link findRow} @throws DomainError not_found, not_entitled */
+export async function findVisiblePost(
+  db: Queries,
+  voice: Voice,
+  publicId: string,
+  now: Date,
+  lock?: Sql,
+): Promise<PostRow> {
+  const row = await findRow(db, voice, publicId, lock);
   await requireReader(db, voice, row.spaceId, now, 'post');
   return row;
 }

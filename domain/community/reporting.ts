@@ -1,12 +1,17 @@
 /** Students report posts and comments that they read (COMM-14). */
 import type { RecordOf } from '../../contract/contract.ts';
+import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../deps.ts';
 import { lockStudent } from '../identity/accounts.ts';
 import type { Reader } from '../identity/student-ref.ts';
 import { findVisibleComment, type CommentRef } from './comments.ts';
 import { findVisiblePost } from './posts.ts';
 import { insertReport } from './reports.ts';
+
+/** A report comes before a deletion, which settles it, or finds nothing to report any more. Comments are deleted with their post held. */
+const undeleted = sql`FOR SHARE OF written`;
 
 /** @throws DomainError not_found, not_entitled (no access), already_reported */
 export async function reportPost(
@@ -18,7 +23,8 @@ export async function reportPost(
 ): Promise<RecordOf<'SentReport'>> {
   return db.transaction(async (tx) => {
     await lockStudent(tx, reader.clubId, reader.id);
-    const post = await findVisiblePost(tx, { kind: 'student', ...refOf(reader) }, publicId, now);
+    const post = await findVisiblePost(tx, { kind: 'student', ...refOf(reader) }, publicId, now, undeleted);
+    if (post.state !== 'published') throw notFound('post');
     return insertReport(tx, { clubId: reader.clubId, studentId: reader.id }, { postId: post.id }, reason, now);
   });
 }
@@ -33,7 +39,8 @@ export async function reportComment(
 ): Promise<RecordOf<'SentReport'>> {
   return db.transaction(async (tx) => {
     await lockStudent(tx, reader.clubId, reader.id);
-    const { post, comment } = await findVisibleComment(tx, { kind: 'student', ...refOf(reader) }, ref, now);
+    const { post, comment } = await findVisibleComment(tx, { kind: 'student', ...refOf(reader) }, ref, now, undeleted);
+    if (comment.state !== 'published') throw notFound('comment');
     const reported = { postId: post.id, commentId: comment.id };
     return insertReport(tx, { clubId: reader.clubId, studentId: reader.id }, reported, reason, now);
   });

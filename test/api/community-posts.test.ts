@@ -518,6 +518,29 @@ describe('moderation of posts and comments', () => {
     expectError(await theirs.report(locked.public_id), 'not_entitled');
   });
 
+  it('a report while what it is about is deleted or hidden finds nothing any more, and stays in no queue', async () => {
+    const [deleted, emptied, hidden, left] = [
+      await published(),
+      await published(),
+      await published(),
+      await published(),
+    ];
+    await commented(emptied.public_id);
+    const comment = await commented(left.public_id);
+    const races: [{ id: Id }, () => Promise<unknown>, () => ReturnType<typeof theirs.report>][] = [
+      [deleted, () => mine.delete(deleted.public_id), () => theirs.report(deleted.public_id)],
+      [emptied, () => mine.delete(emptied.public_id), () => theirs.report(emptied.public_id)],
+      [hidden, () => moderate.post(hidden.public_id, 'hide'), () => theirs.report(hidden.public_id)],
+      [left, () => theirs.deleteComment(left.public_id, comment), () => mine.reportComment(left.public_id, comment)],
+    ];
+    for (const [{ id }, act, report] of races) {
+      const lock = sql`SELECT 1 FROM community_posts WHERE id = ${id} FOR NO KEY UPDATE`;
+      const [, late] = await inThisOrder(lock, act, report);
+      expectError(late, 'not_found');
+    }
+    expect((await moderate.reports()).body).to.deep.equal({ data: [], total: 0 });
+  });
+
   it('reports and acts are deleted after a year, and not a day before', async () => {
     const { public_id: publicId } = await published();
     await theirs.report(publicId);

@@ -76,7 +76,7 @@ export function within(tx: Transaction): Database {
 /** Resolves as soon as so many statements of this database wait for locks that other transactions hold. */
 export async function untilWaitingForLocks(count: number): Promise<void> {
   const source = await testDatabase();
-  await until(`${count} waiting for locks`, { timeoutMs: 5_000 }, async () => {
+  await until(`${count} waiting for locks`, { timeoutMs: 15_000 }, async () => {
     const [row] = await source.query<{ waiting: number }[]>(
       `SELECT count(*)::int AS waiting FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
     );

@@ -52,6 +52,8 @@ export interface Release {
   readonly contract: object;
   readonly reads: readonly Read[];
   readonly objects: readonly StoredObject[];
+  /** How many open runs ended how, by the code of the release: `type outcome`. */
+  readonly ends: Readonly<Record<string, number>>;
 }
 
 const parts = ['database', 'histories', 'contract', 'reads', 'objects'] as const;
@@ -75,7 +77,7 @@ export function readRelease(version: string, directory = path.join(releasesDirec
     }
   };
   const compressed = parts.map((part) => [part, read(`${part}.json.gz`)] as const);
-  return { summary: read('release.json'), ...Object.fromEntries(compressed) } as Release;
+  return { summary: read('release.json'), ends: read('ends.json'), ...Object.fromEntries(compressed) } as Release;
 }
 
 /**
@@ -92,6 +94,10 @@ export function writeRelease(directory: string, release: Release): void {
   const size = files.reduce((sum, [, bytes]) => sum + bytes.length, 0);
   if (size > largest) throw new Error(`The release has ${size} bytes; ${largest} are allowed.`);
   mkdirSync(directory, { recursive: true });
-  writeFileSync(path.join(directory, 'release.json'), `${JSON.stringify(release.summary, undefined, 2)}\n`);
+  for (const [file, value] of [
+    ['release.json', release.summary],
+    ['ends.json', release.ends],
+  ] as const)
+    writeFileSync(path.join(directory, file), `${JSON.stringify(value, undefined, 2)}\n`);
   for (const [file, bytes] of files) writeFileSync(path.join(directory, file), bytes);
 }

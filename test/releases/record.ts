@@ -21,6 +21,7 @@ import { useWorker } from '../toolkit/stack/worker.ts';
 import { releaseKey, writeRelease, type Read, type StoredObject } from './archive.ts';
 import { loadDump, recordRows, recordSchema, type Dump } from './dump.ts';
 import { playUntilHeld } from './held-plays.ts';
+import { useOpenRuns } from './open-runs.ts';
 import { ask, questionsAbout } from './reads.ts';
 import { coverageOf } from './states.ts';
 
@@ -84,6 +85,7 @@ describe('recording a release', function () {
   });
 
   describe('the release', () => {
+    const openRuns = useOpenRuns();
     it('is written', async () => {
       for (const plays of Object.values(playedScenarios))
         for (const play of Object.values(plays)) await playUntilHeld(play);
@@ -106,7 +108,8 @@ describe('recording a release', function () {
 
       const contract = JSON.parse(contractText) as object;
       const summary = { version, recordedAt: recordedAt.toISOString(), ...coverage };
-      writeRelease(directory, { summary, database, histories, contract, reads, objects });
+      const ends = await openRuns({ objects }, recordedAt);
+      writeRelease(directory, { summary, database, histories, contract, reads, objects, ends });
     });
   });
 });

@@ -15,6 +15,7 @@ import { quietRuntime } from '../toolkit/stack/time-skipping.ts';
 import { workflowBundle } from '../toolkit/stack/worker.ts';
 import { readRelease, recordedVersions, releaseKey, releasesDirectory, type Release } from './archive.ts';
 import { loadDump, lostPlaces, schemaOf, type Dump } from './dump.ts';
+import { useOpenRuns } from './open-runs.ts';
 import { ask, differences, promisesOf } from './reads.ts';
 
 /** What today's code changes on purpose in rows and answers of older releases: `table.column` or `operation /place`, and why. */
@@ -68,6 +69,7 @@ describe('recorded releases', function () {
 
   for (const version of recordedVersions())
     describe(version, () => {
+      const openRuns = useOpenRuns();
       let release: Release | undefined;
       const recorded = () => release ?? (release = readRelease(version));
 
@@ -115,6 +117,11 @@ describe('recorded releases', function () {
           await api.stop();
         }
         expect(changed).to.deep.equal([]);
+      });
+
+      it('lets every open run go on to its end', async () => {
+        const { summary, ends } = recorded();
+        expect(await openRuns(recorded(), new Date(summary.recordedAt))).to.deep.equal(ends);
       });
 
       it('replays its histories with the workflows of today', async () => {

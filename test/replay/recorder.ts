@@ -150,9 +150,9 @@ export const nothingInjected = (): Recorder['injected'] => ({
 });
 
 /** The real activities of each task queue. */
-async function activitiesOf(
-  { delivering, injected }: Recorder,
-  relay: RelayHere,
+export async function activitiesOf(
+  { delivering, injected }: { delivering: Pick<Delivering, 'deps'> } & Pick<Recorder, 'injected'>,
+  relay: Pick<RelayHere, 'carryingAfterEach'>,
   answers: ActivityDeps['answers'],
 ): Promise<Record<string, object>> {
   const { db, vault } = await testDeps();

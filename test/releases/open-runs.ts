@@ -1,0 +1,199 @@
+/**
+ * Every row that waits for its run goes on to its end: the real workflows and activities over a Temporal without a network
+ * (test/simulation), whose time passes as soon as nobody has anything to do.
+ */
+import { mock } from 'node:test';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { readConfig } from '../../config.ts';
+import { contextsInLockOrder } from '../../domain/contexts.ts';
+import { cancelCampaign } from '../../domain/campaigns/states.ts';
+import { removeMailDomain } from '../../domain/mail/domains/domains.ts';
+import { enableEndpoint } from '../../domain/webhooks/endpoints/endpoint-states.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { dueRowsOf } from '../../platform/engine/due-rows.ts';
+import { claimFacts, removeFacts } from '../../platform/engine/facts.ts';
+import { overdueQueries } from '../../platform/engine/sweeper.ts';
+import { removeWake, type ClaimedWake } from '../../platform/engine/wakes.ts';
+import { workflowTypeNames, type Run } from '../../platform/engine/workflow-types.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
+import { activitiesOf, nothingInjected } from '../replay/recorder.ts';
+import { simulatedWorkflows } from '../simulation/temporal/module-hooks.ts';
+import { SimulatedTemporal, type ActivityTask } from '../simulation/temporal/server.ts';
+import { VirtualTime, type SimulatedProcess } from '../simulation/simulated-process.ts';
+import { useAnswering } from '../toolkit/drive/answering.ts';
+import { accepted } from '../toolkit/drive/attempts.ts';
+import { roomFor } from '../toolkit/drive/relay-queue.ts';
+import { testDeps } from '../toolkit/stack/database.ts';
+import { useDeliveries } from '../toolkit/stack/receivers.ts';
+import { testBucket } from '../toolkit/stack/storage.ts';
+import type { Release } from './archive.ts';
+
+const dayMs = 86_400_000;
+/** Runs of rows that are due so soon start together. The next ones, such as those of scenarios with skipped time, are due decades later. */
+const togetherMs = 30 * dayMs;
+/** Who waits for longer than this waits for ever. */
+const patienceMs = 400 * dayMs;
+/** A run goes on as new after so many steps. */
+const stepsOfARun = 100;
+
+/** Call it in a `describe`. @returns for use inside its tests: lets all runs end from this moment on */
+export function useOpenRuns(): (release: Pick<Release, 'objects'>, from: Date) => Promise<Release['ends']> {
+  const delivering = useDeliveries();
+  const answering = useAnswering();
+
+  return async ({ objects }, from) => {
+    const { privateBucket, publicBucket } = readConfig().storage;
+    const bucket = await testBucket();
+    for (const { bucket: of, key, base64 } of objects)
+      await bucket.store(key, Buffer.from(base64, 'base64'), of === 'private' ? privateBucket : publicBucket);
+    answering.model().rule(() => ({ answer: ['A reef knot.'] }));
+    const post = () => Promise.resolve(accepted);
+    const given = {
+      delivering: { deps: (changes = {}) => delivering().deps({ post, ...changes }) },
+      injected: nothingInjected(),
+    };
+    const alone = { carryingAfterEach: <T extends object>(activities: T) => activities };
+    const byQueue = await activitiesOf(given, alone, await answering.deps());
+    mock.timers.enable({ apis: ['Date'], now: from.getTime() });
+    try {
+      return await letAllEnd(from, Object.assign({}, ...Object.values(byQueue)) as Activities);
+    } finally {
+      mock.timers.reset();
+    }
+  };
+}
+
+type Activities = Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>;
+
+async function letAllEnd(from: Date, activities: Activities): Promise<Release['ends']> {
+  const deps = await testDeps();
+  const { source } = deps.db;
+  const time = new VirtualTime(from.getTime());
+  const worker: SimulatedProcess = { name: 'worker', alive: true, standsUntil: 0, skewMs: 0 };
+  const underWay = new Set<Promise<unknown>>();
+  /** By the id of the workflow. */
+  const ended = new Map<string, string>();
+  const failures: string[] = [];
+
+  const temporal = new SimulatedTemporal({
+    time,
+    workflows: await simulatedWorkflows(),
+    stepsOfARun: () => stepsOfARun,
+    settle: () => new Promise((resolve) => void setImmediate(resolve)),
+    isGivenTwice: () => false,
+    onFailedRun: (workflowId, error) => failures.push(`${workflowId}: ${String(error)}`),
+    perform(_, task) {
+      const done = perform(task);
+      underWay.add(done);
+      return done;
+    },
+  });
+
+  async function perform({ workflowId, workflowType, name, args }: ActivityTask): Promise<unknown> {
+    const activity = activities[name];
+    if (!activity) throw new Error(`There is no activity ${name}`);
+    const result = await new MockActivityEnvironment().run(activity, ...args).catch((error: unknown) => {
+      failures.push(`${name} of ${workflowId}: ${String(error)}`);
+      throw error;
+    });
+    if (isEnd(result)) ended.set(workflowId, `${workflowType} ${wordOf(result.outcome)}`);
+    return result;
+  }
+
+  /** As the relay: facts first, because wakes follow from them. */
+  async function carry(): Promise<void> {
+    for (
+      let facts = await claimFacts(source, roomFor(100));
+      facts.length > 0;
+      facts = await claimFacts(source, roomFor(100))
+    ) {
+      for (const consume of contextsInLockOrder.flatMap(({ factConsumers }) => factConsumers))
+        for (const caused of await consume(deps.db, facts, new Date())) temporal.start(caused, [false]);
+      await removeFacts(
+        source,
+        facts.map(({ id }) => id),
+      );
+    }
+    const wakes = await source.query<ClaimedWake[]>(
+      `SELECT workflow_id AS "workflowId", seq, raised, priority, workflow_type AS "workflowType",
+              subject_id AS "subjectId", club_id AS "clubId", attributes FROM wakes ORDER BY seq`,
+    );
+    for (const wake of wakes) {
+      temporal.signalWithStart(wake);
+      await removeWake(source, wake);
+    }
+  }
+
+  const waiting = async (before: Date): Promise<Run[]> => {
+    const found: Run[] = [];
+    for (const { statement } of overdueQueries(source, before)) found.push(...(await deps.db.rows<Run>(statement)));
+    return found;
+  };
+
+  /** @returns when the first row is due; undefined where none is any more */
+  async function firstDue(): Promise<number | undefined> {
+    const times: number[] = [];
+    for (const { at, from: rows, condition } of workflowTypeNames.flatMap((type) => dueRowsOf(source, type))) {
+      const row = await deps.db.one<{ at: Date | null }>(sql`SELECT min(${at}) AS at FROM ${rows} WHERE ${condition}`);
+      if (row?.at) times.push(row.at.getTime());
+    }
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  /** What would wait for people for ever: a mail domain, a paused endpoint and a paused campaign are looked at while they are there. */
+  async function decideAsPeople(): Promise<void> {
+    const ofClubs = (table: string) =>
+      source.query<{ id: Id; clubId: Id }[]>(`SELECT id, club_id AS "clubId" FROM ${table} ORDER BY id`);
+    for (const { id, clubId } of await ofClubs(`campaigns WHERE status = 'paused'`))
+      await cancelCampaign(deps, clubId, id, new Date());
+    for (const { clubId } of await ofClubs('mail_domains')) await removeMailDomain(deps, clubId, new Date());
+    for (const { id, clubId } of await ofClubs(`webhook_endpoints WHERE status <> 'enabled' AND deleted_at IS NULL`))
+      await enableEndpoint(deps, clubId, id, new Date());
+  }
+
+  function moveTo(at: number): void {
+    time.moveTo(at, { withPolls: true });
+    mock.timers.setTime(at);
+  }
+
+  async function untilAllRest(): Promise<void> {
+    const latest = time.now + patienceMs;
+    for (;;) {
+      await carry();
+      const due = time.due();
+      for (const timer of due) time.fire(timer);
+      const actions = temporal.actions([worker], () => 0);
+      for (const { run } of actions) await run();
+      await Promise.allSettled(underWay);
+      underWay.clear();
+      await new Promise((resolve) => void setImmediate(resolve));
+      if (actions.length > 0 || due.length > 0) continue;
+      const next = time.next({ withPolls: true });
+      if (next === undefined || next > latest) return;
+      moveTo(next);
+    }
+  }
+
+  await decideAsPeople();
+  // Failing steps are left to their runs, which the engine had.
+  const failing = await source.query<Run[]>(
+    `SELECT workflow_type AS "workflowType", split_part(workflow_id, '/', 2) AS "subjectId", NULL AS "clubId" FROM failing_steps`,
+  );
+  for (const run of failing) temporal.start(run);
+  for (let due = await firstDue(), before; due !== undefined && due !== before; before = due, due = await firstDue()) {
+    moveTo(Math.max(due, time.now));
+    for (const run of await waiting(new Date(time.now + togetherMs))) temporal.start(run);
+    await untilAllRest();
+  }
+  for (const { workflowType, subjectId } of await waiting(new Date(time.now + patienceMs)))
+    failures.push(`${workflowType} ${subjectId} has not ended`);
+  if (failures.length > 0) throw new Error(failures.slice(0, 30).join('\n'));
+  const counts = Map.groupBy(ended.values(), (end) => end);
+  return Object.fromEntries([...counts.keys()].toSorted().map((end) => [end, counts.get(end)?.length ?? 0]));
+}
+
+const isEnd = (result: unknown): result is { done: true; outcome: unknown } =>
+  typeof result === 'object' && result !== null && 'done' in result && result.done === true;
+
+const wordOf = (outcome: unknown): string =>
+  typeof outcome === 'object' && outcome !== null && 'status' in outcome ? String(outcome.status) : String(outcome);

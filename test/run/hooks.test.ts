@@ -13,13 +13,13 @@ describe('test/run/hooks', () => {
   after(() => rmSync(directory, { recursive: true }));
 
   /** The output of a mocha run over these tests, with our hooks and without a stack. */
-  const run = (tests: string) => {
+  const run = (tests: string, further: readonly string[] = []) => {
     const file = path.join(directory, 'some.test.mjs');
     writeFileSync(file, tests);
     const mocha = path.join(projectDirectory, 'node_modules', 'mocha', 'bin', 'mocha.js');
     const options = ['--no-config', '--exit', '--require', path.join(projectDirectory, 'test', 'run', 'hooks.ts')];
     const flags = typescriptArguments;
-    return spawnSync(process.execPath, [...flags, mocha, ...options, file], {
+    return spawnSync(process.execPath, [...flags, mocha, ...options, ...further, file], {
       cwd: projectDirectory,
       encoding: 'utf8',
       env: { ...process.env, TEST_UNIT: '1', TEST_RUN_URL: '', TEST_TIMINGS: '' },
@@ -31,6 +31,14 @@ describe('test/run/hooks', () => {
     expect(status).to.equal(1);
     expect(stdout).to.include('Move these hooks of').and.to.include('some.test.mjs into a describe: ');
     expect(stdout).to.include('make a club');
+  });
+
+  it('prints the cause of a failure, also where the test ran in a process of its own', () => {
+    const failing = `it('fails', () => { throw new Error('which case', { cause: new Error('why it failed') }); });`;
+    for (const further of [[], ['--parallel', '--jobs', '2']]) {
+      const { stdout } = run(failing, further);
+      expect(stdout).to.include('Caused by Error: why it failed');
+    }
   });
 
   it('lets a file pass whose hooks stand in a describe', () => {

@@ -48,7 +48,8 @@ export const mochaHooks = {
     const test = this.currentTest;
     if (test && test.timeout() > 0) test.timeout(Math.max(test.timeout(), leastTimeLimitMs));
   },
-  afterEach: async function endTest(): Promise<void> {
+  afterEach: async function endTest(this: Context): Promise<void> {
+    tellCause(this.currentTest?.err);
     await testEnded();
   },
   afterAll: async function endFile(this: Context): Promise<void> {
@@ -65,6 +66,11 @@ export const mochaHooks = {
     appendFileSync(timings, `${JSON.stringify(timing)}\n`);
   },
 };
+
+/** A generated test says which case failed; why it did is the cause of its error, which does not leave this process. */
+function tellCause(error: Error | undefined): void {
+  if (error?.cause instanceof Error) error.stack = `${error.stack}\n\n  Caused by ${error.cause.stack}`;
+}
 
 const own = new Set<unknown>([mochaHooks.beforeAll, mochaHooks.beforeEach, mochaHooks.afterEach, mochaHooks.afterAll]);
 

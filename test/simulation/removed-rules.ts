@@ -214,4 +214,16 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     changes: [['now.getTime() + movingRules.readableMs[file.visibility]', 'now.getTime()']],
     engine: 'media-moves',
   },
+  'refund-once': {
+    rule: 'EVT-10: a purchase is refunded once, however often that is sent',
+    file: 'domain/sales/purchases/purchases.ts',
+    changes: [["before.status === 'paid' && after.status !== 'paid'", "after.status !== 'paid'"]],
+    engine: 'sales',
+  },
+  'end-of-access-woken': {
+    rule: 'ENG-3: who changes the access of a subscription wakes the run of its end',
+    file: 'domain/access/enrollments/rows.ts',
+    changes: [["await wake(tx, 'subscriptionEnd'", "if (id === '') await wake(tx, 'subscriptionEnd'"]],
+    engine: 'sales',
+  },
 };

@@ -6,6 +6,7 @@ import { addOns } from './add-ons.ts';
 import { campaigns } from './campaigns.ts';
 import { mails } from './mails.ts';
 import { mediaMoves } from './media-moves.ts';
+import { sales } from './sales.ts';
 import { webhooks } from './webhooks.ts';
 
 type Scenario = (sim: Simulation, ground: Footing) => Promise<Stage>;
@@ -17,6 +18,7 @@ export const scenarios = {
   'add-ons': addOns,
   'media-moves': mediaMoves,
   campaigns,
+  sales,
 } as const satisfies Record<string, Scenario>;
 export type Engine = keyof typeof scenarios;
 export const engines = Object.keys(scenarios) as readonly Engine[];
@@ -29,8 +31,8 @@ export const playedBy: Readonly<Record<WorkflowType, Engine | { notYet: string }
   transactionalMail: 'mails',
   mentorshipSession: { notYet: 'its mails are decided at their claim: it needs bookings, and mails beside it' },
   mediaExpiry: { notYet: 'it needs a store whose objects and leftovers are compared' },
-  salesNotice: { notYet: 'it needs adapters and purchases; the lease of its rows is that of mails' },
-  subscriptionEnd: { notYet: 'it needs purchases with access' },
+  salesNotice: 'sales',
+  subscriptionEnd: 'sales',
   studentImport: { notYet: 'it needs a store, and files of rows' },
   agentAnswer: { notYet: 'it needs a model whose stream is a step of the schedule for each event' },
   campaignRun: 'campaigns',

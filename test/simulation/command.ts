@@ -7,7 +7,7 @@ import { openStand, shorten, type Played, type Schedule, type Stand } from './pl
 import type { RemovedRule } from './removed-rules.ts';
 import { engines, type Engine } from './scenarios/index.ts';
 
-const usage = `npm run simulate -- [--seed N] [--engine ${engines.join(' | ')}] [--schedules N] [--commands N]`;
+const usage = `npm run simulate -- [--seed N] [--engine ${engines.join(' | ')}] [--schedules N] [--commands N] [--processes N] [--keep-going]`;
 const usualSchedules = 1_000;
 /** Steps that are shown of the schedule as it was: making it shorter takes a while. */
 const unshortened = 40;
@@ -23,6 +23,18 @@ interface Wanted {
   schedules: number;
   /** Of each schedule, at most. */
   commands: number;
+  /** Among so many processes the schedules are divided. */
+  processes: number;
+  /** Which of them this one is, from 0; undefined for the one that starts them. */
+  part?: number;
+  /** What breaks is not made shorter, and ends nothing. */
+  keepsGoing: boolean;
+}
+
+/** What a process says of its schedules to the one that started it, one at a time. */
+export interface PlayedSchedule {
+  steps: number;
+  broken: boolean;
 }
 
 /** @throws Problem naming what is not understood, and what there is */
@@ -31,7 +43,15 @@ export function simulationArguments(args: readonly string[]): Wanted {
     const text = { type: 'string' } as const;
     const { values } = parseArgs({
       args: [...args],
-      options: { seed: text, engine: text, schedules: text, commands: text },
+      options: {
+        seed: text,
+        engine: text,
+        schedules: text,
+        commands: text,
+        processes: text,
+        part: text,
+        'keep-going': { type: 'boolean' },
+      },
     });
     const engine = engines.find((one) => one === values.engine);
     if (values.engine !== undefined && engine === undefined) throw new Error(`There is no engine ${values.engine}.`);
@@ -40,6 +60,9 @@ export function simulationArguments(args: readonly string[]): Wanted {
       engines: engine ? [engine] : engines,
       schedules: wholeNumber('--schedules', values.schedules, usualSchedules),
       commands: wholeNumber('--commands', values.commands, usualCommands),
+      processes: Math.max(1, wholeNumber('--processes', values.processes, 1)),
+      ...(values.part !== undefined && { part: wholeNumber('--part', values.part, 0) }),
+      keepsGoing: values['keep-going'] ?? false,
     };
   } catch (error) {
     throw new Problem(`${messageOf(error)}\nThere is:\n${usage}`);
@@ -52,47 +75,78 @@ function wholeNumber(name: string, text: string | undefined, otherwise: number):
   return Number(text);
 }
 
-/** @returns the schedules of a wish: each has a seed of its own, and the engines take turns */
-export function schedulesOf({ seed, engines: wanted, schedules, commands }: Wanted): Schedule[] {
-  return Array.from({ length: schedules }, (_, place) => ({
+/** @returns the schedules of a wish, or of its part: each has a seed of its own, and the engines take turns */
+export function schedulesOf({
+  seed,
+  engines: wanted,
+  schedules,
+  commands,
+  processes,
+  part = 0,
+}: Pick<Wanted, 'seed' | 'engines' | 'schedules' | 'commands'> &
+  Partial<Pick<Wanted, 'processes' | 'part'>>): Schedule[] {
+  const all = Array.from({ length: schedules }, (_, place) => ({
     engine: wanted[place % wanted.length] ?? 'webhooks',
     seed: seed + place,
     commands,
   }));
+  if (processes === undefined) return all;
+  return all.filter((_, place) => Math.floor(place / wanted.length) % processes === part);
 }
 
 /** @returns the exit code: 0 where every invariant held */
 export async function simulate(wanted: Wanted): Promise<number> {
   const { database, masterKey } = readConfig();
   const stand = await openStand(database.url.reveal(), createVault(masterKey), wanted.without?.sql);
-  let steps = 0;
-  let schedules = 0;
+  const count = new Count();
   try {
     for (const schedule of schedulesOf(wanted)) {
       const played = await stand.play(schedule);
-      schedules++;
-      steps += played.steps;
+      const spoken = { steps: played.steps, broken: played.broken !== undefined };
+      count.add(spoken);
+      process.send?.(spoken);
       if (!played.broken) continue;
       if (wanted.without)
         say(
-          `without ${wanted.without.rule}: found by schedule ${schedules}: ${played.broken.details.slice(0, shownOfFinding)}`,
+          `without ${wanted.without.rule}: found by schedule ${count.schedules}: ${played.broken.details.slice(0, shownOfFinding)}`,
         );
-      else await sayBroken(stand, schedule, played);
-      say(`schedules ${schedules}, steps ${steps}, invariants broken 1`);
-      return 1;
+      else await sayBroken(stand, schedule, played, wanted.keepsGoing);
+      if (!wanted.keepsGoing) break;
     }
   } finally {
     await stand.close();
   }
-  say(`schedules ${schedules}, steps ${steps}, invariants broken 0`);
-  return 0;
+  if (wanted.part === undefined) count.say();
+  return count.exitCode;
 }
 
-async function sayBroken(stand: Stand, schedule: Schedule, failed: Played): Promise<void> {
+/** The closing line. */
+export class Count {
+  schedules = 0;
+  #steps = 0;
+  #broken = 0;
+
+  add({ steps, broken }: PlayedSchedule): void {
+    this.schedules++;
+    this.#steps += steps;
+    if (broken) this.#broken++;
+  }
+
+  say(): void {
+    say(`schedules ${this.schedules}, steps ${this.#steps}, invariants broken ${this.#broken}`);
+  }
+
+  get exitCode(): number {
+    return this.#broken > 0 ? 1 : 0;
+  }
+}
+
+async function sayBroken(stand: Stand, schedule: Schedule, failed: Played, asItIs: boolean): Promise<void> {
   say(
     `--engine ${schedule.engine} --seed ${schedule.seed} --commands ${schedule.commands} --schedules 1 broke: ${failed.broken?.details}`,
   );
   for (const line of failed.trace.slice(-unshortened)) say(`  ${line}`);
+  if (asItIs) return;
   const { schedule: shorter, played } = await shorten(stand, schedule, failed);
   say(`\nMade shorter, with its last ${shownOfTrace} steps:`);
   for (const line of played.trace.slice(-shownOfTrace)) say(`  ${line}`);

@@ -18,14 +18,24 @@ await runScript(async () => {
   // Loaded only now, so that what is taken out is missing.
   const { simulate, simulationArguments } = await import('./command.ts');
   const wanted = simulationArguments(without ? ['--engine', without.engine, ...args] : args);
+  const play = () => simulate({ ...wanted, ...(without && { without }) });
+  const { testStack } = await import('../toolkit/stack/stack.ts');
+  if (wanted.part !== undefined) {
+    await testStack(); // of the process that divides the work
+    return play();
+  }
   const { startRunServer } = await import('../run/server.ts');
   const { fileEnded } = await import('../run/lifecycle.ts');
-  const { testStack } = await import('../toolkit/stack/stack.ts');
   const server = await startRunServer(1);
   process.env['TEST_RUN_URL'] = server.url;
   try {
+    if (wanted.processes > 1) {
+      const { simulateInProcesses } = await import('./processes.ts');
+      const seeded = ['--seed', String(wanted.seed)]; // also where it was drawn: all play parts of one list
+      return await simulateInProcesses([...process.argv.slice(2), ...seeded], wanted);
+    }
     await testStack();
-    return await simulate({ ...wanted, ...(without && { without }) });
+    return await play();
   } finally {
     await fileEnded();
     await server.stop();

@@ -267,6 +267,7 @@ class SimulatedConnection extends EventEmitter {
     const values = given;
     const config = typeof query === 'string' ? { text: query, ...(values && { values }) } : query;
     if (!this.#process) return this.line.client.query(config);
+    if (this.#released) return Promise.reject(lost()); // broken since, or given back
     const sending = new Sending(this.#postgres, this, this.#process, config);
     this.#sending = sending;
     this.#postgres.onStatement(sending);

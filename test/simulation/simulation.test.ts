@@ -106,4 +106,12 @@ describe('npm run simulate', () => {
       { engine: 'mails', seed: 8, commands: 14 },
     ]);
   });
+
+  it('divides the schedules among processes: none is missing, and none is played twice', () => {
+    const wanted = simulationArguments(['--seed', '7', '--schedules', '100', '--processes', '3']);
+    const parts = [0, 1, 2].map((part) => schedulesOf({ ...wanted, part }));
+    const seeds = parts.flat().map(({ seed }) => seed);
+    expect(seeds.toSorted((a, b) => a - b)).to.deep.equal(Array.from({ length: 100 }, (_, place) => 7 + place));
+    for (const part of parts) expect(new Set(part.map(({ engine }) => engine))).to.have.length(engines.length);
+  });
 });

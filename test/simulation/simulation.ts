@@ -13,7 +13,7 @@ import { workflowIdOf, type Run, type WorkflowType } from '../../platform/engine
 import { Database, Queries } from '../../platform/infra/postgres/database.ts';
 import { activityInterceptors } from '../../worker/activity-interceptors.ts';
 import { createAttemptPlaces } from '../../worker/attempt-places.ts';
-import { startRelay } from '../../worker/relay.ts';
+import { startRelay, type Relay } from '../../worker/relay.ts';
 import type { WorkflowClient } from '../../worker/workflow-client.ts';
 import { dueRowsOf, columnOf } from '../../platform/engine/due-rows.ts';
 import { isFailing } from '../../platform/engine/faults.ts';
@@ -57,7 +57,9 @@ const faultKinds = [
   'sweep',
   'twice',
 ] as const;
-type FaultKind = (typeof faultKinds)[number];
+/** A schedule has at most one of each pair; the draw of the first decides about both. */
+const insteadOf = { cut: 'outage', hurry: 'lapse', sweep: 'deploy' } as const;
+type FaultKind = (typeof faultKinds)[number] | (typeof insteadOf)[keyof typeof insteadOf];
 
 /** A command of the schedule: what an API process is asked to do. */
 export interface Command {
@@ -120,6 +122,11 @@ interface Worker {
   functions: Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>;
   interceptors: readonly Interceptor[];
   notify: () => void;
+  relay: Relay | undefined;
+  /** Activities under way. */
+  tasks: number;
+  /** It takes nothing new: another version is to take its place. */
+  leaves: boolean;
 }
 
 const { setImmediate: soonReal } = globalThis;
@@ -209,8 +216,12 @@ export class Simulation {
   async play(stage: Stage, commands: number): Promise<Outcome> {
     this.#stage = stage;
     await this.postgres.setClock(this.time.now);
-    for (const kind of faultKinds)
-      if (this.decisions.happens(kind === 'lose' || kind === 'forget' ? 5 : 3)) this.#faults.add(kind);
+    for (const kind of faultKinds) {
+      const oneIn = kind === 'lose' || kind === 'forget' ? 5 : 3;
+      const drawn = this.decisions.choose(oneIn);
+      if (drawn === oneIn - 1) this.#faults.add(kind);
+      else if (drawn === 1 && kind in insteadOf) this.#faults.add(insteadOf[kind as keyof typeof insteadOf]);
+    }
     for (const name of workerNames) this.#startWorker(name);
     let commandsLeft = this.decisions.choose(commands + 1);
     let after = this.decisions.choose(8 * commands + 1);
@@ -481,8 +492,8 @@ export class Simulation {
       });
     }
     const workers = [...this.#workers.values()]
-      .map(({ process }) => process)
-      .filter((process) => this.#canRun(process));
+      .filter(({ process, leaves }) => !leaves && this.#canRun(process))
+      .map(({ process }) => process);
     actions.push(...this.#temporal.actions(workers, (below) => this.decisions.choose(below)));
     for (const run of this.#delayed) {
       actions.push({
@@ -529,6 +540,9 @@ export class Simulation {
     if (this.#has('skew', 60)) this.#skewClock();
     if (this.#has('hurry', 40)) await this.#hurry();
     if (this.#has('forget', 60)) this.#forget();
+    if (this.#has('deploy', 60)) this.#deploy();
+    if (this.#has('outage', 80)) await this.#outage();
+    if (this.#has('lapse', 60)) await this.#lapse();
     if (this.#has('sweep', 80)) {
       this.#say('sweep begins');
       this.#temporal.startScheduled('sweep');
@@ -561,6 +575,56 @@ export class Simulation {
       this.#say(`${process.name} is started`);
       this.#startWorker(process.name);
     });
+  }
+
+  /** A worker ends what it has begun and is replaced (ENG-10). */
+  #deploy(): void {
+    const workers = [...this.#workers.values()].filter(({ leaves }) => !leaves);
+    if (workers.length === 0) return;
+    const worker = this.decisions.pick(workers);
+    this.#say(`${worker.process.name} is deployed anew`);
+    worker.leaves = true;
+    void runAs({ process: worker.process }, () => worker.relay?.stop());
+    void this.#replaceOnceDone(worker);
+  }
+
+  async #replaceOnceDone(worker: Worker): Promise<void> {
+    await runAs({ process: worker.process }, async () => {
+      await worker.relay?.stop();
+      while (worker.tasks > 0) await new Promise((resolve) => void setTimeout(resolve, 100));
+    });
+    this.#say(`${worker.process.name} has ended what it had begun`);
+    await this.#kill(worker.process);
+  }
+
+  /** Postgres restarts: every connection breaks, and every open transaction is rolled back. */
+  async #outage(): Promise<void> {
+    this.#say('Postgres restarts');
+    this.cuts++;
+    const processes = [...this.#requests, ...[...this.#workers.values()].map(({ process }) => process)];
+    for (const gates of [this.#gates, this.#parked]) {
+      for (const gate of gates.filter(({ statement }) => statement !== undefined)) {
+        gates.splice(gates.indexOf(gate), 1);
+        await gate.statement?.cut(false);
+      }
+    }
+    for (const process of processes) await this.postgres.drop(process);
+    this.#locksMoved = true;
+  }
+
+  /** Leases run out under the living, as where Postgres fails over to a machine whose clock is ahead. */
+  async #lapse(): Promise<void> {
+    this.#say('all leases of rows run out');
+    this.slow = true;
+    for (const type of this.#stage?.types ?? []) {
+      const { tableName, columns } = this.postgres.source.getMetadata(workflowTypes[type].entity);
+      if (!columns.some(({ databaseName }) => databaseName === 'lease_until')) continue;
+      // What a transaction holds keeps its lease.
+      await this.postgres.ask(
+        `UPDATE ${tableName} SET lease_until = simulation.clock_timestamp() - interval '1 ms'
+          WHERE ctid = ANY (ARRAY(SELECT ctid FROM ${tableName} WHERE lease_until IS NOT NULL FOR UPDATE SKIP LOCKED))`,
+      );
+    }
   }
 
   #standStill(): void {
@@ -633,10 +697,13 @@ export class Simulation {
         functions,
         interceptors: activityInterceptors(db, log),
         notify: () => {},
+        relay: undefined,
+        tasks: 0,
+        leaves: false,
       };
       this.#workers.set(name, worker);
       runAs({ process, pollMs: relayPollMs }, () => {
-        startRelay({
+        worker.relay = startRelay({
           db,
           databaseUrl: '',
           listen: ({ onNotify }) => {
@@ -725,6 +792,7 @@ export class Simulation {
         first,
       );
     return runAs({ process }, async () => {
+      worker.tasks++;
       const settled = await asyncLocalStorage.run(context, () =>
         around({ args: JSON.parse(JSON.stringify(task.args)) as unknown[], headers: {} }).then(
           (result) => ({ result: result === undefined ? undefined : (JSON.parse(JSON.stringify(result)) as unknown) }),
@@ -732,6 +800,7 @@ export class Simulation {
         ),
       );
       await this.#step(`${task.name} of ${task.workflowId} ends`);
+      worker.tasks--;
       if ('error' in settled) throw settled.error;
       return settled.result;
     });

@@ -44,6 +44,7 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
   const people = recipients(sim, ground, { server, clubId, kind: 'campaigns' });
   /** In the order in which they were asked for. */
   const made: Id[] = [];
+  let asked = 0;
   /** By campaign: how often somebody accepted duplicates. */
   const again = new Map<Id, number>();
 
@@ -69,7 +70,8 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
     return {
       label: 'schedule a campaign',
       async run() {
-        if (made.length >= mostCampaigns) return;
+        if (asked >= mostCampaigns) return;
+        asked++; // before the first statement: others ask meanwhile
         const { id } = await createCampaign(deps, clubId, { name: 'Spring', content }, now());
         made.push(id);
         await scheduleCampaign(deps, clubId, id, at, now());

@@ -49,6 +49,8 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
   const wishes = new Map<Id, Wish[]>(files.map((id) => [id, []]));
   const addresses: Address[] = [];
   const removed = new Set<Id>();
+  /** By file: those whose content it may hold since contents were exchanged, itself among them. */
+  const holders = new Map<Id, ReadonlySet<Id>>(files.map((id) => [id, new Set([id])]));
   const now = () => new Date(sim.time.now);
 
   async function addFile(number: number): Promise<Id> {
@@ -89,6 +91,15 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
 
   for (const id of files) await readAddresses(id);
 
+  const exchange = (id: Id, other: Id): Command => ({
+    label: `replace ${id} by ${other}`,
+    async run() {
+      const mixed = new Set([...(holders.get(id) ?? []), ...(holders.get(other) ?? [])]);
+      for (const one of mixed) holders.set(one, mixed);
+      await replaceMedia(deps, reader, id, { with: other }, now());
+    },
+  });
+
   return {
     types: ['mediaMove', 'mediaProcessing'],
     horizonMs: 4 * 3_600_000,
@@ -104,13 +115,7 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
       if (which < 5) return move(id, 'public');
       if (which < 8) return move(id, 'private');
       if (which === 8) return { label: `read ${id}`, run: () => readAddresses(id) };
-      if (which === 9) {
-        const other = decisions.pick(files.filter((one) => one !== id));
-        return {
-          label: `replace ${id} by ${other}`,
-          run: async () => void (await replaceMedia(deps, reader, id, { with: other }, now())),
-        };
-      }
+      if (which === 9) return exchange(id, decisions.pick(files.filter((one) => one !== id)));
       if (which === 10) return { label: 'old files', run: async () => void (await processOldFiles(sim.db, now())) };
       if (which === 11) return upkeep();
       if (which === 12) {
@@ -129,7 +134,8 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
       await expectNamed(sim, store);
       await expectReadable(sim, store);
       for (const { fileId, key, until } of addresses) {
-        if (until < sim.time.now || removed.has(fileId)) continue;
+        const isRemoved = [...(holders.get(fileId) ?? [])].some((one) => removed.has(one));
+        if (until < sim.time.now || isRemoved) continue;
         mustHold(store.objects.has(key), 'an address leads to its file', () => `nothing is at ${key} any more`);
       }
     },

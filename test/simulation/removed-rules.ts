@@ -226,4 +226,18 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     changes: [["await wake(tx, 'subscriptionEnd'", "if (id === '') await wake(tx, 'subscriptionEnd'"]],
     engine: 'sales',
   },
+  'fill-woken': {
+    rule: 'ENG-3: who begins the filling of a space wakes its run',
+    file: 'domain/community/spaces.ts',
+    changes: [["await wake(tx, 'spaceFill', [{ id: spaceId, clubId }], now);", '']],
+    engine: 'space-fills',
+  },
+  'who-left-stays-out': {
+    rule: 'COMM-8: who has left or is banned is made no member again, and is not counted',
+    file: 'domain/joining/joining.ts',
+    changes: [
+      ['WHERE standing.left_at IS NULL AND standing.banned_at IS NULL\n       AND (standing', 'WHERE (standing'],
+    ],
+    engine: 'space-fills',
+  },
 };

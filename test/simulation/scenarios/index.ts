@@ -6,7 +6,8 @@ import { addOns } from './add-ons.ts';
 import { campaigns } from './campaigns.ts';
 import { mails } from './mails.ts';
 import { mediaMoves } from './media-moves.ts';
-import { sales } from './sales.ts';
+import { salesOfPlatforms } from './sales.ts';
+import { spaceFills } from './space-fills.ts';
 import { webhooks } from './webhooks.ts';
 
 type Scenario = (sim: Simulation, ground: Footing) => Promise<Stage>;
@@ -18,7 +19,8 @@ export const scenarios = {
   'add-ons': addOns,
   'media-moves': mediaMoves,
   campaigns,
-  sales,
+  sales: salesOfPlatforms,
+  'space-fills': spaceFills,
 } as const satisfies Record<string, Scenario>;
 export type Engine = keyof typeof scenarios;
 export const engines = Object.keys(scenarios) as readonly Engine[];
@@ -43,6 +45,6 @@ export const playedBy: Readonly<Record<WorkflowType, Engine | { notYet: string }
   sourceIndex: { notYet: 'it needs a store, and reads in a thread of its own' },
   mediaProcessing: { notYet: 'it needs a store, and reads in a thread of its own' },
   mediaMove: 'media-moves',
-  spaceFill: { notYet: 'it needs spaces and access' },
+  spaceFill: 'space-fills',
   spaceDigest: { notYet: 'it needs an SMTP hand-over whose places are steps of the schedule' },
 };

@@ -79,7 +79,7 @@ const ranks: Readonly<Record<string, number>> = {
 };
 const statuses = ['paid', 'refunded', 'chargeback'] as const;
 
-export async function sales(sim: Simulation, ground: Footing): Promise<Stage> {
+export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promise<Stage> {
   const { vault } = ground;
   const clubId = await addClub(sim, ground);
   const [first, second] = (await addStudents(sim, ground, clubId, 2)) as [Id, Id];

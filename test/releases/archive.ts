@@ -52,9 +52,10 @@ export interface Release {
   readonly contract: object;
   readonly reads: readonly Read[];
   readonly objects: readonly StoredObject[];
-  /** How many open runs ended how, by the code of the release: `type outcome`. */
-  readonly ends: Readonly<Record<string, number>>;
 }
+
+/** How many open runs of a release end how: `type outcome`. */
+export type Ends = Readonly<Record<string, number>>;
 
 const parts = ['database', 'histories', 'contract', 'reads', 'objects'] as const;
 
@@ -77,7 +78,7 @@ export function readRelease(version: string, directory = path.join(releasesDirec
     }
   };
   const compressed = parts.map((part) => [part, read(`${part}.json.gz`)] as const);
-  return { summary: read('release.json'), ends: read('ends.json'), ...Object.fromEntries(compressed) } as Release;
+  return { summary: read('release.json'), ...Object.fromEntries(compressed) } as Release;
 }
 
 /**
@@ -94,10 +95,14 @@ export function writeRelease(directory: string, release: Release): void {
   const size = files.reduce((sum, [, bytes]) => sum + bytes.length, 0);
   if (size > largest) throw new Error(`The release has ${size} bytes; ${largest} are allowed.`);
   mkdirSync(directory, { recursive: true });
-  for (const [file, value] of [
-    ['release.json', release.summary],
-    ['ends.json', release.ends],
-  ] as const)
-    writeFileSync(path.join(directory, file), `${JSON.stringify(value, undefined, 2)}\n`);
+  writeFileSync(path.join(directory, 'release.json'), `${JSON.stringify(release.summary, undefined, 2)}\n`);
   for (const [file, bytes] of files) writeFileSync(path.join(directory, file), bytes);
+}
+
+const fileOfEnds = (version: string) => path.join(releasesDirectory, version, 'ends.json');
+
+export const readEnds = (version: string): Ends => JSON.parse(readFileSync(fileOfEnds(version), 'utf8')) as Ends;
+
+export function writeEnds(version: string, ends: Ends): void {
+  writeFileSync(fileOfEnds(version), `${JSON.stringify(ends, undefined, 2)}\n`);
 }

@@ -26,22 +26,25 @@ import { roomFor } from '../toolkit/drive/relay-queue.ts';
 import { testDeps } from '../toolkit/stack/database.ts';
 import { useDeliveries } from '../toolkit/stack/receivers.ts';
 import { testBucket } from '../toolkit/stack/storage.ts';
-import type { Release } from './archive.ts';
+import type { Ends, Release } from './archive.ts';
 
 const dayMs = 86_400_000;
 /** Runs of rows that are due so soon start together. The next ones, such as those of scenarios with skipped time, are due decades later. */
 const togetherMs = 30 * dayMs;
+/** A step that fails is tried again for ever: after so many failures the rest is not waited for. */
+const mostFailures = 30;
 /** Who waits for longer than this waits for ever. */
 const patienceMs = 400 * dayMs;
 /** A run goes on as new after so many steps. */
 const stepsOfARun = 100;
 
-/** Call it in a `describe`. @returns for use inside its tests: lets all runs end from this moment on */
-export function useOpenRuns(): (release: Pick<Release, 'objects'>, from: Date) => Promise<Release['ends']> {
+/** Call it in a `describe`. @returns for use inside its tests: lets all runs of a release that is loaded end, from its recording on */
+export function useOpenRuns(): (release: Release) => Promise<Ends> {
   const delivering = useDeliveries();
   const answering = useAnswering();
 
-  return async ({ objects }, from) => {
+  return async ({ objects, summary }) => {
+    const from = new Date(summary.recordedAt);
     const { privateBucket, publicBucket } = readConfig().storage;
     const bucket = await testBucket();
     for (const { bucket: of, key, base64 } of objects)
@@ -65,7 +68,7 @@ export function useOpenRuns(): (release: Pick<Release, 'objects'>, from: Date) =
 
 type Activities = Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>;
 
-async function letAllEnd(from: Date, activities: Activities): Promise<Release['ends']> {
+async function letAllEnd(from: Date, activities: Activities): Promise<Ends> {
   const deps = await testDeps();
   const { source } = deps.db;
   const time = new VirtualTime(from.getTime());
@@ -169,7 +172,7 @@ async function letAllEnd(from: Date, activities: Activities): Promise<Release['e
       await new Promise((resolve) => void setImmediate(resolve));
       if (actions.length > 0 || due.length > 0) continue;
       const next = time.next({ withPolls: true });
-      if (next === undefined || next > latest) return;
+      if (next === undefined || next > latest || failures.length >= mostFailures) return;
       moveTo(next);
     }
   }
@@ -187,7 +190,7 @@ async function letAllEnd(from: Date, activities: Activities): Promise<Release['e
   }
   for (const { workflowType, subjectId } of await waiting(new Date(time.now + patienceMs)))
     failures.push(`${workflowType} ${subjectId} has not ended`);
-  if (failures.length > 0) throw new Error(failures.slice(0, 30).join('\n'));
+  if (failures.length > 0) throw new Error(failures.slice(0, mostFailures).join('\n'));
   const counts = Map.groupBy(ended.values(), (end) => end);
   return Object.fromEntries([...counts.keys()].toSorted().map((end) => [end, counts.get(end)?.length ?? 0]));
 }

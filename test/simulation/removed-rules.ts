@@ -214,4 +214,30 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     changes: [['now.getTime() + movingRules.readableMs[file.visibility]', 'now.getTime()']],
     engine: 'media-moves',
   },
+  'refund-once': {
+    rule: 'EVT-10: a purchase is refunded once, however often that is sent',
+    file: 'domain/sales/purchases/purchases.ts',
+    changes: [["before.status === 'paid' && after.status !== 'paid'", "after.status !== 'paid'"]],
+    engine: 'sales',
+  },
+  'end-of-access-woken': {
+    rule: 'ENG-3: who changes the access of a subscription wakes the run of its end',
+    file: 'domain/access/enrollments/rows.ts',
+    changes: [["await wake(tx, 'subscriptionEnd'", "if (id === '') await wake(tx, 'subscriptionEnd'"]],
+    engine: 'sales',
+  },
+  'fill-woken': {
+    rule: 'ENG-3: who begins the filling of a space wakes its run',
+    file: 'domain/community/spaces.ts',
+    changes: [["await wake(tx, 'spaceFill', [{ id: spaceId, clubId }], now);", '']],
+    engine: 'space-fills',
+  },
+  'who-left-stays-out': {
+    rule: 'COMM-8: who has left or is banned is made no member again, and is not counted',
+    file: 'domain/joining/joining.ts',
+    changes: [
+      ['WHERE standing.left_at IS NULL AND standing.banned_at IS NULL\n       AND (standing', 'WHERE (standing'],
+    ],
+    engine: 'space-fills',
+  },
 };

@@ -6,6 +6,8 @@ import { addOns } from './add-ons.ts';
 import { campaigns } from './campaigns.ts';
 import { mails } from './mails.ts';
 import { mediaMoves } from './media-moves.ts';
+import { salesOfPlatforms } from './sales.ts';
+import { spaceFills } from './space-fills.ts';
 import { webhooks } from './webhooks.ts';
 
 type Scenario = (sim: Simulation, ground: Footing) => Promise<Stage>;
@@ -17,6 +19,8 @@ export const scenarios = {
   'add-ons': addOns,
   'media-moves': mediaMoves,
   campaigns,
+  sales: salesOfPlatforms,
+  'space-fills': spaceFills,
 } as const satisfies Record<string, Scenario>;
 export type Engine = keyof typeof scenarios;
 export const engines = Object.keys(scenarios) as readonly Engine[];
@@ -29,8 +33,8 @@ export const playedBy: Readonly<Record<WorkflowType, Engine | { notYet: string }
   transactionalMail: 'mails',
   mentorshipSession: { notYet: 'its mails are decided at their claim: it needs bookings, and mails beside it' },
   mediaExpiry: { notYet: 'it needs a store whose objects and leftovers are compared' },
-  salesNotice: { notYet: 'it needs adapters and purchases; the lease of its rows is that of mails' },
-  subscriptionEnd: { notYet: 'it needs purchases with access' },
+  salesNotice: 'sales',
+  subscriptionEnd: 'sales',
   studentImport: { notYet: 'it needs a store, and files of rows' },
   agentAnswer: { notYet: 'it needs a model whose stream is a step of the schedule for each event' },
   campaignRun: 'campaigns',
@@ -41,6 +45,6 @@ export const playedBy: Readonly<Record<WorkflowType, Engine | { notYet: string }
   sourceIndex: { notYet: 'it needs a store, and reads in a thread of its own' },
   mediaProcessing: { notYet: 'it needs a store, and reads in a thread of its own' },
   mediaMove: 'media-moves',
-  spaceFill: { notYet: 'it needs spaces and access' },
+  spaceFill: 'space-fills',
   spaceDigest: { notYet: 'it needs an SMTP hand-over whose places are steps of the schedule' },
 };

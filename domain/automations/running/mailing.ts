@@ -176,7 +176,7 @@ export async function claimMail(
 }
 
 /**
- * Writes what became of it; a removed student's address stays out of the row. An acceptance is believed after the lease was over, too.
+ * Writes what became of it; a server's words stay out of a removed student's row. An acceptance is believed after the lease was over, too.
  * @returns what the run does then
  */
 export async function recordMail(
@@ -195,7 +195,11 @@ export async function recordMail(
   }
   const again =
     outcome.status === 'pending' ? sql`next_attempt_at = ${new Date(now.getTime() + outcome.waitMs)},` : raw('');
-  const error = sql`CASE WHEN student_email = '' THEN NULL ELSE ${outcome.lastError}::text END`;
+  // Our own word that nobody knows stays: the mail may have arrived, and must not count as refused.
+  const error =
+    outcome.lastError === outcomeUnknown
+      ? sql`${outcome.lastError}::text`
+      : sql`CASE WHEN student_email = '' THEN NULL ELSE ${outcome.lastError}::text END`;
   const recorded = await tx.one<{ status: RecipientStatus }>(
     sql`UPDATE mails SET ${settledAs(outcome.status, error)}, ${again} lease_until = NULL WHERE ${claimed} AND status = 'sending' RETURNING status`,
   );

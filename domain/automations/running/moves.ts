@@ -237,8 +237,13 @@ export async function endRun(tx: Transaction, run: RunRow, ending: Ending, now: 
   await tx.run(
     sql`UPDATE automation_run_steps SET left_at = ${now}, outcome = ${reason} WHERE run_id = ${run.id} AND left_at IS NULL`,
   );
+  await skipWaitingMails(tx, run.id, reason);
+}
+
+/** An e-mail that waits is not sent any more: its run has left. @param reason why it did */
+export async function skipWaitingMails(tx: Transaction, runId: Id, reason: ExitReason | null): Promise<void> {
   await tx.run(sql`UPDATE mails SET status = 'skipped', skip_reason = ${reason === 'student_removed' ? 'student_removed' : 'canceled'}
-    WHERE run_id = ${run.id} AND status = 'pending'`);
+    WHERE run_id = ${runId} AND status = 'pending'`);
 }
 
 async function forgetWatches(tx: Transaction, run: RunRow, { definition, steps }: ReadVersion): Promise<void> {

@@ -32,6 +32,7 @@ import {
   noteOpen,
   passStep,
   rest,
+  skipWaitingMails,
   type Passed,
   type Rest,
   type RunRow,
@@ -302,6 +303,8 @@ async function sendMail(deps: RunDeps, mail: MailToSend, now: Date): Promise<Ans
       await lockStudentOf(tx, run);
       const current = await lockRun(tx, run.id);
       const recorded = await recordMail(tx, claimed, answer, now);
+      // Ended while its e-mail was under way: one that the server put off waits for nobody.
+      if (current?.status === 'exited') await skipWaitingMails(tx, current.id, current.exitReason);
       if (!current || current.status !== 'active') return { recorded, step: over(current?.status ?? 'exited') };
       if (current.cursor !== run.cursor)
         return { recorded, step: resting(version, current.cursor, { looksAt: now, waiting: false }, now) };

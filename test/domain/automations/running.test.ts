@@ -413,6 +413,33 @@ describe('a run', () => {
     expect(mails).to.deep.equal([{ status: 'failed', last_error: 'outcome_unknown' }]);
   });
 
+  it('says that nobody knows of a mail whose connection was cut, also where its student was removed meanwhile', async () => {
+    const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
+    play.answer = async () => {
+      await removeStudent(deps, club.id, ada.id, play.now());
+      return { kind: 'unknown' };
+    };
+    await play.settle();
+    const mails = await deps.db.source.query(`SELECT status, last_error FROM mails WHERE run_id = $1`, [run.runId]);
+    expect(mails).to.deep.equal([{ status: 'failed', last_error: 'outcome_unknown' }]);
+  });
+
+  for (const [what, reason] of [
+    ['ended by hand', 'canceled'],
+    ['ended by the removal of its student', 'student_removed'],
+  ] as const)
+    it(`skips a mail that the server put off while its run was ${what}`, async () => {
+      const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
+      play.answer = async () => {
+        if (reason === 'canceled') await exitRun(deps, club.id, run.automationId, run.runId, play.now());
+        else await removeStudent(deps, club.id, ada.id, play.now());
+        return { kind: 'refused', permanent: false, reply: '451 later' };
+      };
+      await play.settle();
+      const mails = await deps.db.source.query(`SELECT status, skip_reason FROM mails WHERE run_id = $1`, [run.runId]);
+      expect(mails).to.deep.equal([{ status: 'skipped', skip_reason: reason }]);
+    });
+
   it('takes nothing of the rate and the day for a mail that a pause stops before its claim', async () => {
     play.deps.warmUps = { clubs: Array<number>(3_650).fill(9), domains: [] };
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });

@@ -413,7 +413,7 @@ describe('a run', () => {
     expect(mails).to.deep.equal([{ status: 'failed', last_error: 'outcome_unknown' }]);
   });
 
-  it('says that nobody knows of a mail whose connection was cut, also where its student was removed meanwhile', async () => {
+  it('says that nobody knows of a mail that was cut off, also where its student was removed meanwhile', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.answer = async () => {
       await removeStudent(deps, club.id, ada.id, play.now());

@@ -30,10 +30,8 @@ export async function tableSizes(source: DataSource): Promise<TableSize[]> {
     .map(({ name, bytes }) => ({ name, bytes: Number(bytes), rows: rows.get(name) ?? 0 }));
 }
 
-/** The size of all tables without those that hold what the product keeps, such as students and their purchases. */
-export function sizeWithoutKeptRows(tables: readonly TableSize[]): number {
-  return tables.reduce((total, { name, bytes }) => total + (passing.test(name) ? bytes : 0), 0);
-}
+/** Whether rows pass through the table, unlike those that hold what the product keeps, such as students and their purchases. */
+export const isPassedThrough = (table: string): boolean => passing.test(table);
 
 export interface Waiting {
   connections: number;

@@ -11,30 +11,33 @@ if (directory) {
   if (isMainThread) answerSignals(channel, directory);
   else {
     channel.addEventListener('message', ({ data }) => {
-      if (data === 'collect') tell(channel, collectedHeap());
+      if (data === 'collect') tell(channel, collectedHeaps());
     });
   }
 }
 
 function answerSignals(channel, place) {
-  let threads = 0;
+  let threads = [];
   channel.addEventListener('message', ({ data }) => {
-    if (typeof data === 'number') threads += data;
+    if (data !== 'collect') threads.push(data);
   });
   process.on('SIGUSR2', () => {
-    threads = 0;
+    threads = [];
     tell(channel, 'collect');
-    const heap = collectedHeap();
+    const own = collectedHeaps();
     setTimeout(() => {
-      writeFileSync(`${place}/${process.pid}.json`, JSON.stringify({ heap: heap + threads }));
+      const sum = (key) => threads.reduce((total, heaps) => total + heaps[key], own[key]);
+      const heaps = { used: sum('used'), taken: sum('taken'), external: sum('external') };
+      writeFileSync(`${place}/${process.pid}.json`, JSON.stringify(heaps));
     }, gatheredWithinMs).unref();
   });
 }
 
 /** Bytes of the heap of this thread. */
-function collectedHeap() {
+function collectedHeaps() {
   globalThis.gc?.();
-  return process.memoryUsage().heapUsed;
+  const { heapUsed, heapTotal, external } = process.memoryUsage();
+  return { used: heapUsed, taken: heapTotal, external };
 }
 
 function tell(channel, message) {

@@ -5,7 +5,7 @@ import type { DataSource } from 'typeorm';
 import { untilDone } from '../faults/patience.ts';
 import { progress } from '../faults/progress.ts';
 import { tableSizes, waitingIn } from './database.ts';
-import { cpuCounter, familyOf, heapOf, useOf, type Use } from './processes.ts';
+import { cpuCounter, familyOf, heapsOf, useOf, type Use } from './processes.ts';
 import { longLived, type Sample } from './samples.ts';
 
 const everyMs = 60_000;
@@ -48,7 +48,7 @@ export async function lookEachMinute(looked: Looked, left: () => number): Promis
 function lineOf({ processes, tables, waiting, histories, cores }: Sample): string {
   const mib = (bytes = Number.NaN) => (bytes / 2 ** 20).toFixed(0);
   const memory = longLived
-    .map((name) => `${name} ${mib(processes[name]?.rss)} MiB (heap ${mib(processes[name]?.heap)})`)
+    .map((name) => `${name} ${mib(processes[name]?.rss)} MiB (heap ${mib(processes[name]?.heaps?.used)})`)
     .join(', ');
   const handles = longLived.reduce((sum, name) => sum + (processes[name]?.handles ?? 0), 0);
   const size = tables.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -68,14 +68,15 @@ async function usesOf(
   for (const [name, pid] of Object.entries(pids)) {
     if (pid === undefined) continue;
     const isLongLived = longLived.some((one) => one === name);
-    const heap = isLongLived ? await heapOf(pid, directory) : undefined;
+    const heaps = isLongLived ? await heapsOf(pid, directory) : undefined;
     // Each connection of Postgres is a process.
     const all = (name === 'Postgres' ? familyOf(pid).map((one) => one.pid) : [pid]).flatMap((one) => useOf(one) ?? []);
     if (all.length === 0) continue;
     uses[name] = {
       rss: all.reduce((sum, { rss }) => sum + rss, 0),
+      file: all.reduce((sum, { file }) => sum + file, 0),
       handles: all.reduce((sum, { handles }) => sum + handles, 0),
-      ...(heap !== undefined && { heap }),
+      ...(heaps !== undefined && { heaps }),
     };
   }
   return uses;

@@ -6,17 +6,30 @@ import path from 'node:path';
 export interface Use {
   /** Resident memory, in bytes. */
   rss: number;
+  /** Of it, pages of files, such as the code of programs and libraries, which come in when they are first used. */
+  file: number;
   /** Open file descriptors: files, pipes, sockets. */
   handles: number;
-  /** Bytes in the heaps of all threads after a garbage collection; undefined of programs that are not ours. */
-  heap?: number;
+  /** After a garbage collection; undefined of programs that are not ours. */
+  heaps?: Heaps;
+}
+
+/** Bytes, of all threads together. */
+interface Heaps {
+  used: number;
+  /** With what V8 keeps at hand for new objects. */
+  taken: number;
+  /** Buffers, outside of the heap. */
+  external: number;
 }
 
 /** @returns the use of a process; undefined when it is gone */
 export function useOf(pid: number): Use | undefined {
   try {
-    const rss = Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1_024;
-    return { rss, handles: readdirSync(`/proc/${pid}/fd`).length };
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const bytesOf = (field: string) =>
+      Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? 0) * 1_024;
+    return { rss: bytesOf('VmRSS'), file: bytesOf('RssFile'), handles: readdirSync(`/proc/${pid}/fd`).length };
   } catch {
     return undefined;
   }
@@ -26,8 +39,8 @@ export function useOf(pid: number): Use | undefined {
 const heapWithinMs = 8_000;
 const lookEveryMs = 200;
 
-/** Has a process with the probe collect its garbage. @returns bytes of its heaps; undefined when it does not answer in time */
-export async function heapOf(pid: number, directory: string): Promise<number | undefined> {
+/** Has a process with the probe collect its garbage. @returns its heaps; undefined when it does not answer in time */
+export async function heapsOf(pid: number, directory: string): Promise<Heaps | undefined> {
   const file = path.join(directory, `${pid}.json`);
   const before = contentOf(file);
   try {
@@ -39,7 +52,7 @@ export async function heapOf(pid: number, directory: string): Promise<number | u
   while (performance.now() < deadline) {
     await sleep(lookEveryMs);
     const content = contentOf(file);
-    if (content !== before && content.endsWith('}')) return (JSON.parse(content) as { heap: number }).heap;
+    if (content !== before && content.endsWith('}')) return JSON.parse(content) as Heaps;
   }
   return undefined;
 }

@@ -6,6 +6,7 @@ import { removeExpiredTokens, tokenLifetimeMs } from '../../domain/mail/one-time
 import { retainMailEvents } from '../../domain/mail/retention.ts';
 import { noticedMs } from '../../domain/mail/retention.policy.ts';
 import { retentionRules } from '../../domain/webhooks/retention.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 
 type Deps = Parameters<RetentionJob['run']>[0];
 type Round = Awaited<ReturnType<RetentionJob['run']>>;
@@ -28,8 +29,8 @@ const kept: readonly Kept[] = [
   ...jobsOf('sales', 90 * dayMs),
   ...jobsOf('media', dayMs),
   { ms: noticedMs, run: ({ db }, now) => retainMailEvents(db, now) },
-  // People here confirm an address or do not: tokens with a shorter life are not issued. An expired one stays for a day.
-  { ms: tokenLifetimeMs.student_verify_email + dayMs, run: ({ db }, now) => removeExpiredTokens(db, now) },
+  // People here confirm an address, or are invited as buyers: tokens with a shorter life are not issued. An expired one stays for a day.
+  { ms: tokenLifetimeMs.student_verify_email + dayMs, run: removeTokens },
   {
     ms: answerRules.logMs,
     async run({ db }, now) {
@@ -37,6 +38,15 @@ const kept: readonly Kept[] = [
     },
   },
 ];
+
+/** Invitations of a week end with the confirmations of a day, so that one clock does for both. */
+async function removeTokens({ db }: Deps, now: Date): Promise<Round> {
+  await db.run(
+    sql`UPDATE one_time_tokens SET expires_at = expires_at - ${tokenLifetimeMs.student_invitation - tokenLifetimeMs.student_verify_email} * interval '1 ms'
+         WHERE purpose = 'student_invitation' AND expires_at > created_at + interval '2 days'`,
+  );
+  return removeExpiredTokens(db, now);
+}
 
 /** Runs each job until nothing is left to do. @returns how many rows they changed */
 export async function retainFast(deps: Deps): Promise<number> {

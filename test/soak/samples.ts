@@ -1,6 +1,6 @@
 /** A look each minute, and what became of them: growth by regression after the warm-up. */
 import { afterWarmUp, lineThrough, percentAnHour } from './growth.ts';
-import { sizeWithoutKeptRows, type TableSize, type Waiting } from './database.ts';
+import { isPassedThrough, type TableSize, type Waiting } from './database.ts';
 import type { Use } from './processes.ts';
 
 export interface Sample {
@@ -38,19 +38,19 @@ export function growthOf(samples: readonly Sample[], hours: number): Growth {
       const y = value(sample);
       return y === undefined || Number.isNaN(y) ? [] : [{ x: sample.x, y }];
     });
-  const sumOf = (key: 'rss' | 'handles' | 'heap') => (sample: Sample) =>
-    longLived.reduce((sum, name) => sum + (sample.processes[name]?.[key] ?? Number.NaN), 0);
+  const sumOf = (key: Measure) => (sample: Sample) =>
+    longLived.reduce((sum, name) => sum + (measured(sample.processes[name], key) ?? Number.NaN), 0);
   const base = warm[0]?.tables ?? [];
   const span = (warm.at(-1)?.x ?? 0) - (warm[0]?.x ?? 0);
   const perHour = (value: (sample: Sample) => number | undefined) => lineThrough(of(value));
   const names = [...new Set(warm.flatMap(({ processes }) => Object.keys(processes)))];
   const details = [
     ...names.flatMap((name) =>
-      (['rss', 'heap', 'handles'] as const).flatMap((key) => {
-        const { slope, error, mean } = perHour(({ processes }) => processes[name]?.[key]);
+      (Object.keys(measures) as Measure[]).flatMap((key) => {
+        const { slope, error, mean } = perHour(({ processes }) => measured(processes[name], key));
         if (mean === 0) return [];
         const [unit, digits] = key === 'handles' ? [1, 1] : [2 ** 20, 1];
-        const label = { rss: 'RSS in MiB', heap: 'heap after GC in MiB', handles: 'handles' }[key];
+        const label = measures[key];
         const whole = longLived.some((one) => one === name) ? '' : ' (killed now and then)';
         return `${name}${whole}: ${label} mean ${(mean / unit).toFixed(digits)}, ${signed(slope / unit, digits)}/h (± ${(error / unit).toFixed(digits)})`;
       }),
@@ -59,12 +59,34 @@ export function growthOf(samples: readonly Sample[], hours: number): Growth {
   ];
   return {
     memory: percentAnHour(of(sumOf('rss'))),
-    heap: percentAnHour(of(sumOf('heap'))),
-    tables: percentAnHour(of(({ tables }) => sizeWithoutKeptRows(tables))),
+    heap: percentAnHour(of(sumOf('used'))),
+    tables: percentAnHour(of(({ tables }) => sizeOfPassedThrough(tables))),
     handles: Math.round(perHour(sumOf('handles')).slope * span),
     details,
   };
 }
+
+/** What is measured of a process, as people read it. `rest` is what RSS has beside files, heaps and buffers. */
+const measures = {
+  rss: 'RSS in MiB',
+  file: 'of it pages of files in MiB',
+  used: 'heap after GC in MiB',
+  taken: 'heap with free room in MiB',
+  external: 'buffers in MiB',
+  rest: 'rest (threads, libraries, allocator) in MiB',
+  handles: 'handles',
+} as const;
+type Measure = keyof typeof measures;
+
+function measured(use: Use | undefined, key: Measure): number | undefined {
+  if (!use) return undefined;
+  if (key === 'rss' || key === 'file' || key === 'handles') return use[key];
+  if (key !== 'rest') return use.heaps?.[key];
+  return use.heaps && use.rss - use.file - use.heaps.taken - use.heaps.external;
+}
+
+const sizeOfPassedThrough = (tables: readonly TableSize[]): number =>
+  tables.reduce((total, { name, bytes }) => total + (isPassedThrough(name) ? bytes : 0), 0);
 
 const tablesShown = 15;
 
@@ -74,14 +96,18 @@ function growingTables(warm: readonly Sample[], base: readonly TableSize[]): str
       lineThrough(warm.map(({ x, tables }) => ({ x, y: tables.find((table) => table.name === name)?.[key] ?? 0 })));
     return { name, bytes: of('bytes'), rows: of('rows') };
   });
-  return rows
+  const growing = rows
     .filter(({ bytes }) => bytes.slope > 0)
-    .toSorted((one, other) => other.bytes.slope - one.bytes.slope)
-    .slice(0, tablesShown)
-    .map(
-      ({ name, bytes, rows: count }) =>
-        `table ${name}: mean ${kib(bytes.mean)} KiB, ${signed(bytes.slope / 1_024, 0)} KiB/h; ${signed(count.slope, 0)} rows/h, mean ${count.mean.toFixed(0)}`,
-    );
+    .toSorted((one, other) => other.bytes.slope - one.bytes.slope);
+  return [true, false].flatMap((passes) =>
+    growing
+      .filter(({ name }) => isPassedThrough(name) === passes)
+      .slice(0, tablesShown)
+      .map(
+        ({ name, bytes, rows: count }) =>
+          `${passes ? 'table that rows pass through,' : 'table'} ${name}: mean ${kib(bytes.mean)} KiB, ${signed(bytes.slope / 1_024, 0)} KiB/h; ${signed(count.slope, 0)} rows/h, mean ${count.mean.toFixed(0)}`,
+      ),
+  );
 }
 
 const kib = (bytes: number): string => (bytes / 1_024).toFixed(0);

@@ -73,19 +73,3 @@ export function differences(recorded: unknown, today: unknown, at = ''): { at: s
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/**
- * What callers may rely on in an OpenAPI document: operations, the statuses that they answer, and the properties of schemas.
- * @returns a line for each, like `/paths//v1/clubs/get/responses/200`
- */
-export function promisesOf(value: unknown, at = ''): string[] {
-  if (!isRecord(value)) return [];
-  return Object.entries(value).flatMap(([name, inner]) => {
-    const place = `${at}/${name}`;
-    const isPromise = /^\/paths\/[^ ]*\/(?:get|put|post|patch|delete)(?:\/responses\/\w+)?$|\/properties\/\w+$/.test(
-      place,
-    );
-    const further = name === 'example' || name === 'examples' ? [] : promisesOf(inner, place);
-    return isPromise ? [place, ...further] : further;
-  });
-}

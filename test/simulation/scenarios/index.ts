@@ -4,6 +4,7 @@ import type { Simulation, Stage } from '../simulation.ts';
 import type { Footing } from './ground.ts';
 import { addOns } from './add-ons.ts';
 import { campaigns } from './campaigns.ts';
+import { imports } from './imports.ts';
 import { mails } from './mails.ts';
 import { mediaMoves } from './media-moves.ts';
 import { salesOfPlatforms } from './sales.ts';
@@ -21,6 +22,7 @@ export const scenarios = {
   campaigns,
   sales: salesOfPlatforms,
   'space-fills': spaceFills,
+  imports,
 } as const satisfies Record<string, Scenario>;
 export type Engine = keyof typeof scenarios;
 export const engines = Object.keys(scenarios) as readonly Engine[];
@@ -35,7 +37,7 @@ export const playedBy: Readonly<Record<WorkflowType, Engine | { notYet: string }
   mediaExpiry: { notYet: 'it needs a store whose objects and leftovers are compared' },
   salesNotice: 'sales',
   subscriptionEnd: 'sales',
-  studentImport: { notYet: 'it needs a store, and files of rows' },
+  studentImport: 'imports',
   agentAnswer: { notYet: 'it needs a model whose stream is a step of the schedule for each event' },
   campaignRun: 'campaigns',
   testMail: 'campaigns',

@@ -240,20 +240,14 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     ],
     engine: 'space-fills',
   },
-  'cursor-held': {
-    rule: 'IMP-3: a batch counts only where the cursor stands as it was read',
-    file: 'domain/access/imports/batch.ts',
-    changes: [['held.cursor !== before.cursor || ', '']],
-    engine: 'imports',
-  },
   'file-removed-again': {
-    rule: 'IMP-5: a file that may still arrive is removed again',
+    rule: 'DEC-57: the file of an import that may still arrive is removed again',
     file: 'domain/access/imports/step.ts',
     changes: [['stored.fileBytes === null && now < uploadEnds(stored)', 'stored.fileBytes === null && now < 0']],
     engine: 'imports',
   },
   'removed-not-recreated': {
-    rule: 'DEL-9: an import does not bring removed students back',
+    rule: 'DEC-57: an import does not bring removed students back',
     file: 'domain/students/students.ts',
     changes: [['  await noteAddressLeft(tx, vault, student);', '  void noteAddressLeft;']],
     engine: 'imports',

@@ -45,6 +45,7 @@ export async function openStand(url: string, vault: Vault, change?: string): Pro
       await postgres.empty();
       const decisions = given ? Decisions.fromList(given, seed) : Decisions.fromSeed(seed);
       time.begin(beginning, () => decisions.fraction());
+      await postgres.setClock(beginning); // it has the end of the schedule before
       const sim = new Simulation({ time, postgres, decisions }, workflows);
       try {
         await sim.play(await scenarios[engine](sim, { vault }), commands);

@@ -251,5 +251,16 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     file: 'domain/students/students.ts',
     changes: [['  await noteAddressLeft(tx, vault, student);', '  void noteAddressLeft;']],
     engine: 'imports',
+  'mails-of-ended-runs': {
+    rule: 'AUTO-13: an e-mail that the server put off is not sent once its run has left',
+    file: 'domain/automations/running/run-step.ts',
+    changes: [["if (current?.status === 'exited') await skipWaitingMails(tx, current.id, current.exitReason);", '']],
+    engine: 'automations',
+  },
+  'gate-of-automations': {
+    rule: 'AUTO-17: the gate lets go who was held by a pause',
+    file: 'domain/automations/states.ts',
+    changes: [["if (to.gateLooksAt !== null) await wake(tx, 'automationGate', [{ id, clubId }], now);", '']],
+    engine: 'automations',
   },
 };

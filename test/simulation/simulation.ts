@@ -58,7 +58,7 @@ const faultKinds = [
   'twice',
 ] as const;
 /** A schedule has at most one of each pair; the draw of the first decides about both. */
-const insteadOf = { cut: 'outage', hurry: 'lapse', sweep: 'deploy' } as const;
+const insteadOf = { cut: 'outage', hurry: 'lapse', sweep: 'deploy', unnotified: 'linger', double: 'pauses' } as const;
 type FaultKind = (typeof faultKinds)[number] | (typeof insteadOf)[keyof typeof insteadOf];
 
 /** A command of the schedule: what an API process is asked to do. */
@@ -100,6 +100,8 @@ const slackMs = 2_500;
 const workerNames = ['worker 1', 'worker 2'] as const;
 const restartMs = 1_000;
 const usualLeaseMs = 60_000;
+/** Steps that others take while a process lingers. */
+const lingeredSteps = [4, 8, 16, 32, 64] as const;
 /** As the relay polls (worker/relay.ts). */
 const relayPollMs = 1_000;
 /** As `lock_timeout` of each connection (entities/data-source.ts). */
@@ -114,6 +116,11 @@ interface Gate {
   statement?: Statement;
   /** Since when it waits for a lock. */
   parkedAt?: number;
+}
+
+interface ActionOf extends Action {
+  /** Whose statement, or call to the outside, it is. */
+  process?: SimulatedProcess;
 }
 
 type Interceptor = (context: Context) => ActivityInterceptors;
@@ -161,6 +168,7 @@ export class Simulation {
   readonly #world: SimulatedProcess = { name: 'world', alive: true, standsUntil: 0, skewMs: 0 };
   readonly #names = new Map<string, number>();
   readonly #requests = new Set<SimulatedProcess>();
+  #lingers: { process: SimulatedProcess; untilStep: number } | undefined;
   #stage: Stage | undefined;
   #turbulent = true;
   #fault: unknown;
@@ -231,6 +239,7 @@ export class Simulation {
       await this.#maybeFault();
       if (this.#open()) continue;
       const actions = this.#actions();
+      if (commandsLeft > 0 && actions.length === 0 && this.#has('pauses', 3) && (await this.#rest(stage))) continue;
       if (commandsLeft > 0) {
         actions.push({
           label: 'command',
@@ -242,7 +251,8 @@ export class Simulation {
       }
       if (actions.length > 0) {
         if (this.#turbulent && commandsLeft === 0 && after-- <= 0) this.#calm(stage);
-        const action = actions[this.decisions.choose(actions.length)];
+        const others = this.#withoutLingering(actions);
+        const action = others[this.decisions.choose(others.length)];
         if (!action) throw new Error('There is an action');
         if (action.label !== '') this.#say(action.label);
         this.steps++;
@@ -474,16 +484,29 @@ export class Simulation {
     return new Promise((resolve) => this.#enter({ process, label, pass: resolve }));
   }
 
-  #actions(): Action[] {
-    const actions: Action[] = [];
+  /** @returns the actions of the others, unless there is nobody else */
+  #withoutLingering(actions: readonly ActionOf[]): readonly ActionOf[] {
+    if (!this.#lingers || this.#lingers.untilStep <= this.steps) return actions;
+    const { process } = this.#lingers;
+    const others = actions.filter((action) => action.process !== process);
+    return others.length > 0 ? others : actions;
+  }
+
+  #actions(): ActionOf[] {
+    const actions: ActionOf[] = [];
     for (const gate of this.#gates) {
       if (!this.#canRun(gate.process)) continue;
-      actions.push({ label: `${gate.process.name}: ${gate.label}`, run: () => this.#pass(gate) });
+      actions.push({
+        label: `${gate.process.name}: ${gate.label}`,
+        process: gate.process,
+        run: () => this.#pass(gate),
+      });
     }
     for (const gate of this.#freed) {
       if (!this.#canRun(gate.process)) continue;
       actions.push({
         label: `${gate.process.name}: has its lock`,
+        process: gate.process,
         run: () => {
           this.#freed.splice(this.#freed.indexOf(gate), 1);
           this.#locksMoved ||= gate.statement?.keepsLocks === false;
@@ -537,6 +560,7 @@ export class Simulation {
     if (!this.#turbulent) return;
     if (this.#has('crash', 40)) await this.#crash();
     if (this.#has('stand', 60)) this.#standStill();
+    if (this.#has('linger', 25)) this.#linger();
     if (this.#has('skew', 60)) this.#skewClock();
     if (this.#has('hurry', 40)) await this.#hurry();
     if (this.#has('forget', 60)) this.#forget();
@@ -637,6 +661,16 @@ export class Simulation {
     this.#say(`${process.name} stands still for ${stoodMs / 1_000} s`);
     process.standsUntil = this.time.now + stoodMs;
     this.slow = true;
+  }
+
+  /** Others go on while a process is between two statements: no time passes, so no lease runs out. */
+  #linger(): void {
+    const busy = [...new Set(this.#gates.map(({ process }) => process))].filter((process) => this.#canRun(process));
+    if (busy.length === 0) return;
+    const process = this.decisions.pick(busy);
+    const steps = this.decisions.pick(lingeredSteps);
+    this.#say(`${process.name} lingers for ${steps} steps`);
+    this.#lingers = { process, untilStep: this.steps + steps };
   }
 
   #skewClock(): void {

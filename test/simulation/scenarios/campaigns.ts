@@ -10,12 +10,11 @@ import {
   unscheduleCampaign,
 } from '../../../domain/campaigns/states.ts';
 import { requestTestMail } from '../../../domain/campaigns/test-mails.ts';
-import { compileEmail } from '../../../domain/mail/content/compile.ts';
 import { setSender } from '../../../domain/mail/sender.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { beginning, mustHold, type Command, type Simulation, type Stage } from '../simulation.ts';
 import { addClub, addStudents, type Footing } from './ground.ts';
-import { MailServer, recipients, type BulkMail } from './mail-server.ts';
+import { loadCompiler, MailServer, recipients, type BulkMail } from './mail-server.ts';
 
 const content = {
   subject: 'News',
@@ -229,10 +228,6 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
 }
 
 const noStore = () => Promise.reject(new Error('No mail has an image'));
-
-let compiler: Promise<unknown> | undefined;
-/** Once, beforehand: a file that is read meanwhile is no step of a schedule. */
-const loadCompiler = () => (compiler ??= compileEmail(content, { clubName: 'Knots', postalAddress: 'Quay 1' }));
 
 /** @returns an administrator of the club */
 async function addMember(sim: Simulation, clubId: Id): Promise<Id> {

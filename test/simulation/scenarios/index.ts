@@ -3,6 +3,7 @@ import type { WorkflowType } from '../../../platform/engine/workflow-types.ts';
 import type { Simulation, Stage } from '../simulation.ts';
 import type { Footing } from './ground.ts';
 import { addOns } from './add-ons.ts';
+import { automations } from './automations.ts';
 import { campaigns } from './campaigns.ts';
 import { imports } from './imports.ts';
 import { mails } from './mails.ts';
@@ -23,6 +24,7 @@ export const scenarios = {
   sales: salesOfPlatforms,
   'space-fills': spaceFills,
   imports,
+  automations,
 } as const satisfies Record<string, Scenario>;
 export type Engine = keyof typeof scenarios;
 export const engines = Object.keys(scenarios) as readonly Engine[];
@@ -42,8 +44,8 @@ export const playedBy: Readonly<Record<WorkflowType, Engine | { notYet: string }
   campaignRun: 'campaigns',
   testMail: 'campaigns',
   mailDomain: { notYet: 'it needs name servers' },
-  automationRun: { notYet: 'it needs an SMTP hand-over whose places are steps of the schedule' },
-  automationGate: { notYet: 'it needs runs of automations' },
+  automationRun: 'automations',
+  automationGate: 'automations',
   sourceIndex: { notYet: 'it needs a store, and reads in a thread of its own' },
   mediaProcessing: { notYet: 'it needs a store, and reads in a thread of its own' },
   mediaMove: 'media-moves',

@@ -1,4 +1,5 @@
 /** The mail server of bulk mail, with a log of its own, and whom it must not be given mail for. */
+import { compileEmail } from '../../../domain/mail/content/compile.ts';
 import { comeBack, leave } from '../../../domain/mail/leaving.ts';
 import { outcomeUnknown } from '../../../domain/mail/recipients.policy.ts';
 import { addSuppression } from '../../../domain/mail/suppressions.ts';
@@ -14,13 +15,19 @@ import { addressOf, searchForTraces, type Footing } from './ground.ts';
 /** What the server does with a message: whether it takes it, and what the sender hears. */
 const moods = {
   accepts: { taken: true, answer: { kind: 'accepted', reply: '250 ok' } },
-  'is slow': { taken: true, answer: { kind: 'accepted', reply: '250 ok' } },
+  'is slow': { taken: true, answer: { kind: 'accepted', reply: '250 ok' }, slow: true },
   'defers mail': { taken: false, answer: { kind: 'refused', permanent: false, reply: '451 later' } },
   'rejects mail': { taken: false, answer: { kind: 'refused', permanent: true, reply: '550 no' } },
   'is away': { taken: false, answer: { kind: 'not_sent', reply: 'ECONNREFUSED' } },
   'takes mail and hangs up': { taken: true, answer: { kind: 'unknown' } },
   'hangs up': { taken: false, answer: { kind: 'unknown' } },
-} as const satisfies Record<string, { taken: boolean; answer: HandOver }>;
+  'defers mail after a while': {
+    taken: false,
+    answer: { kind: 'refused', permanent: false, reply: '451 later' },
+    slow: true,
+  },
+  'takes mail and hangs up after a while': { taken: true, answer: { kind: 'unknown' }, slow: true },
+} as const satisfies Record<string, { taken: boolean; answer: HandOver; slow?: true }>;
 type Mood = keyof typeof moods;
 
 /** A message as the server saw it. */
@@ -41,6 +48,9 @@ interface Ban {
 }
 
 const connections = 2;
+
+/** Every address. */
+export const anybody = '*';
 
 /** The server, and what the invariants of bulk mail ask of it. */
 export class MailServer {
@@ -120,9 +130,11 @@ export class MailServer {
     let isSlow = false;
     const answer = await this.#sim.outside(`mail ${key}`, () => {
       this.#judge({ key, to });
-      handed = { key, to, at: this.#sim.time.now, endedAt: undefined, ...moods[this.#mood] };
-      isSlow = this.#mood === 'is slow';
+      const mood: { taken: boolean; answer: HandOver; slow?: true } = moods[this.#mood];
+      handed = { key, to, at: this.#sim.time.now, endedAt: undefined, taken: mood.taken, answer: mood.answer };
+      isSlow = mood.slow === true;
       this.log.push(handed);
+      for (const tell of this.#curious.splice(0)) tell(key);
       return handed.answer;
     });
     if (isSlow) await new Promise((resolve) => void setTimeout(resolve, 40_000));
@@ -151,7 +163,7 @@ export class MailServer {
   /**
    * From now on these mails must not go out, except for what is on its way: claimed, or being claimed.
    * @param mails a condition of `mails` with $1
-   * @param to also mails that are written later, to this address
+   * @param to also mails that are written later, to this address, or to anybody
    */
   async forbid(name: string, why: string, { mails, of, to }: { mails: string; of: Id; to?: string }): Promise<void> {
     const rows = await this.#sim.postgres.ask<{ id: Id; waits: boolean }>(
@@ -162,13 +174,25 @@ export class MailServer {
     const waiting = new Set(rows.filter(({ waits }) => waits).map(({ id }) => id));
     const underWay = new Set(rows.filter(({ waits }) => !waits).map(({ id }) => id));
     const concerns = (handed: Pick<Handed, 'key' | 'to'>) =>
-      waiting.has(handed.key) || (handed.to === to && !underWay.has(handed.key));
+      waiting.has(handed.key) || ((to === anybody || handed.to === to) && !underWay.has(handed.key));
     this.#bans.set(name, { why, concerns });
   }
 
   allow(name: string): void {
     this.#bans.delete(name);
   }
+
+  /** Waits until a mail is on its way, so that whoever asks comes between its claim and its record. @returns its id; undefined for none in time */
+  async somethingUnderWay(limitMs = 60_000): Promise<Id | undefined> {
+    const { now } = this.#sim.time;
+    const handed = this.log.findLast(({ key, at, endedAt }) => endedAt === undefined && now - at < this.#leaseMs(key));
+    if (handed) return handed.key;
+    return new Promise((resolve) => {
+      this.#curious.push(resolve);
+      setTimeout(() => resolve(undefined), limitMs);
+    });
+  }
+  #curious: ((key: Id) => void)[] = [];
 
   /** @returns how often the server took it */
   takenTimes(key: Id): number {
@@ -250,6 +274,15 @@ export function recipients(
   const now = () => new Date(sim.time.now);
   const mailsOf = (of: Id) => ({ mails: 'student_id = $1', of, to: addressOf(of) });
 
+  const remove = (studentId: Id): Command => ({
+    label: `remove ${studentId}`,
+    async run() {
+      await removeStudent(deps, clubId, studentId, now());
+      removed.add(studentId);
+      await server.forbid(`removed ${studentId}`, 'its student was removed', mailsOf(studentId));
+    },
+  });
+
   return {
     command(decisions: Decisions, studentId: Id): Command {
       const token = wayOutToken(vault, { kind, studentId });
@@ -296,18 +329,19 @@ export function recipients(
           };
         }
         default:
-          return {
-            label: `remove ${studentId}`,
-            async run() {
-              await removeStudent(deps, clubId, studentId, now());
-              removed.add(studentId);
-              await server.forbid(`removed ${studentId}`, 'its student was removed', mailsOf(studentId));
-            },
-          };
+          return remove(studentId);
       }
     },
+    remove,
     async expectNoTraces(): Promise<void> {
       for (const id of removed) await searchForTraces(sim, id);
     },
   };
+}
+
+let compiler: Promise<unknown> | undefined;
+/** Once, beforehand: a file that is read meanwhile is no step of a schedule. */
+export function loadCompiler(): Promise<unknown> {
+  const blocks = [{ kind: 'button' as const, text: 'Read', url: 'https://example.com/news' }];
+  return (compiler ??= compileEmail({ subject: 'News', blocks }, { clubName: 'Knots', postalAddress: 'Quay 1' }));
 }

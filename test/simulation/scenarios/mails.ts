@@ -5,41 +5,79 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { mustHold, type Command, type Simulation, type Stage } from '../simulation.ts';
 import { addClub, addStudents, searchForTraces, type Footing } from './ground.ts';
 
-interface Accepted {
+/** A message as it was handed over, under a claim. */
+interface Handed {
   key: Id;
+  fence: number;
   at: number;
+  /** Whether the server takes it; what the sender is told. */
+  taken: boolean;
+  /** When the sender heard so; undefined where it never did. */
+  answeredAt: number | undefined;
+  /** Another claim was made before the sender heard: nothing may be recorded under this one. */
+  isOver: boolean;
 }
 
+const moods = {
+  accepts: { taken: true, ms: 0 },
+  'is slow': { taken: true, ms: 40_000 },
+  refuses: { taken: false, ms: 0 },
+  'refuses after a while': { taken: false, ms: 40_000 },
+} as const;
+type Mood = keyof typeof moods;
+
+const refusals = ['refuses', 'refuses after a while'] as const;
+
 const leaseMs = 60_000;
+/** After the first attempt; later ones wait longer (domain/mail/schedule.policy.ts). */
+const shortestWaitMs = 10_000;
 
 export async function mails(sim: Simulation, ground: Footing): Promise<Stage> {
   const { vault } = ground;
   const clubId = await addClub(sim, ground);
   const students = await addStudents(sim, ground, clubId, 3);
-  const accepted: Accepted[] = [];
-  const sending = new Map<Id, number>();
+  const handed: Handed[] = [];
   const removed = new Set<Id>();
-  let mood: 'accepts' | 'refuses' | 'is slow' = 'accepts';
+  let mood: Mood = 'accepts';
   const now = () => new Date(sim.time.now);
 
   async function sendMail({ messageKey: key }: { messageKey: Id }): Promise<void> {
-    const answer = await sim.outside(`mail ${key}`, () => {
-      const before = sending.get(key);
-      mustHold(
-        sim.slow || before === undefined || sim.time.now - before >= leaseMs,
-        'one attempt at a time',
-        () => `mail ${key} is sent twice at a time`,
-      );
-      sending.set(key, sim.time.now);
-      if (mood !== 'refuses') accepted.push({ key, at: sim.time.now });
-      return mood;
+    const [row] = await sim.postgres.ask<{ fence: number }>('SELECT fence FROM transactional_mails WHERE id = $1', [
+      key,
+    ]);
+    const before = handed.filter((one) => one.key === key);
+    for (const one of before) one.isOver ||= one.answeredAt === undefined;
+    const mine = { key, fence: row?.fence ?? 0, at: 0, taken: false, answeredAt: undefined, isOver: false } as Handed;
+    const { ms } = await sim.outside(`mail ${key}`, () => {
+      const answer = moods[mood];
+      Object.assign(mine, { at: sim.time.now, taken: answer.taken });
+      expectAlone(mine, before);
+      expectDue(mine, before);
+      handed.push(mine);
+      return answer;
     });
-    if (answer === 'is slow') await new Promise((resolve) => void setTimeout(resolve, 40_000));
-    sending.delete(key);
-    if (answer === 'refuses') throw Object.assign(new Error('451 try again later'), { code: 'EENVELOPE' });
+    if (ms > 0) await new Promise((resolve) => void setTimeout(resolve, ms));
+    mine.answeredAt = sim.time.now;
+    if (!mine.taken) throw Object.assign(new Error('451 try again later'), { code: 'EENVELOPE' });
   }
 
-  const turn = (next: typeof mood): Command => ({
+  /** While a lease lasts nobody else sends the same (ENG-2). */
+  function expectAlone({ key, at }: Handed, before: readonly Handed[]): void {
+    const isAlone = before.every((one) => one.answeredAt !== undefined || at - one.at >= leaseMs);
+    mustHold(sim.slow || isAlone, 'one attempt at a time', () => `mail ${key} is sent twice at a time`);
+  }
+
+  /** What was refused, and recorded, waits for its time. */
+  function expectDue({ key, at }: Handed, before: readonly Handed[]): void {
+    const isDue = before.every(({ at: earlier, isOver }) => isOver || at - earlier >= shortestWaitMs);
+    mustHold(
+      isDue || sim.slow || sim.cuts > 0,
+      'nothing is tried before it is due',
+      () => `mail ${key} is sent again too soon`,
+    );
+  }
+
+  const turn = (next: Mood): Command => ({
     label: `the mail server ${next}`,
     run() {
       mood = next;
@@ -62,8 +100,8 @@ export async function mails(sim: Simulation, ground: Footing): Promise<Stage> {
     command(decisions) {
       const studentId = decisions.pick(students);
       const which = decisions.choose(8);
-      if (which > 4) return which === 7 ? remove(studentId) : turn(which === 6 ? 'refuses' : 'is slow');
-      if (which === 4) return turn('accepts');
+      if (which === 7) return remove(studentId);
+      if (which > 3) return turn((['accepts', 'is slow', decisions.pick(refusals)] as const)[which - 4] ?? 'accepts');
       return {
         label: `a mail for ${studentId}`,
         async run() {
@@ -90,7 +128,8 @@ export async function mails(sim: Simulation, ground: Footing): Promise<Stage> {
         `SELECT id, status, fence, attempt_count AS attempts FROM transactional_mails`,
       );
       for (const { id, status, fence, attempts } of rows) {
-        const times = accepted.filter(({ key }) => key === id).length;
+        const times = handed.filter(({ key, taken }) => key === id && taken).length;
+        const over = handed.filter((one) => one.key === id && (one.isOver || one.answeredAt === undefined)).length;
         mustHold(status !== 'pending', 'everything ends', () => `mail ${id} is pending`);
         mustHold(
           status !== 'sent' || times > 0,
@@ -102,10 +141,15 @@ export async function mails(sim: Simulation, ground: Footing): Promise<Stage> {
           'no effect twice',
           () => `mail ${id} was accepted ${times} times, ${fence} claims, ${attempts} recorded`,
         );
+        mustHold(
+          attempts <= fence - over,
+          'a record counts under its own claim alone',
+          () => `mail ${id}: ${attempts} recorded of ${fence} claims, ${over} of which were lost`,
+        );
         mustHold(times <= fence, 'what has happened is recorded', () => `mail ${id}: ${times} sent, ${fence} claims`);
       }
       mustHold(
-        accepted.every(({ key }) => rows.some(({ id }) => id === key)),
+        handed.every(({ key }) => rows.some(({ id }) => id === key)),
         'what has happened is recorded',
         () => 'a mail without a row was sent',
       );

@@ -187,6 +187,7 @@ export async function webhooks(sim: Simulation, ground: Footing): Promise<Stage>
     ],
     async atEnd() {
       await expectStories();
+      await expectAttempts();
       await expectTallies();
       for (const id of removed) await searchForTraces(sim, id);
     },
@@ -264,6 +265,19 @@ export async function webhooks(sim: Simulation, ground: Footing): Promise<Stage>
       [...twice.values()].every(({ length }) => length === 1),
       'no effect twice',
       () => 'two deliveries of an event for one endpoint',
+    );
+  }
+
+  /** A later claim has ended what an earlier one left open (ENG-2). */
+  async function expectAttempts(): Promise<void> {
+    const left = await sim.postgres.ask<{ id: Id; fence: number }>(
+      `SELECT delivery_id AS id, fence FROM webhook_attempts attempt
+        WHERE outcome IS NULL AND EXISTS (SELECT FROM webhook_attempts later WHERE later.delivery_id = attempt.delivery_id AND later.fence > attempt.fence)`,
+    );
+    mustHold(
+      left.length === 0,
+      'what was cut off is recorded',
+      () => `delivery ${left[0]?.id}: attempt ${left[0]?.fence} is open, and a later one was made`,
     );
   }
 

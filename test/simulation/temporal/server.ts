@@ -143,7 +143,7 @@ export class SimulatedTemporal {
           label: `${activity.task.name} of ${run.id}, attempt ${activity.task.attempt}`,
           run: () => {
             const worker = workers[choose(workers.length)];
-            if (worker) this.#perform(run, activity, worker);
+            if (worker) this.#perform(run, activity, worker, workers);
           },
         });
       }
@@ -228,7 +228,7 @@ export class SimulatedTemporal {
     return promise;
   }
 
-  #perform(run: Run, activity: Activity, worker: SimulatedProcess): void {
+  #perform(run: Run, activity: Activity, worker: SimulatedProcess, workers: readonly SimulatedProcess[]): void {
     const { task, limits } = activity;
     const { attempt } = task;
     activity.worker = worker;
@@ -247,7 +247,8 @@ export class SimulatedTemporal {
     const beat = () => {
       if (isCurrent()) arm();
     };
-    if (this.#settings.isGivenTwice()) this.#settings.perform(worker, { ...task }, () => {}).catch(() => {});
+    const second = workers.find((one) => one !== worker) ?? worker;
+    if (this.#settings.isGivenTwice()) this.#settings.perform(second, { ...task }, () => {}).catch(() => {});
     this.#settings.perform(worker, { ...task }, beat).then(
       (result) => {
         if (isCurrent()) this.#answered(run, activity, () => activity.resolve(result));

@@ -251,6 +251,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     file: 'domain/students/students.ts',
     changes: [['  await noteAddressLeft(tx, vault, student);', '  void noteAddressLeft;']],
     engine: 'imports',
+  },
   'mails-of-ended-runs': {
     rule: 'AUTO-13: an e-mail that the server put off is not sent once its run has left',
     file: 'domain/automations/running/run-step.ts',

@@ -264,4 +264,18 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     changes: [["if (to.gateLooksAt !== null) await wake(tx, 'automationGate', [{ id, clubId }], now);", '']],
     engine: 'automations',
   },
+  'newer-check-wins': {
+    rule: 'CAMP-40: what an earlier check of a domain found does not overwrite what a later one did',
+    file: 'domain/mail/domains/checking.ts',
+    changes: [
+      ['if (!domain || (domain.checkedAt !== null && domain.checkedAt > now)) return;', 'if (!domain) return;'],
+    ],
+    engine: 'mail-domains',
+  },
+  'check-by-hand-woken': {
+    rule: 'ENG-3: a check that is asked for wakes the run of its domain, whose next look is another then',
+    file: 'domain/mail/domains/checking.ts',
+    changes: [["await deps.db.transaction((tx) => wake(tx, 'mailDomain', [domain], now));", '']],
+    engine: 'mail-domains',
+  },
 };

@@ -23,6 +23,15 @@ export interface MailDomainSettings {
   warmUps: WarmUps;
   /** The name whose servers send for the platform, in SPF records; absent where there is none. */
   spfInclude: string | undefined;
+  /** Makes the key of a domain; a new one of the machine if absent. */
+  makeKeys?: () => Promise<DomainKeys>;
+}
+
+export interface DomainKeys {
+  /** SPKI in DER. */
+  publicKey: Buffer;
+  /** PKCS#8 in PEM. */
+  privateKey: string;
 }
 
 export type MailDomainDeps = VaultDeps & { mailDomains: MailDomainSettings };
@@ -60,7 +69,12 @@ function presentDomain(row: MailDomain, { spfInclude }: Pick<MailDomainSettings,
 }
 
 /** Receivers take RSA everywhere; Ed25519 they do not. */
-const makeKeys = promisify(generateKeyPair);
+export const makeDomainKeys = (): Promise<DomainKeys> =>
+  promisify(generateKeyPair)('rsa', {
+    modulusLength: 2_048,
+    publicKeyEncoding: { type: 'spki', format: 'der' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  });
 
 /**
  * Sets the club's domain: a new one gets a key of its own and must be proven; the same one keeps its key and what was proven.
@@ -74,13 +88,7 @@ export async function setMailDomain(
 ): Promise<Record> {
   const domain = domainName(given, mailDomains.platformAddress.split('@')[1]?.toLowerCase() ?? '');
   const isSet = await db.manager.existsBy(MailDomain, { clubId, domain });
-  const keys = isSet
-    ? undefined
-    : await makeKeys('rsa', {
-        modulusLength: 2_048,
-        publicKeyEncoding: { type: 'spki', format: 'der' },
-        privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-      });
+  const keys = isSet ? undefined : await (mailDomains.makeKeys ?? makeDomainKeys)();
   return db.transaction(async (tx) => {
     await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
     const current = await tx.manager.findOneBy(MailDomain, { clubId });

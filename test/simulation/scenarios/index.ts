@@ -6,6 +6,7 @@ import { addOns } from './add-ons.ts';
 import { automations } from './automations.ts';
 import { campaigns } from './campaigns.ts';
 import { imports } from './imports.ts';
+import { mailDomains } from './mail-domains.ts';
 import { mails } from './mails.ts';
 import { mediaMoves } from './media-moves.ts';
 import { salesOfPlatforms } from './sales.ts';
@@ -25,6 +26,7 @@ export const scenarios = {
   'space-fills': spaceFills,
   imports,
   automations,
+  'mail-domains': mailDomains,
 } as const satisfies Record<string, Scenario>;
 export type Engine = keyof typeof scenarios;
 export const engines = Object.keys(scenarios) as readonly Engine[];
@@ -43,7 +45,7 @@ export const playedBy: Readonly<Record<WorkflowType, Engine | { notYet: string }
   agentAnswer: { notYet: 'it needs a model whose stream is a step of the schedule for each event' },
   campaignRun: 'campaigns',
   testMail: 'campaigns',
-  mailDomain: { notYet: 'it needs name servers' },
+  mailDomain: 'mail-domains',
   automationRun: 'automations',
   automationGate: 'automations',
   sourceIndex: { notYet: 'it needs a store, and reads in a thread of its own' },

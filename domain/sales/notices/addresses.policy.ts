@@ -26,7 +26,6 @@ export function addressesIn(body: unknown): string[] {
   while (open.length > 0 && found.size < maxAddresses) {
     const value = open.pop();
     if (typeof value === 'string') addAddressesOf(value, found);
-    else if (Array.isArray(value)) for (const item of value) open.push(item);
     else if (typeof value === 'object' && value !== null)
       for (const [name, inner] of Object.entries(value)) open.push(inner, name);
   }
@@ -43,7 +42,7 @@ function addAddressesOf(text: string, found: Set<string>): void {
     let end = at + 1;
     while (end - at <= longestAddress && ofDomain.test(text.charAt(end))) end++;
     // The full stop of the sentence, or a hyphen after it.
-    while (end > at && '.-'.includes(text.charAt(end - 1))) end--;
+    while ('.-'.includes(text.charAt(end - 1))) end--;
     for (const start of beginningsBefore(text, at)) {
       const address = readAddress(text.slice(start, end));
       if (address !== undefined) found.add(address);
@@ -51,19 +50,20 @@ function addAddressesOf(text: string, found: Set<string>): void {
   }
 }
 
-const ofDomain = /^[a-z0-9.-]$/iu;
+// Each is asked of one character.
+const ofDomain = /[a-z0-9.-]/iu;
 /** Also what folds into one of these: the Kelvin sign, by the flags, and the Greek accent that is a `. */
-const ofName = /^[a-z0-9.!#$%&'*+/=?^_`\u1FEF{|}~-]$/iu;
-const mayDivide = /^[!#$%&'*/=?^`{|}~]$/;
+const ofName = /[a-z0-9.!#$%&'*+/=?^_`\u1FEF{|}~-]/iu;
+const mayDivide = /[!#$%&'*/=?^`{|}~]/;
 
 /** Where the address before this `@` may begin: at the end of all that could be part of it, and after what may divide. */
 function beginningsBefore(text: string, at: number): number[] {
   const beginnings: number[] = [];
   let start = at;
-  while (at - start < longestAddress && start > 0 && ofName.test(text.charAt(start - 1))) {
+  while (at - start < longestAddress && ofName.test(text.charAt(start - 1))) {
     if (beginnings.length < maxBeginnings && mayDivide.test(text.charAt(start - 1))) beginnings.push(start);
     start--;
   }
   while (text.charAt(start) === '.') start++;
-  return [...beginnings, start].filter((beginning) => beginning < at);
+  return [...beginnings, start];
 }

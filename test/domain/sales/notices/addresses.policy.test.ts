@@ -11,6 +11,9 @@ describe('addresses in the body of a notice', () => {
     ['once each', ['a@b.cd', 'A@B.CD'], ['a@b.cd']],
     ['in a sentence, without its full stop', 'Ask a@b.cd. Or e@f.gh, or i@j.kl-', ['a@b.cd', 'e@f.gh', 'i@j.kl']],
     ['after what may divide', 'see mail=a@b.cd', ['a@b.cd', 'mail=a@b.cd']],
+    ['as they are, where the text is nothing else', 'mail=a@b.cd', ['mail=a@b.cd']],
+    ['as they are, in a field of 1,000 characters', 'mail=a@b.cd'.padEnd(1_000), ['mail=a@b.cd']],
+    ['and what may divide them, in a longer field', 'mail=a@b.cd'.padEnd(1_001), ['a@b.cd', 'mail=a@b.cd']],
     ['after full stops', 'so ...a@b.cd', ['a@b.cd']],
     ['in brackets', 'Ada <a@b.cd> (e@f.gh)', ['a@b.cd', 'e@f.gh']],
     ['of 254 characters', `x ${long(254)} y`, [long(254)]],
@@ -25,6 +28,15 @@ describe('addresses in the body of a notice', () => {
     expect(addressesIn(many(200))).to.have.length(200);
     expect(addressesIn(many(201))).to.have.length(200);
     expect(addressesIn(many(201).join(' '))).to.deep.equal(many(200));
+    expect(addressesIn(`${many(199).join(' ')} x=y=a@b.cd`)).to.have.length(200);
+  });
+
+  it('begin after eight characters that may divide, or after all of them', () => {
+    const name = 'x=a=b=c=d=e=f=g=h=i=j';
+    const beginnings = ['x=', 'd=', 'e=', 'f=', 'g=', 'h=', 'i=', 'j'].map((from) => name.slice(name.indexOf(from)));
+    expect(addressesIn(`see ${name}@b.cd`)).to.have.members(
+      [...beginnings, 'c=d=e=f=g=h=i=j'].map((one) => `${one}@b.cd`),
+    );
   });
 
   it('are read up to 254 characters, with white space around them', () => {

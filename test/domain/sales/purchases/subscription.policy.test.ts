@@ -1,6 +1,12 @@
 /** What the access of a subscription is to be, from all that is known of it (ADR 0012). */
 import { expect } from 'chai';
-import { targetOf, type Cancellation, type Charge } from '../../../../domain/sales/purchases/subscription.policy.ts';
+import {
+  standingOf,
+  stepsOf,
+  targetOf,
+  type Cancellation,
+  type Charge,
+} from '../../../../domain/sales/purchases/subscription.policy.ts';
 
 const on = (date: number) => new Date(Date.UTC(2026, 2, date));
 const paid = (externalId: string, date: number): Charge => ({ externalId, paidAt: on(date), undone: false });
@@ -40,4 +46,58 @@ describe('access of a subscription', () => {
       expect(targetOf(charges.toReversed(), cancellations.toReversed())).to.deep.equal(target);
     });
   }
+});
+
+describe('what the access of a subscription has gone through', () => {
+  const canceledThen = (date: number, end?: number) => ({ at: on(date), target: until(end) });
+  const opened = (date: number) => ({ at: on(date), target: open });
+  for (const [what, paidOn, cancellations, steps] of [
+    ['charges alone', [1, 2], [], []],
+    ['a cancellation alone', [], [canceled(2, 20)], [canceledThen(2, 20)]],
+    ['a cancellation after a charge', [1], [canceled(2, 20)], [canceledThen(2, 20)]],
+    ['a charge after a cancellation', [1, 3], [canceled(2)], [canceledThen(2), opened(3)]],
+    ['the first of two charges after a cancellation', [3, 4], [canceled(2)], [canceledThen(2), opened(3)]],
+    [
+      'two cancellations, of the first one’s time with the newest end',
+      [],
+      [canceled(2), canceled(3, 20)],
+      [canceledThen(2, 20)],
+    ],
+    ['two cancellations of one time, with the later end', [], [canceled(2, 20), canceled(2)], [canceledThen(2, 20)]],
+    ['a charge of the very time of a cancellation: it was before', [2], [canceled(2)], [canceledThen(2)]],
+    [
+      'cancellations with a charge between them',
+      [1, 3],
+      [canceled(2, 20), canceled(4)],
+      [canceledThen(2, 20), opened(3), canceledThen(4)],
+    ],
+  ] as const)
+    it(`is, with ${what}`, () => {
+      expect(stepsOf(paidOn.map(on), cancellations)).to.deep.equal(steps);
+      expect(stepsOf(paidOn.toReversed().map(on), cancellations.toReversed())).to.deep.equal(steps);
+    });
+});
+
+describe('the standing of a subscription', () => {
+  const standing = (status: string, pastDue?: number, canceledOn?: number) => ({
+    status,
+    pastDueSince: pastDue === undefined ? null : on(pastDue),
+    canceledAt: canceledOn === undefined ? null : on(canceledOn),
+  });
+  for (const [what, paidOn, lateOn, cancellations, expected] of [
+    ['of which nothing is known', [], [], [], standing('active')],
+    ['that was charged', [1], [], [], standing('active')],
+    ['that is late, since the first time', [1], [5, 3], [], standing('past_due', 3)],
+    ['that was never charged, and is late', [], [3], [], standing('past_due', 3)],
+    ['that was late before its latest charge', [1, 4], [3], [], standing('active')],
+    ['that was late at the very time of its charge', [4, 1], [4], [], standing('active')],
+    ['that was late before its latest charge, and is again', [1, 4], [3, 6], [], standing('past_due', 6)],
+    ['that was canceled', [1], [], [canceled(2, 20)], standing('canceled', undefined, 2)],
+    ['that was canceled while late', [1], [3], [canceled(5)], standing('canceled', 3, 5)],
+    ['that was canceled and charged again', [1, 3], [], [canceled(2)], standing('active')],
+  ] as const)
+    it(`is ${expected.status} of one ${what}`, () => {
+      const paidAt = paidOn.map(on);
+      expect(standingOf(paidAt, lateOn.map(on), stepsOf(paidAt, cancellations))).to.deep.equal(expected);
+    });
 });

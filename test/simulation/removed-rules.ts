@@ -240,6 +240,26 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     ],
     engine: 'space-fills',
   },
+  'plan-changed-meanwhile': {
+    rule: 'MED-10: a plan that changes while a video is being removed keeps it',
+    file: 'domain/media/expiry.ts',
+    changes: [["if (await hasFeature(tx, clubId, 'video_hosting')) throw new PlanChanged();", '']],
+    engine: 'media-expiry',
+  },
+  'one-warning-a-day': {
+    rule: 'MED-10: one mail tells of all videos of a day, whose warnings come one after another',
+    file: 'domain/media/expiry.ts',
+    changes: [
+      ['await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);\n  const since', 'const since'],
+    ],
+    engine: 'media-expiry',
+  },
+  'expiry-woken': {
+    rule: 'ENG-3: who gives videos a date wakes their runs',
+    file: 'domain/media/expiry.ts',
+    changes: [["if (files.length > 0) await wake(tx, 'mediaExpiry', files, now);", '']],
+    engine: 'media-expiry',
+  },
   'file-removed-again': {
     rule: 'DEC-57: the file of an import that may still arrive is removed again',
     file: 'domain/access/imports/step.ts',

@@ -8,6 +8,7 @@ import { campaigns } from './campaigns.ts';
 import { imports } from './imports.ts';
 import { mailDomains } from './mail-domains.ts';
 import { mails } from './mails.ts';
+import { mediaExpiry } from './media-expiry.ts';
 import { mediaMoves } from './media-moves.ts';
 import { salesOfPlatforms } from './sales.ts';
 import { spaceFills } from './space-fills.ts';
@@ -21,6 +22,7 @@ export const scenarios = {
   mails,
   'add-ons': addOns,
   'media-moves': mediaMoves,
+  'media-expiry': mediaExpiry,
   campaigns,
   sales: salesOfPlatforms,
   'space-fills': spaceFills,
@@ -38,7 +40,7 @@ export const playedBy: Readonly<Record<WorkflowType, Engine | { notYet: string }
   addOn: 'add-ons',
   transactionalMail: 'mails',
   mentorshipSession: { notYet: 'its mails are decided at their claim: it needs bookings, and mails beside it' },
-  mediaExpiry: { notYet: 'it needs a store whose objects and leftovers are compared' },
+  mediaExpiry: 'media-expiry',
   salesNotice: 'sales',
   subscriptionEnd: 'sales',
   studentImport: 'imports',

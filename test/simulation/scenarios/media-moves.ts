@@ -198,7 +198,7 @@ interface StoredFile {
 const keyOf = ({ id, clubId }: Pick<StoredFile, 'id' | 'clubId'>) => `media/${clubId}/${id}`;
 
 /** A file of the library that is ready. */
-async function addStoredFile(sim: Simulation, store: SimulatedStore, file: StoredFile): Promise<void> {
+export async function addStoredFile(sim: Simulation, store: SimulatedStore, file: StoredFile): Promise<void> {
   const { id, clubId, sizeBytes, mime, isProcessed } = file;
   const kind = kindOf(mime);
   store.place(keyOf(file), Buffer.alloc(sizeBytes));

@@ -240,6 +240,18 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     ],
     engine: 'space-fills',
   },
+  'file-removed-again': {
+    rule: 'DEC-57: the file of an import that may still arrive is removed again',
+    file: 'domain/access/imports/step.ts',
+    changes: [['stored.fileBytes === null && now < uploadEnds(stored)', 'stored.fileBytes === null && now < 0']],
+    engine: 'imports',
+  },
+  'removed-not-recreated': {
+    rule: 'DEC-57: an import does not bring removed students back',
+    file: 'domain/students/students.ts',
+    changes: [['  await noteAddressLeft(tx, vault, student);', '  void noteAddressLeft;']],
+    engine: 'imports',
+  },
   'mails-of-ended-runs': {
     rule: 'AUTO-13: an e-mail that the server put off is not sent once its run has left',
     file: 'domain/automations/running/run-step.ts',

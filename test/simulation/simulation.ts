@@ -846,7 +846,7 @@ const maxSkewMs = 300_000;
 const overdueMs = 120_000;
 
 /** Often at first, when what was lost is found; then for what comes due later. */
-const sweepEveryMs = (sinceCalmMs: number) => (sinceCalmMs < 600_000 ? 150_000 : 6 * 3_600_000);
+const sweepEveryMs = (sinceCalmMs: number) => (sinceCalmMs < 1_800_000 ? 150_000 : 6 * 3_600_000);
 
 function shortened(text: string): string {
   const words = text.replaceAll(/\s+/g, ' ').trim();

@@ -38,19 +38,27 @@ export async function readRemovedAddresses(
 /** What an import says of its file in words of others: a file may be named after a person, and so may what stands for a column. */
 const wordsOfFile = sql`file_name = NULL, ignored_columns = '{}'`;
 
-/** For an import that has ended: nobody asks for the addresses any more. A file that had a removed student loses its words. */
+/** Of an import that has ended: it was canceled or has failed before its last row. */
+const isReadInPart = sql`status <> 'completed'`;
+
+/**
+ * For an import that has ended: nobody asks for the addresses any more. A file that had a removed student loses its words, and so does
+ * one that was not read to its end while a student was removed: nobody knows whom its other rows name.
+ */
 export async function forgetAddresses(db: Queries, importId: Id): Promise<void> {
   await db.run(sql`
     UPDATE student_imports SET ${wordsOfFile}
-     WHERE id = ${importId} AND EXISTS (
-       SELECT FROM student_import_rows row LEFT JOIN student_import_addresses noted USING (import_id, student_id)
-        WHERE row.import_id = ${importId} AND (row.code = 'student_removed' OR noted.student_id IS NOT NULL))`);
+     WHERE id = ${importId} AND (
+       EXISTS (
+         SELECT FROM student_import_rows row LEFT JOIN student_import_addresses noted USING (import_id, student_id)
+          WHERE row.import_id = ${importId} AND (row.code = 'student_removed' OR noted.student_id IS NOT NULL))
+       OR ${isReadInPart} AND EXISTS (SELECT FROM student_import_addresses WHERE import_id = ${importId}))`);
   await db.manager.delete(StudentImportAddress, { importId });
 }
 
 /**
- * For a student who is removed: imports that have ended forget the words of files that had them. An open one does so when it ends
- * ({@link noteAddressLeft}): a transaction that holds a student waits for no open import.
+ * For a student who is removed: imports that have ended forget the words of files that had them, or may have had them. An open one
+ * does so when it ends ({@link noteAddressLeft}): a transaction that holds a student waits for no open import.
  */
 export async function forgetFilesThatName(
   tx: Transaction,
@@ -58,8 +66,8 @@ export async function forgetFilesThatName(
 ): Promise<void> {
   await tx.run(sql`
     UPDATE student_imports import SET ${wordsOfFile}
-     WHERE club_id = ${clubId} AND completed_at IS NOT NULL
-       AND EXISTS (SELECT FROM student_import_rows row WHERE row.import_id = import.id AND row.student_id = ${studentId})`);
+     WHERE club_id = ${clubId} AND completed_at IS NOT NULL AND (file_name IS NOT NULL OR ignored_columns <> '{}')
+       AND (${isReadInPart} OR EXISTS (SELECT FROM student_import_rows row WHERE row.import_id = import.id AND row.student_id = ${studentId}))`);
 }
 
 /** Imports that a round of upkeep looks at. */

@@ -5,6 +5,7 @@ import type { Footing } from './ground.ts';
 import { addOns } from './add-ons.ts';
 import { automations } from './automations.ts';
 import { campaigns } from './campaigns.ts';
+import { imports } from './imports.ts';
 import { mailDomains } from './mail-domains.ts';
 import { mails } from './mails.ts';
 import { mediaMoves } from './media-moves.ts';
@@ -23,6 +24,7 @@ export const scenarios = {
   campaigns,
   sales: salesOfPlatforms,
   'space-fills': spaceFills,
+  imports,
   automations,
   'mail-domains': mailDomains,
 } as const satisfies Record<string, Scenario>;
@@ -39,7 +41,7 @@ export const playedBy: Readonly<Record<WorkflowType, Engine | { notYet: string }
   mediaExpiry: { notYet: 'it needs a store whose objects and leftovers are compared' },
   salesNotice: 'sales',
   subscriptionEnd: 'sales',
-  studentImport: { notYet: 'it needs a store, and files of rows' },
+  studentImport: 'imports',
   agentAnswer: { notYet: 'it needs a model whose stream is a step of the schedule for each event' },
   campaignRun: 'campaigns',
   testMail: 'campaigns',

@@ -17,15 +17,18 @@ export interface SimulatedStore {
   readonly objects: ReadonlyMap<string, Buffer>;
   /** Without a step: for what stands before the schedule begins. */
   place(key: string, content: Buffer): void;
+  /** As `put`, of a body that is given so long: until a time in Unix milliseconds. */
+  putUntil(until: number, key: string, body: Readable): Promise<void>;
   turn(next: Mood): Command;
 }
 
 /** What a request that is carried out late has to wait for, in milliseconds: less than anybody may keep what it leaves (MED-27). */
-const latenessMs = [2_000, 60_000, 20 * 60_000] as const;
+const usualLatenessMs: readonly number[] = [2_000, 60_000, 20 * 60_000];
 /** Longer than a lease that nobody renews. */
 const slowMs = 15_000;
 
-export function simulatedStore(sim: Simulation): SimulatedStore {
+/** @param latenessMs what a request that is carried out late waits for, in milliseconds */
+export function simulatedStore(sim: Simulation, latenessMs = usualLatenessMs): SimulatedStore {
   const objects = new Map<string, Buffer>();
   const server: SimulatedProcess = { name: 'store', alive: true, standsUntil: 0, skewMs: 0 };
   const isUnreliable = sim.decisions.happens(2);
@@ -51,6 +54,14 @@ export function simulatedStore(sim: Simulation): SimulatedStore {
     return answer.result;
   }
 
+  async function putUntil(until: number, key: string, body: Readable): Promise<void> {
+    const content = await bytesOf(body);
+    await ask(`PUT ${key}`, () => {
+      if (sim.time.now > until) throw away().error;
+      objects.set(key, content);
+    });
+  }
+
   async function remove(key: string): Promise<void> {
     await ask(`DELETE ${key}`, () => void objects.delete(key));
   }
@@ -58,10 +69,7 @@ export function simulatedStore(sim: Simulation): SimulatedStore {
   const size = (key: string) => ask(`HEAD ${key}`, () => objects.get(key)?.length);
   const storage: ObjectStore = {
     linksUrl: 'https://links.test',
-    async put(key, _type, body) {
-      const content = await bytesOf(body);
-      await ask(`PUT ${key}`, () => void objects.set(key, content));
-    },
+    put: (key, _type, body) => putUntil(Infinity, key, body),
     read: (key, offset, length) => ask(`GET ${key}`, () => objects.get(key)?.subarray(offset, offset + length)),
     async stream(key, signal, part) {
       const whole = await ask(`GET ${key}`, () => objects.get(key), signal);
@@ -103,6 +111,7 @@ export function simulatedStore(sim: Simulation): SimulatedStore {
   return {
     storage,
     objects,
+    putUntil,
     place: (key, content) => void objects.set(key, content),
     turn: (next) => ({
       label: `the store ${next}`,

@@ -106,6 +106,22 @@ describe('student import and removal', () => {
         await expectNothingLeft();
       });
 
+    for (const [when, isRemovedFirst] of [
+      ['before it was canceled', true],
+      ['after it was canceled', false],
+    ] as const)
+      it(`takes the words of a file that nobody read: the student was removed ${when} (DEC-57)`, async () => {
+        const student = await buildStudent(club.id, person);
+        const file = `email,name,${person.name}\n${row.replaceAll('\n', ',x\n')}`;
+        const importId = await begin(file, `file_name=${encodeURIComponent(`${person.name}.csv`)}`);
+        if (isRemovedFirst) await remove(student.id);
+        await callsOf(club)('POST', `/student-imports/${importId}/cancel`);
+        await runImport(importId);
+        if (!isRemovedFirst) await remove(student.id);
+        expect(await readImport(club, importId)).to.include({ status: 'canceled' });
+        await expectNothingLeft();
+      });
+
     it('recreates neither address of a student whose address was corrected before the removal', async () => {
       const student = await buildStudent(club.id, { ...person, email: 'former@example.com' });
       const importId = await begin(`${header}${row}former@example.com,${person.name}\n`);

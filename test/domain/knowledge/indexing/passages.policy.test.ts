@@ -143,16 +143,16 @@ describe('cutting sections into passages', () => {
     'A. Dr. dr. Dra. dra. Mr. Mrs. Ms. Prof. Profa. Sr. Sra. Mme. St. Sto. Sta. vs. Fig. fig. Figs. figs. No. no. P. p. Pp. pp.',
     'Pág. pág. Págs. págs. Cap. cap. Sec. sec. Ed. ed. Vol. vol. Art. art. Nr. nr. Abb. e.g. i.e.',
   ])
-    for (const word of words.split(' '))
-      it(`does not end a sentence at ${word}, wherever it stands`, () => {
-        const blocks = [`Look ${word} Quay. `, `Then (${word} Quay) it slips. `, 'It holds.'];
+    for (const short of words.split(' '))
+      it(`does not end a sentence at ${short}, wherever it stands`, () => {
+        const blocks = [`Look ${short} Quay. `, `Then (${short} Quay) it slips. `, 'It holds.'];
         expect(cut([section(blocks.join(''))])[0]?.blocks).to.deep.equal(blocks);
-        expect(cut([section(`${word} Quay. It holds.`)])[0]?.blocks).to.deep.equal([`${word} Quay. `, 'It holds.']);
+        expect(cut([section(`${short} Quay. It holds.`)])[0]?.blocks).to.deep.equal([`${short} Quay. `, 'It holds.']);
       });
 
   it('does not end a sentence at an abbreviation of two words', () => {
-    for (const word of ['p. ex.', 'p.ex.', 'z. B.', 'z.B.']) {
-      const blocks = [`Look ${word} Quay. `, 'It holds.'];
+    for (const short of ['p. ex.', 'p.ex.', 'z. B.', 'z.B.']) {
+      const blocks = [`Look ${short} Quay. `, 'It holds.'];
       expect(cut([section(blocks.join(''))])[0]?.blocks).to.deep.equal(blocks);
     }
   });
@@ -163,13 +163,13 @@ describe('cutting sections into passages', () => {
   });
 
   it('keeps the number of an item, of up to three digits, with its sentence', () => {
-    for (const [text, blocks] of [
+    for (const [prose, blocks] of [
       ['3. Tie it. Pull.', ['3. Tie it. ', 'Pull.']],
       ['123. Tie it. Pull.', ['123. Tie it. ', 'Pull.']],
       ['1234. Tie it. Pull.', ['1234. ', 'Tie it. ', 'Pull.']],
       ['In 30. Tie it.', ['In 30. ', 'Tie it.']],
     ] as const)
-      expect(cut([section(text)])[0]?.blocks).to.deep.equal(blocks);
+      expect(cut([section(prose)])[0]?.blocks).to.deep.equal(blocks);
   });
 
   describe('of lines and rows with these lengths', () => {

@@ -37,7 +37,7 @@ export function isMailable(email: string): boolean {
   const at = email.lastIndexOf('@');
   const [localPart, domain] = [email.slice(0, at), email.slice(at + 1)];
   return (
-    at > 0 &&
+    at !== -1 &&
     email.length <= longest.address &&
     localPart.length <= longest.localPart &&
     /^[^\s\p{Cc}<>(),;:\\"[\]@]+$/u.test(localPart) &&

@@ -59,7 +59,7 @@ function pieceOf(part: string): Piece {
 
 /** Words that end in a period, and no sentence with it, when a name or number follows; and the number of an item. */
 const abbreviation =
-  /^\d{1,3}\.\s*$|(?:^|[\s([“"'])(?:\p{Lu}|[Dd]ra?|Mrs?|Ms|Profa?|Sra?|Mme|St|Sto|Sta|vs|[Ff]igs?|[Nn]o|[Pp]p?|[Pp]ágs?|[Cc]ap|[Ss]ec|[Ee]d|[Vv]ol|[Aa]rt|[Nn]r|Abb|e\.g|i\.e|p\.\s?ex|z\.\s?B)\.\s*$/u;
+  /^\d{1,3}\.\s*$|(?:^|[\s([“"'])(?:\p{Lu}|[Dd]ra?|Mrs?|Ms|Profa?|Sra?|Mme|St|Sto|Sta|vs|[Ff]igs?|[Nn]o|[Pp]p?|[Pp]ágs?|[Cc]ap|[Ss]ec|[Ee]d|[Vv]ol|[Aa]rt|[Nn]r|Abb|e\.g|i\.e|p\.\s?ex|z(?:\.\s?B)?)\.\s*$/u;
 
 function sentencesOf(text: string, segmenter: Intl.Segmenter): string[] {
   const sentences: string[] = [];
@@ -127,13 +127,12 @@ function isSpace(character: string): boolean {
   return character === ' ' || character === '\n';
 }
 
-/** Gives a last passage that is too short to the one before it, or some of that one's blocks to it, as far as both keep their bounds. */
+/** Gives a last passage that is too short some blocks of the one before it, as far as both keep their bounds. Together they are too long for one. */
 function withoutShortTail(passages: Piece[][]): Piece[][] {
   const { least, most } = passageLength;
   const [before, last] = passages.slice(-2);
   if (!before || !last || visibleLength(last) >= least) return passages;
   const pieces = [...before, ...last];
-  if (visibleLength(pieces) <= most) return [...passages.slice(0, -2), pieces];
   let best = before.length;
   for (let at = before.length - 1; at > 0; at--) {
     if (visibleLength(pieces.slice(0, at)) < least || visibleLength(pieces.slice(at)) > most) break;

@@ -39,7 +39,7 @@ export function parseTemplate(text: string): { parts: TemplatePart[]; problems: 
     const open = text.indexOf('{{', from);
     if (open === -1) break;
     const close = text.indexOf('}}', open + 2);
-    const inside = close === -1 ? '' : text.slice(open + 2, close);
+    const inside = text.slice(open + 2, close);
     if (close === -1 || inside.includes('{{') || inside.includes('\n')) {
       problems.push({
         code: 'unclosed_variable',

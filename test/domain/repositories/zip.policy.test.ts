@@ -142,6 +142,88 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
     ).to.deep.equal(many.slice(0, 3).map(({ name, size }) => [name, size, 3]));
   });
 
+  /** A place, and a number of files, for which 32 and 16 bits just do not do. */
+  const [max32, max16] = [0xffff_ffff, 0xffff];
+
+  it('tells a file’s place in 64 bits from 4 GB on, and not before', async () => {
+    const headerOfFirst = 30 + 'first'.length;
+    for (const [place, extraBytes, version] of [
+      [max32 - 1, 0, 20],
+      [max32, 12, 45],
+    ] as const) {
+      const zeros = { crc32: 0, modifiedAt };
+      const layout = layOutZip([
+        { name: 'first', size: place - headerOfFirst, ...zeros },
+        { name: 'second', size: 3, ...zeros },
+      ]);
+      const zip = await yauzl.fromRandomAccessReaderPromise(new LayoutReader(layout), layout.size, {});
+      const seen = [];
+      for await (const entry of zip.eachEntry()) seen.push(entry);
+      expect(seen[1]).to.include({
+        relativeOffsetOfLocalHeader: place,
+        extraFieldLength: extraBytes,
+        versionNeededToExtract: version,
+      });
+    }
+  });
+
+  it('tells a file’s size in 64 bits from 4 GB on in its own header, and not before', () => {
+    const headerOf = (size: number) => {
+      const [segment] = layOutZip([{ name: 'first', size, crc32: 0, modifiedAt }]).segments;
+      const header = segment && 'bytes' in segment ? segment.bytes : Buffer.alloc(0);
+      const sizes = header.length > 40 ? [header.readBigUInt64LE(39), header.readBigUInt64LE(47)] : [];
+      return [
+        header.readUInt16LE(4),
+        header.readUInt32LE(18),
+        header.readUInt32LE(22),
+        header.readUInt16LE(28),
+        ...sizes,
+      ];
+    };
+    expect(headerOf(max32 - 1)).to.deep.equal([20, max32 - 1, max32 - 1, 0]);
+    expect(headerOf(max32)).to.deep.equal([45, max32, max32, 20, BigInt(max32), BigInt(max32)]);
+  });
+
+  it('counts files in 64 bits from 65,535 on, and not before', async () => {
+    const archiveOf = (count: number) =>
+      layOutZip(Array.from({ length: count }, (_, number) => ({ name: `${number}`, size: 0, crc32: 0, modifiedAt })));
+    const endOf = (layout: ZipLayout) => bytesOf(layout, [], layout.size - 22);
+    for (const count of [max16 - 1, max16]) {
+      const layout = archiveOf(count);
+      const zip = await yauzl.fromRandomAccessReaderPromise(new LayoutReader(layout), layout.size, {});
+      expect(zip.entryCount).to.equal(count);
+      expect([endOf(layout).readUInt16LE(8), endOf(layout).readUInt16LE(10)]).to.deep.equal([count, count]);
+      const locator = bytesOf(layout, [], layout.size - 42, 4).readUInt32LE();
+      expect(locator === 0x0706_4b50).to.equal(count === max16);
+    }
+  });
+
+  it('has no bytes but headers, contents, directory and end, and no part without a byte', () => {
+    const layout = layOutZip(files);
+    const names = files.reduce((sum, { name }) => sum + Buffer.byteLength(name), 0);
+    const contents = files.reduce((sum, { size }) => sum + size, 0);
+    expect(layout.size).to.equal(files.length * (30 + 46) + 2 * names + contents + 22);
+    expect(layout.segments.filter(({ length }) => length === 0)).to.deep.equal([]);
+    for (const { start, length } of layout.segments) expect(partsOf(layout, start, length)).to.have.length(1);
+  });
+
+  it('has times from 1980 to 2107, and the nearest of them for others', async () => {
+    const timeOf = async (at: string) => {
+      const layout = layOutZip([{ name: 'a', size: 0, crc32: 0, modifiedAt: new Date(at) }]);
+      const zip = await yauzl.fromBufferPromise(bytesOf(layout, []), {});
+      const seen = [];
+      for await (const entry of zip.eachEntry()) seen.push(entry.getLastModDate({ timezone: 'UTC' }).toISOString());
+      return seen[0];
+    };
+    for (const [at, told] of [
+      ['1979-12-31T23:59:59Z', '1980-01-01T00:00:00.000Z'],
+      ['1980-06-02T01:02:04Z', '1980-06-02T01:02:04.000Z'],
+      ['2107-05-30T22:58:57Z', '2107-05-30T22:58:56.000Z'],
+      ['2108-01-01T00:00:00Z', '2107-12-31T23:59:58.000Z'],
+    ] as const)
+      expect(await timeOf(at)).to.equal(told);
+  });
+
   it('without files is an empty archive', async () => {
     const layout = layOutZip([]);
     const zip = await yauzl.fromBufferPromise(bytesOf(layout, []), {});
@@ -162,6 +244,10 @@ describe('names in archives (REPO-6)', () => {
       ['con.txt', '_con.txt'],
       ['LPT1', '_LPT1'],
       ['console.txt', 'console.txt'],
+      ['falcon', 'falcon'],
+      ['com1.txt', '_com1.txt'],
+      ['comx', 'comx'],
+      ['  plan.pdf', 'plan.pdf'],
       ['\u202Efdp.exe', '_fdp.exe'],
       ['a\u0000b\nc', 'a_b_c'],
       ['e\u0301.txt', '\u00E9.txt'],
@@ -183,6 +269,12 @@ describe('names in archives (REPO-6)', () => {
       'plan (2) (2).pdf',
       'plan',
       'ＰＬＡＮ (2)',
+    ]);
+    expect(archiveNames(['straße', 'STRASSE', '\u0130', 'i\u0307'])).to.deep.equal([
+      'straße',
+      'STRASSE (2)',
+      '\u0130',
+      'i\u0307 (2)',
     ]);
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary' }), { maxLength: 30 }), (given) => {

@@ -91,6 +91,9 @@ describe('cutting sections into passages', () => {
             expect(length).to.be.at.most(passageLength.most);
             expect(length).to.be.at.least(at === passages.length - 1 ? 1 : passageLength.least);
           }
+          const ofLastTwo = passages.slice(-2).map(({ text: shown }) => lengthOf(shown));
+          if (passages.length > 1)
+            expect((ofLastTwo[0] ?? 0) + (ofLastTwo[1] ?? 0)).to.be.at.least(passageLength.most - 2);
         }
       }),
       { numRuns: 300 },
@@ -134,6 +137,58 @@ describe('cutting sections into passages', () => {
   it('does not end a sentence at an abbreviation', () => {
     const [passage] = cut([section('Ask Dr. Quay about it. See fig. 3, p. 40. O Sr. Silva sabe.')]);
     expect(passage?.blocks).to.deep.equal(['Ask Dr. Quay about it. ', 'See fig. 3, p. 40. ', 'O Sr. Silva sabe.']);
+  });
+
+  for (const words of [
+    'A. Dr. dr. Dra. dra. Mr. Mrs. Ms. Prof. Profa. Sr. Sra. Mme. St. Sto. Sta. vs. Fig. fig. Figs. figs. No. no. P. p. Pp. pp.',
+    'Pág. pág. Págs. págs. Cap. cap. Sec. sec. Ed. ed. Vol. vol. Art. art. Nr. nr. Abb. e.g. i.e.',
+  ])
+    for (const short of words.split(' '))
+      it(`does not end a sentence at ${short}, wherever it stands`, () => {
+        const blocks = [`Look ${short} Quay. `, `Then (${short} Quay) it slips. `, 'It holds.'];
+        expect(cut([section(blocks.join(''))])[0]?.blocks).to.deep.equal(blocks);
+        expect(cut([section(`${short} Quay. It holds.`)])[0]?.blocks).to.deep.equal([`${short} Quay. `, 'It holds.']);
+      });
+
+  it('does not end a sentence at an abbreviation of two words', () => {
+    for (const short of ['p. ex.', 'p.ex.', 'z. B.', 'z.B.']) {
+      const blocks = [`Look ${short} Quay. `, 'It holds.'];
+      expect(cut([section(blocks.join(''))])[0]?.blocks).to.deep.equal(blocks);
+    }
+  });
+
+  it('ends a sentence at a word that only ends like an abbreviation', () => {
+    const blocks = ['A casino. ', 'Its stairs. ', 'The top. ', 'It holds.'];
+    expect(cut([section(blocks.join(''))])[0]?.blocks).to.deep.equal(blocks);
+  });
+
+  it('keeps the number of an item, of up to three digits, with its sentence', () => {
+    for (const [prose, blocks] of [
+      ['3. Tie it. Pull.', ['3. Tie it. ', 'Pull.']],
+      ['123. Tie it. Pull.', ['123. Tie it. ', 'Pull.']],
+      ['1234. Tie it. Pull.', ['1234. ', 'Tie it. ', 'Pull.']],
+      ['In 30. Tie it.', ['In 30. ', 'Tie it.']],
+    ] as const)
+      expect(cut([section(prose)])[0]?.blocks).to.deep.equal(blocks);
+  });
+
+  describe('of lines and rows with these lengths', () => {
+    const line = (length: number) => 'x'.repeat(length);
+    const row = (length: number): Paragraph => ({ kind: 'row', text: line(length) });
+    const lines = (...lengths: number[]): Paragraph => ({ kind: 'lines', text: lengths.map(line).join('\n') });
+    for (const [what, paragraphs, lengths] of [
+      ['ends a passage of 300 before what does not fit', [row(300), row(400)], [300, 400]],
+      ['fills a passage up to 600 with rows', [row(300), row(299), row(400)], [600, 400]],
+      ['fills a passage up to 600 with lines', [lines(300, 299), row(400)], [600, 400]],
+      ['ends a passage before a row that does not fit', [row(400), row(590), row(50)], [400, 590, 50]],
+      ['gives the last passage a line of the one before it', [row(400), lines(300, 250), row(100)], [400, 300, 352]],
+      ['gives it no more than it needs', [lines(300, 20, 200), row(98)], [321, 300]],
+      ['gives it as much as fits', [lines(300, 299), row(299)], [300, 600]],
+      ['gives it nothing where that would be too short then', [lines(250, 300), row(100)], [551, 100]],
+    ] as const)
+      it(what, () => {
+        expect(cut([section(...paragraphs)]).map(({ text: shown }) => lengthOf(shown))).to.deep.equal(lengths);
+      });
   });
 
   it('makes each table row and each line of code a block', () => {

@@ -197,7 +197,7 @@ export class Simulation {
       perform: (worker, task, beat) => this.#perform(worker, task, beat),
       settle: turn,
       isGivenTwice: () => {
-        const twice = this.#has('twice', 10);
+        const twice = this.#has('twice', 3);
         this.doubled ||= twice;
         return twice;
       },

@@ -13,8 +13,8 @@ import { addClub, type Footing } from './ground.ts';
 
 const names = ['knots.example', 'ropes.example'] as const;
 const dayMs = 86_400_000;
-/** A check that has the last word gets its answers in calm: a day after the last one, or an hour after a silence. */
-const horizonMs = 4 * dayMs;
+/** The next look at a domain that was proven is a day later. */
+const horizonMs = dayMs + 6 * 3_600_000;
 
 /** Slow is one question: a later check overtakes the one that asked it. */
 const moods = ['answers', 'is slow once', 'is silent'] as const;

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { deflateSync } from 'node:zlib';
 import { bareDocx, documentBomb, documentXml, zipOf, zlibSpaces } from '../../../toolkit/builders/archives.ts';
 import { book } from '../../../toolkit/builders/office-files.ts';
+import { messageOf } from '../../../../dev/problem.ts';
 import { extracted, readFrom, refusalOf, shortly } from '../../../toolkit/drive/extracting.ts';
 
 const megabyte = 1_024 * 1_024;
@@ -142,7 +143,14 @@ describe('reading hostile files', function () {
   });
 
   it('stops reading at its time limit with took_too_long', async () => {
-    expect(await refusalOf(await book(400), { rules: { extractionMs: 300 } })).to.equal('took_too_long');
+    const read = async () => refusalOf(await book(400), { rules: { extractionMs: 300 } });
+    // A thread that gets a quarter of its time at most is not judged, and its run reads again.
+    const patiently = async (tries: number): Promise<string> =>
+      read().catch((error: unknown) => {
+        if (tries === 1 || !messageOf(error).startsWith('The thread has had')) throw error;
+        return patiently(tries - 1);
+      });
+    expect(await patiently(10)).to.equal('took_too_long');
   });
 
   it('stops reading at its memory limit with too_large', async () => {

@@ -5,6 +5,7 @@ import { contexts, type RetentionJob } from '../../domain/contexts.ts';
 import { removeExpiredTokens, tokenLifetimeMs } from '../../domain/mail/one-time-tokens.ts';
 import { retainMailEvents } from '../../domain/mail/retention.ts';
 import { noticedMs } from '../../domain/mail/retention.policy.ts';
+import { mediaRules } from '../../domain/media/media.policy.ts';
 import { retentionRules } from '../../domain/webhooks/retention.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 
@@ -27,7 +28,8 @@ const jobsOf = (name: keyof typeof contexts, ms: number): Kept[] =>
 const kept: readonly Kept[] = [
   ...jobsOf('webhooks', retentionRules.attemptMs),
   ...jobsOf('sales', 90 * dayMs),
-  ...jobsOf('media', dayMs),
+  // Not the day that a late part of an upload has: an upload that is under way would be over at once.
+  ...jobsOf('media', mediaRules.completionMs),
   { ms: noticedMs, run: ({ db }, now) => retainMailEvents(db, now) },
   // People here confirm an address, or are invited as buyers: tokens with a shorter life are not issued. An expired one stays for a day.
   { ms: tokenLifetimeMs.student_verify_email + dayMs, run: removeTokens },

@@ -55,7 +55,10 @@ function takeOut({ file, changes }: RemovedRule): void {
       const module = nextLoad(loaded, context);
       if (loaded.split('?')[0] !== url) return module;
       let text = readFileSync(new URL(url), 'utf8');
-      for (const [find, put] of changes) text = text.replace(find, () => put);
+      for (const [find, put] of changes) {
+        if (text.split(find).length !== 2) throw new Problem(`This does not stand once in ${file}: ${find}`);
+        text = text.replace(find, () => put);
+      }
       return { ...module, source: text };
     },
   });

@@ -298,4 +298,16 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     changes: [["await deps.db.transaction((tx) => wake(tx, 'mailDomain', [domain], now));", '']],
     engine: 'mail-domains',
   },
+  'digest-woken': {
+    rule: 'ENG-3: who begins the digest of a date wakes its run',
+    file: 'domain/community/digests/beginning.ts',
+    changes: [["await wake(tx, 'spaceDigest', begun, now);", '']],
+    engine: 'digests',
+  },
+  'digest-waits-for-removals': {
+    rule: 'COMM-18: a digest that is being filled waits for removals under way, and leaves out who was removed',
+    file: 'domain/community/digests/step.ts',
+    changes: [['ORDER BY id FOR KEY SHARE)', 'ORDER BY id)']],
+    engine: 'digests',
+  },
 };

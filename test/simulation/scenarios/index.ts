@@ -5,6 +5,7 @@ import type { Footing } from './ground.ts';
 import { addOns } from './add-ons.ts';
 import { automations } from './automations.ts';
 import { campaigns } from './campaigns.ts';
+import { digests } from './digests.ts';
 import { imports } from './imports.ts';
 import { mailDomains } from './mail-domains.ts';
 import { mails } from './mails.ts';
@@ -29,6 +30,7 @@ export const scenarios = {
   imports,
   automations,
   'mail-domains': mailDomains,
+  digests,
 } as const satisfies Record<string, Scenario>;
 export type Engine = keyof typeof scenarios;
 export const engines = Object.keys(scenarios) as readonly Engine[];
@@ -54,5 +56,5 @@ export const playedBy: Readonly<Record<WorkflowType, Engine | { notYet: string }
   mediaProcessing: { notYet: 'it needs a store, and reads in a thread of its own' },
   mediaMove: 'media-moves',
   spaceFill: 'space-fills',
-  spaceDigest: { notYet: 'it needs an SMTP hand-over whose places are steps of the schedule' },
+  spaceDigest: 'digests',
 };

@@ -22,13 +22,14 @@ const toldColumns = columns(
 type Told = (typeof toldColumns)['row'];
 
 /**
- * Under the session's row, in one transaction: a mail is a row that is unique by session, template and time, so repeating a step asks
+ * Under the session's row, and its student's, in one transaction: a mail is a row that is unique by session, template and time, so repeating a step asks
  * for none twice. Whether it is sent is decided when it is claimed.
  * @param now Unix milliseconds
  */
 export async function tellOfSession({ db, vault }: VaultDeps, id: Id, now: number): Promise<SessionStep> {
   const at = new Date(now);
   return db.transaction(async (tx) => {
+    await holdStudent(tx, id);
     const session = await tx.one<Told>(
       sql`SELECT ${toldColumns} FROM mentorship_sessions session WHERE session.id = ${id} FOR NO KEY UPDATE OF session`,
     );
@@ -40,6 +41,12 @@ export async function tellOfSession({ db, vault }: VaultDeps, id: Id, now: numbe
     return { done: true, outcome: session.status === 'canceled' ? 'canceled' : 'over' };
   });
 }
+
+/** Before the session, as who removes the student does: a mail to a student locks the student's row (ENG-6). */
+const holdStudent = (tx: Transaction, id: Id) =>
+  tx.run(
+    sql`SELECT FROM students WHERE id = (SELECT student_id FROM mentorship_sessions WHERE id = ${id}) FOR KEY SHARE`,
+  );
 
 async function ask(
   tx: Transaction,

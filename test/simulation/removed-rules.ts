@@ -7,7 +7,7 @@ export interface RemovedRule {
   /** The rule, as docs/reference/engine-rules.md has it. */
   rule: string;
   file: string;
-  /** What stands in the file once for each pair, and what stands there without the rule. */
+  /** What stands in the file once for each pair, and what stands there without the rule; none where only the database changes. */
   changes: readonly (readonly [find: string, put: string])[];
   /** What changes in the database. */
   sql?: string;
@@ -309,5 +309,18 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     file: 'domain/community/digests/step.ts',
     changes: [['ORDER BY id FOR KEY SHARE)', 'ORDER BY id)']],
     engine: 'digests',
+  },
+  'student-before-session': {
+    rule: 'ENG-6: who tells of a session holds its student first, as a removal does',
+    file: 'domain/mentorships/telling.ts',
+    changes: [['    await holdStudent(tx, id);', '    void holdStudent;']],
+    engine: 'mentorships',
+  },
+  'one-winner-of-an-hour': {
+    rule: 'MENT-6: a mentor is at one place, which a constraint holds',
+    file: 'domain/mentorships/booking.ts',
+    changes: [],
+    sql: 'ALTER TABLE mentorship_sessions DROP CONSTRAINT mentorship_sessions_mentor',
+    engine: 'mentorships',
   },
 };

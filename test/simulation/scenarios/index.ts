@@ -11,6 +11,7 @@ import { mailDomains } from './mail-domains.ts';
 import { mails } from './mails.ts';
 import { mediaExpiry } from './media-expiry.ts';
 import { mediaMoves } from './media-moves.ts';
+import { mentorships } from './mentorships.ts';
 import { salesOfPlatforms } from './sales.ts';
 import { spaceFills } from './space-fills.ts';
 import { webhooks } from './webhooks.ts';
@@ -31,6 +32,7 @@ export const scenarios = {
   automations,
   'mail-domains': mailDomains,
   digests,
+  mentorships,
 } as const satisfies Record<string, Scenario>;
 export type Engine = keyof typeof scenarios;
 export const engines = Object.keys(scenarios) as readonly Engine[];
@@ -41,7 +43,7 @@ export const playedBy: Readonly<Record<WorkflowType, Engine | { notYet: string }
   endpointGate: 'webhooks',
   addOn: 'add-ons',
   transactionalMail: 'mails',
-  mentorshipSession: { notYet: 'its mails are decided at their claim: it needs bookings, and mails beside it' },
+  mentorshipSession: 'mentorships',
   mediaExpiry: 'media-expiry',
   salesNotice: 'sales',
   subscriptionEnd: 'sales',

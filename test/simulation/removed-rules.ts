@@ -323,4 +323,15 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     sql: 'ALTER TABLE mentorship_sessions DROP CONSTRAINT mentorship_sessions_mentor',
     engine: 'mentorships',
   },
+  'erased-stays-ended': {
+    rule: 'ANS-4: an answer that a deletion has ended gets no words any more',
+    file: 'domain/agents/answers/answer-end.ts',
+    changes: [
+      [
+        "AND call_no = ${callNo} AND status = 'generating' FOR NO KEY UPDATE`",
+        'AND call_no = ${callNo} FOR NO KEY UPDATE`',
+      ],
+    ],
+    engine: 'answers',
+  },
 };

@@ -3,6 +3,7 @@ import type { WorkflowType } from '../../../platform/engine/workflow-types.ts';
 import type { Simulation, Stage } from '../simulation.ts';
 import type { Footing } from './ground.ts';
 import { addOns } from './add-ons.ts';
+import { answers } from './answers.ts';
 import { automations } from './automations.ts';
 import { campaigns } from './campaigns.ts';
 import { digests } from './digests.ts';
@@ -33,6 +34,7 @@ export const scenarios = {
   'mail-domains': mailDomains,
   digests,
   mentorships,
+  answers,
 } as const satisfies Record<string, Scenario>;
 export type Engine = keyof typeof scenarios;
 export const engines = Object.keys(scenarios) as readonly Engine[];
@@ -48,7 +50,7 @@ export const playedBy: Readonly<Record<WorkflowType, Engine | { notYet: string }
   salesNotice: 'sales',
   subscriptionEnd: 'sales',
   studentImport: 'imports',
-  agentAnswer: { notYet: 'it needs a model whose stream is a step of the schedule for each event' },
+  agentAnswer: 'answers',
   campaignRun: 'campaigns',
   testMail: 'campaigns',
   mailDomain: 'mail-domains',

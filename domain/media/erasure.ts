@@ -59,8 +59,9 @@ export async function removeMediaIn(
   now: Date,
   { force = false }: RemovalOptions,
 ): Promise<void> {
+  // Not against foreign keys to it: whoever brings the agents' index in step writes such a one while it holds the club. Uses share the row.
   const held = await tx.rows(sql`SELECT 1 FROM media
-    WHERE id = ${mediaId} AND club_id = ${clubId} AND purpose = 'library' AND removed_at IS NULL FOR UPDATE`);
+    WHERE id = ${mediaId} AND club_id = ${clubId} AND purpose = 'library' AND removed_at IS NULL FOR NO KEY UPDATE`);
   if (held.length === 0) throw notFound('file');
   await endUses(tx, mediaId, force);
   await tx.run(sql`DELETE FROM media_favorites WHERE media_id = ${mediaId}`);

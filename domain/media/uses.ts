@@ -144,7 +144,7 @@ export async function usesOf(
 const namedPlaces = 3;
 
 /**
- * Ends all uses of a file that is about to be deleted. The caller holds its row `FOR UPDATE`, so no use is added meanwhile.
+ * Ends all uses of a file that is about to be deleted. The caller holds its row `FOR NO KEY UPDATE`, so no use is added meanwhile.
  * @param force ends uses, but those of versions of automations that are published or under way
  * @throws DomainError in_use, naming the first places
  */

@@ -114,8 +114,9 @@ export async function updateLesson(
 export async function removeLesson({ db }: DatabaseDeps, clubId: Id, lessonId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     const { courseId, publishedAt } = await lockLesson(tx, clubId, lessonId);
-    // The lesson, too: who publishes an automation that names it holds the lesson, and not its course.
-    await tx.run(sql`SELECT FROM lessons WHERE id = ${lessonId} FOR UPDATE`);
+    // The lesson, too: who publishes an automation that names it holds the lesson, and not its course. Not against foreign keys to it:
+    // whoever brings the index in step writes such a one while it holds the club, for which this waits below.
+    await tx.run(sql`SELECT FROM lessons WHERE id = ${lessonId} FOR NO KEY UPDATE`);
     await requireUnnamed(tx, 'lesson', lessonId);
     if (publishedAt !== null) await noteCourseChanged(tx, courseId, now);
     await tx.manager.update(

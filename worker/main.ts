@@ -27,6 +27,7 @@ import { createVault } from '../platform/infra/vault.ts';
 import { freeBytes, removeAbandoned } from '../platform/infra/work-directory.ts';
 import { taskQueues, type TaskQueue } from '../platform/engine/workflow-types.ts';
 import { createEgress } from '../platform/infra/egress/egress.ts';
+import { extract } from '../domain/knowledge/extraction/extraction.ts';
 import { videoPlaces } from '../domain/media/media.policy.ts';
 import { mailDomainSettings } from '../domain/mail/domains/settings.ts';
 import { postThrough } from '../domain/webhooks/deliveries/post.ts';
@@ -175,6 +176,7 @@ export async function startWorker(
     sources: {
       db,
       storage,
+      extract,
       onFault: (error) => log.warn({ error: describeError(error) }, 'a source was not indexed; it is tried again'),
       onOutcome: (outcome) => sources.inc({ outcome }),
       failpoint,

@@ -185,6 +185,7 @@ async function measureRemoval(source: DataSource, clubs: Clubs): Promise<void> {
   const deps: IndexingDeps = {
     db,
     storage: { read: () => Promise.reject(new Error('A removal reads no file.')) },
+    extract: () => Promise.reject(new Error('A removal reads nothing out.')),
     onFault(error) {
       throw error;
     },

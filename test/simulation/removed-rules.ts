@@ -334,4 +334,24 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     ],
     engine: 'answers',
   },
+  'index-behind-foreign-keys': {
+    rule: 'ENG-6: who removes a lesson keeps nobody from naming it, who holds the club it waits for',
+    file: 'domain/learning/courses/lessons.ts',
+    changes: [['WHERE id = ${lessonId} FOR NO KEY UPDATE', 'WHERE id = ${lessonId} FOR UPDATE']],
+    engine: 'sources',
+  },
+  'club-held-by-index': {
+    rule: 'ANS-7: of two changes of the material that meet, the later sees both',
+    file: 'domain/knowledge/sources.ts',
+    changes: [
+      ['SELECT 1 FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE', 'SELECT 1 FROM clubs WHERE id = ${clubId}'],
+    ],
+    engine: 'sources',
+  },
+  'version-still-wanted': {
+    rule: 'ENG-2: what was read is recorded only while that version is wanted',
+    file: 'domain/knowledge/indexing/record.ts',
+    changes: [['AgentSource, { id, fence, wantedVersion }', 'AgentSource, { id, fence }']],
+    engine: 'sources',
+  },
 };

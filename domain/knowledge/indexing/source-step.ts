@@ -4,7 +4,7 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import { claimSource, holdClaim, releaseClaim, type Claim } from './claims.ts';
-import { extract, type Extraction, type ThreadRules } from '../extraction/extraction.ts';
+import type { extract, Extraction } from '../extraction/extraction.ts';
 import { maxAttempts, type IndexingError } from './indexing.policy.ts';
 import { loadSource, type LoadedSource } from './load.ts';
 import { recordFailure, recordFault, recordPassages } from './record.ts';
@@ -14,13 +14,14 @@ import { LeaseLost } from '../../../platform/engine/lease.ts';
 export interface IndexingDeps {
   db: Database;
   storage: Pick<ObjectStore, 'read'>;
+  /** Reads a source out: in a thread of its own (extraction.ts). */
+  extract: typeof extract;
   /** Called with each fault of ours, before it is tried again, and how each source ended. */
   onFault: (error: unknown) => void;
   onOutcome: (outcome: SourceOutcome) => void;
   /** Where tests stop the process. */
   failpoint: (name: SourceFailpoint) => Promise<void>;
-  /** Other bounds, for tests. */
-  rules?: ThreadRules;
+  /** Another one, for tests. */
   removalBatch?: number;
 }
 type SourceFailpoint = 'source_claimed' | 'source_read' | 'source_recorded' | 'source_batch_removed';
@@ -103,7 +104,7 @@ async function workOn(
 }
 
 async function readOut(
-  { rules }: IndexingDeps,
+  { extract: readSource }: IndexingDeps,
   loaded: LoadedSource,
   signal: AbortSignal,
   tell: (words: string) => void,
@@ -111,7 +112,7 @@ async function readOut(
   if ('code' in loaded) return { result: 'unreadable', code: loaded.code };
   tell('reading');
   const onPage = (done: number, total: number) => tell(`page ${done} of ${total}`);
-  return extract(loaded.source, { onPage, signal, rules });
+  return readSource(loaded.source, { onPage, signal });
 }
 
 /** What the row says now, whichever process acted on it. */

@@ -14,6 +14,7 @@ import { mediaExpiry } from './media-expiry.ts';
 import { mediaMoves } from './media-moves.ts';
 import { mentorships } from './mentorships.ts';
 import { salesOfPlatforms } from './sales.ts';
+import { sources } from './sources.ts';
 import { spaceFills } from './space-fills.ts';
 import { webhooks } from './webhooks.ts';
 
@@ -35,6 +36,7 @@ export const scenarios = {
   digests,
   mentorships,
   answers,
+  sources,
 } as const satisfies Record<string, Scenario>;
 export type Engine = keyof typeof scenarios;
 export const engines = Object.keys(scenarios) as readonly Engine[];
@@ -56,7 +58,7 @@ export const playedBy: Readonly<Record<WorkflowType, Engine | { notYet: string }
   mailDomain: 'mail-domains',
   automationRun: 'automations',
   automationGate: 'automations',
-  sourceIndex: { notYet: 'it needs a store, and reads in a thread of its own' },
+  sourceIndex: 'sources',
   mediaProcessing: { notYet: 'it needs a store, and reads in a thread of its own' },
   mediaMove: 'media-moves',
   spaceFill: 'space-fills',

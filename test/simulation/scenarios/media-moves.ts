@@ -178,8 +178,8 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
   }
 }
 
-/** Postgres was lost, or kept waiting: no file is at fault, and it is tried again. */
-const isCutOff = (error: unknown) => {
+/** Postgres or the store was lost, or kept waiting: no file is at fault, and it is tried again. */
+export const isCutOff = (error: unknown) => {
   const { code, driverError } = error as { code?: string; driverError?: { code?: string } };
   return ['ECONNRESET', '55P03'].includes(driverError?.code ?? code ?? '');
 };

@@ -1,5 +1,6 @@
 /** The step that indexes a source, and changes of the source meanwhile. */
 import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { extract } from '../../../domain/knowledge/extraction/extraction.ts';
 import { claimSource, type Claim } from '../../../domain/knowledge/indexing/claims.ts';
 import { indexSource, type IndexingDeps, type SourceStep } from '../../../domain/knowledge/indexing/source-step.ts';
 import { wantedAnew, wakeSources } from '../../../domain/knowledge/sources.ts';
@@ -14,6 +15,7 @@ export async function indexingDeps(replaced: Partial<IndexingDeps> = {}): Promis
   return {
     db,
     storage: await testObjectStore(),
+    extract,
     onFault() {},
     onOutcome() {},
     failpoint: async () => {},

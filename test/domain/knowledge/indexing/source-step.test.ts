@@ -1,5 +1,7 @@
 /** What indexing records of a lesson or a file. */
 import { expect } from 'chai';
+import { extract } from '../../../../domain/knowledge/extraction/extraction.ts';
+import type { IndexingDeps } from '../../../../domain/knowledge/indexing/source-step.ts';
 import { passagesOf, sourceRow, textsOf } from '../../../toolkit/assert/sources.ts';
 import { book, sentences } from '../../../toolkit/builders/office-files.ts';
 import { buildFileSource, buildLessonSource, type TestSource } from '../../../toolkit/builders/sources.ts';
@@ -117,9 +119,10 @@ describe('indexing', function () {
     it('that takes too long to read fails with took_too_long', async () => {
       const source = await buildFileSource(await book(300));
       const rules = { extractionMs: 200, maxHeapMb: 512, maxBuffersMb: 512 };
-      let step = await stepSource(source, { rules });
+      const briefly: Partial<IndexingDeps> = { extract: (read, options) => extract(read, { ...options, rules }) };
+      let step = await stepSource(source, briefly);
       // On a busy machine the thread may not get its CPU in time: that is no fault of the file, which is tried again.
-      while (!step.done) step = await stepSource(source, { rules }, { now: step.at });
+      while (!step.done) step = await stepSource(source, briefly, { now: step.at });
       expect(step).to.deep.equal(failed('took_too_long'));
     });
 

@@ -8,7 +8,7 @@ import { wake } from '../../platform/engine/wakes.ts';
 import type { MediaPurpose } from '../../entities/media/values.ts';
 import { maxBytes, type MediaError } from './media.policy.ts';
 import type { MediaDeps } from './media.ts';
-import { settleStorage } from './storage.ts';
+import { admitFile } from './storage.ts';
 
 /** What of a file decides about it. */
 export interface ArrivingFile {
@@ -82,7 +82,7 @@ async function arrive(
     const error = await refusalOf(tx, { id, clubId }, { sizeBytes, maxBytes: maxBytes(purpose, mime ?? '') }, now);
     const becomes = error
       ? sql`status = 'failed', error = ${error}, erases_at = ${now}`
-      : sql`status = 'processing', looks_at = ${now}, erases_at = NULL`; // what is processed does not expire
+      : sql`status = 'processing', size_bytes = ${sizeBytes}, looks_at = ${now}, erases_at = NULL`; // what is processed does not expire
     await tx.run(sql`UPDATE media SET ${becomes}, updated_at = ${now} WHERE id = ${id}`);
     await tx.manager.delete(MediaUpload, { id });
     if (error) return 'failed';
@@ -91,7 +91,7 @@ async function arrive(
   });
 }
 
-/** Settles the size. @returns why the file cannot stay, whatever it is */
+/** @returns why the file cannot stay, whatever it is */
 async function refusalOf(
   tx: Transaction,
   file: { id: Id; clubId: Id },
@@ -99,5 +99,5 @@ async function refusalOf(
   now: Date,
 ): Promise<MediaError | undefined> {
   if (sizeBytes > most) return 'too_large';
-  return (await settleStorage(tx, file, sizeBytes, now)) ? undefined : 'storage_full';
+  return (await admitFile(tx, file, sizeBytes, now)) ? undefined : 'storage_full';
 }

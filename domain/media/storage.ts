@@ -77,16 +77,16 @@ export async function holdStorage(tx: Transaction, clubId: Id, bytes: number, ad
 }
 
 /**
- * Settles the size of a file that has arrived: the row's `size_bytes` are set, and take the place of what it held. What its
- * reservation holds is promised; only a larger file needs more room. Where the plan bills overage it is recorded, and nothing is
- * refused (BILL-7).
+ * Admits a file that has arrived with this size: what its reservation holds is promised; only a larger file needs more room. Where the
+ * plan bills overage it is recorded, and nothing is refused (BILL-7).
  *
- * Locks the club's storage. The caller has locked the file's row, and has not locked the club's.
+ * Locks the club's storage. The caller has locked the file's row, and has not locked the club's. It sets the row's `size_bytes`, which
+ * take the place of what it held, in the one statement that changes the row: another one after it would look the student up again whose
+ * file it is, and wait for a removal of that student, which needs the file (docs/explanation/architecture.md#locks).
  * @param sizeBytes as the bucket measures it
- * @returns false where there is no room: nothing has changed then, and the caller records the file as failed (`storage_full`),
- *   without a size
+ * @returns false where there is no room: the caller records the file as failed (`storage_full`), without a size
  */
-export async function settleStorage(
+export async function admitFile(
   tx: Transaction,
   { id, clubId }: { id: Id; clubId: Id },
   sizeBytes: number,
@@ -98,7 +98,6 @@ export async function settleStorage(
   if (!file) throw new Error('A file vanished under the transaction that locks it');
   const more = sizeBytes - Number(file.own);
   if (more > 0 && overage === 'refused' && stored + held + more > limit) return false;
-  await tx.run(sql`UPDATE media SET size_bytes = ${sizeBytes} WHERE id = ${id}`);
   if (overage === 'billed')
     await recordOverage(tx, clubId, 'storage_bytes', stored - Number(file.before) + sizeBytes - limit, now);
   return true;

@@ -5,7 +5,7 @@ import { plans } from '../../../domain/billing/plans.policy.ts';
 import { eraseDue, purgeStudentFromMedia, removeMedia } from '../../../domain/media/erasure.ts';
 import type { ReservationDeps } from '../../../domain/media/reservation.ts';
 import { reserveAgentImage, reserveMedia } from '../../../domain/media/reservation.ts';
-import { holdStorage, readStorageUsage, rollUpStorage, settleStorage } from '../../../domain/media/storage.ts';
+import { admitFile, holdStorage, readStorageUsage, rollUpStorage } from '../../../domain/media/storage.ts';
 import type { PlanName } from '../../../entities/billing/values.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -37,7 +37,7 @@ async function reserveFile(clubId: Id, sizeBytes: number, mime = 'application/pd
   return (await reserveMedia(await bucketless(), clubId, announced, now)).data.id;
 }
 
-/** What the end of an upload does: under the file's lock its size is settled, and the row says how that ended. */
+/** What the end of an upload does: under the lock of the file it is admitted, and the row says how that ended. */
 async function settle(clubId: Id, id: Id, sizeBytes: number, at = now, further?: (tx: Transaction) => Promise<void>) {
   const { db } = await bucketless();
   return db.transaction(async (tx) => {
@@ -46,10 +46,10 @@ async function settle(clubId: Id, id: Id, sizeBytes: number, at = now, further?:
       [id],
     );
     if (!open) return 'gone';
-    const fits = await settleStorage(tx, { id, clubId }, sizeBytes, at);
+    const fits = await admitFile(tx, { id, clubId }, sizeBytes, at);
     await tx.manager.query(
-      `UPDATE media SET status = $2, error = $3, erases_at = $4, kind = CASE WHEN size_bytes % 2 = 1 THEN 'image' ELSE kind END WHERE id = $1`,
-      [id, fits ? 'ready' : 'failed', fits ? null : 'storage_full', fits ? null : at],
+      `UPDATE media SET status = $2, error = $3, erases_at = $4, size_bytes = $5::bigint, kind = CASE WHEN $5 % 2 = 1 THEN 'image' ELSE kind END WHERE id = $1`,
+      [id, fits ? 'ready' : 'failed', fits ? null : 'storage_full', fits ? null : at, fits ? sizeBytes : null],
     );
     await further?.(tx);
     return fits ? 'ready' : 'storage_full';

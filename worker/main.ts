@@ -29,6 +29,7 @@ import { taskQueues, type TaskQueue } from '../platform/engine/workflow-types.ts
 import { createEgress } from '../platform/infra/egress/egress.ts';
 import { extract } from '../domain/knowledge/extraction/extraction.ts';
 import { videoPlaces } from '../domain/media/media.policy.ts';
+import { fileReaders } from '../domain/media/processing/readers.ts';
 import { mailDomainSettings } from '../domain/mail/domains/settings.ts';
 import { postThrough } from '../domain/webhooks/deliveries/post.ts';
 import { activitiesOn } from './activities.ts';
@@ -184,6 +185,7 @@ export async function startWorker(
     media: {
       db,
       storage,
+      readers: fileReaders,
       onFault: (error) => log.warn({ error: describeError(error) }, 'a file was not processed; it is tried again'),
       onOutcome: (outcome) => mediaFiles.inc({ outcome }),
       video: {

@@ -348,6 +348,40 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     ],
     engine: 'sources',
   },
+  'arrival-in-one-statement': {
+    rule: 'ENG-6: a row that names a student is changed once in a transaction that does not hold the student',
+    file: 'domain/media/arrival.ts',
+    changes: [
+      [
+        'await tx.run(sql`UPDATE media SET ${becomes}',
+        'await tx.run(sql`UPDATE media SET updated_at = ${now} WHERE id = ${id}`);\n    await tx.run(sql`UPDATE media SET ${becomes}',
+      ],
+    ],
+    engine: 'media-processing',
+  },
+  'student-before-avatar': {
+    rule: 'ENG-6: who replaces the picture of a student holds the student before the files',
+    file: 'domain/media/processing/record.ts',
+    changes: [
+      [
+        "if (claim.purpose === 'avatar') await replaceAvatarBy",
+        "await tx.run(sql`SELECT FROM media WHERE id = ${claim.id} FOR NO KEY UPDATE`);\n    if (claim.purpose === 'avatar') await replaceAvatarBy",
+      ],
+    ],
+    engine: 'media-processing',
+  },
+  'late-arrivals-erased': {
+    rule: 'MED-20: what may still arrive at the address of a file that went is erased again',
+    file: 'domain/media/erasure.ts',
+    changes: [['const lastArrival = sql`upload_expires_at +', 'const lastArrival = sql`upload_expires_at - 100 *']],
+    engine: 'media-processing',
+  },
+  'arrival-woken': {
+    rule: 'ENG-3: who settles the arrival of a file wakes its processing',
+    file: 'domain/media/arrival.ts',
+    changes: [["await wake(tx, 'mediaProcessing', [{ id, clubId }], now);", '']],
+    engine: 'media-processing',
+  },
   'version-still-wanted': {
     rule: 'ENG-2: what was read is recorded only while that version is wanted',
     file: 'domain/knowledge/indexing/record.ts',

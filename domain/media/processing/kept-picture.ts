@@ -29,7 +29,7 @@ export async function keepPicture(
   const { db, storage } = deps;
   const wasReady = claim.status === 'ready';
   tell('renditions');
-  const [picture] = await makeRenditions(storage, contents, claim, { preview: box });
+  const [picture] = await makeRenditions(deps, contents, claim, { preview: box });
   await deps.failpoint('file_rendered');
   if (!picture) {
     const digest = await digestWhole(contents, claim, signal); // it is the file that cannot be read, and not a part of it

@@ -2,15 +2,14 @@
 import { Readable } from 'node:stream';
 import { MediaRendition } from '../../../entities/media/media-rendition.ts';
 import type { RenditionRole } from '../../../entities/media/values.ts';
-import { drawFirstPage } from '../../../platform/infra/images/page.ts';
 import type { Box, SmallPicture } from '../../../platform/infra/images/pictures.ts';
-import { shrinkImage } from '../../../platform/infra/images/shrink.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { MediaDeps } from '../media.ts';
 import { isResumable, pageRules, pictureBox, renditionVersion, type renditionBoxes } from '../media.policy.ts';
 import type { FileClaim } from './claims.ts';
 import { asAway, type Contents } from './contents.ts';
+import type { FileReaders } from './readers.ts';
 
 export interface Rendition {
   role: RenditionRole;
@@ -26,13 +25,18 @@ export const renditionsPrefix = (objectKey: string) => `${objectKey}.`;
 
 type PictureRole = keyof typeof renditionBoxes;
 
+interface MakingDeps {
+  storage: Pick<ObjectStore, 'put'>;
+  readers: Pick<FileReaders, 'shrinkImage' | 'drawFirstPage'>;
+}
+
 /**
  * Makes the renditions of an image, and stores them under keys with the claim's fence: no other claim writes there.
  * @returns none where the image cannot be read, or has more pixels than may be decoded: it is delivered without
  * @throws StoreAway, and faults of ours
  */
 export async function makeRenditions(
-  storage: Pick<ObjectStore, 'put'>,
+  { storage, readers }: MakingDeps,
   contents: Pick<Contents, 'read'>,
   claim: FileClaim,
   boxes: Partial<Record<PictureRole, Box>>,
@@ -40,7 +44,7 @@ export async function makeRenditions(
   const original = await contents.read(0, Number(claim.sizeBytes));
   if (!original) throw new Error('A file that has arrived is not in the store');
   const roles = Object.keys(boxes) as PictureRole[];
-  const pictures = await shrinkImage(original, Object.values(boxes));
+  const pictures = await readers.shrinkImage(original, Object.values(boxes));
   return Promise.all(
     (pictures ?? []).map((picture, at) => storePicture(storage, claim, roles[at] as PictureRole, picture)),
   );
@@ -52,7 +56,7 @@ export async function makeRenditions(
  * @throws StoreAway, the signal's reason, and faults of ours
  */
 export async function makePage(
-  storage: Pick<ObjectStore, 'put'>,
+  { storage, readers }: MakingDeps,
   contents: Pick<Contents, 'stream'>,
   claim: FileClaim,
   signal: AbortSignal,
@@ -60,7 +64,7 @@ export async function makePage(
   if (Number(claim.sizeBytes) > pageRules.mostBytes) return [];
   const original = await contents.stream(signal);
   if (!original) throw new Error('A file that has arrived is not in the store');
-  const page = await drawFirstPage(original, pictureBox, { signal });
+  const page = await readers.drawFirstPage(original, pictureBox, { signal });
   return page ? [await storePicture(storage, claim, 'thumbnail', page)] : [];
 }
 

@@ -17,8 +17,8 @@ import {
 import { claimFile, holdFile, putOff, releaseFile, type FileClaim } from './claims.ts';
 import { contentsOf, inMemory, StoreAway, type Contents } from './contents.ts';
 import { anotherSize, digestWhole } from './digest.ts';
-import { identify } from './identification.ts';
 import { emptyOriginal, hasPicture, keepPicture } from './kept-picture.ts';
+import type { FileReaders } from './readers.ts';
 import { recordEnd, recordFailure, recordMissing, recordReady, recordWait } from './record.ts';
 import { forgetOthers, forgetOwn, makePage, makeRenditions, type Rendition } from './renditions.ts';
 import { makeVideo, type VideoDeps } from './video.ts';
@@ -26,7 +26,8 @@ import { makeVideo, type VideoDeps } from './video.ts';
 export interface ProcessingDeps {
   db: Database;
   storage: ObjectStore;
-  /** Told of each fault of ours, before it is tried again, and how each file ended. */
+  readers: FileReaders;
+  /** Told of each fault of ours, with which a file is tried again, and how each file ended. */
   onFault: (error: unknown) => void;
   onOutcome: (outcome: ProcessingOutcome) => void;
   video: VideoDeps;
@@ -112,12 +113,15 @@ async function breakOff(
     if (error instanceof LeaseLost || (error instanceof StoreAway && !wasOurs)) await forgetOwn(deps, claim);
     return;
   }
-  deps.onFault(error);
   try {
     if (!(await putOff(deps.db, claim, now))) await giveUp(deps, claim, now);
   } catch (lost) {
-    if (!(lost instanceof LeaseLost)) throw lost;
+    // Removed meanwhile, or another worker's: that its content has gone is no fault then.
+    if (lost instanceof LeaseLost) return;
+    deps.onFault(error);
+    throw lost;
   }
+  deps.onFault(error);
 }
 
 /** @throws LeaseLost, StoreAway, the signal's reason, and faults of ours */
@@ -149,7 +153,7 @@ async function workOn(
   if (claim.status === 'ready' && box) return keepPicture(deps, claim, contents, { box, signal, tell, now });
   if (claim.status === 'ready') return complement(deps, claim, contents, { signal, tell, now });
   tell('identification');
-  const found = await identify(contents, claim, { signal });
+  const found = await deps.readers.identify(contents, claim, { signal });
   if (!found) throw new Error('A file that has arrived is not in the store');
   await deps.failpoint('file_identified');
   if ('error' in found) {
@@ -198,7 +202,7 @@ async function complement(
 }
 
 async function picturesOf(
-  { storage, failpoint }: ProcessingDeps,
+  deps: ProcessingDeps,
   claim: FileClaim,
   { kind, mime }: { kind: MediaKind; mime: string | null },
   contents: Contents,
@@ -207,9 +211,9 @@ async function picturesOf(
   const isPdf = mime === 'application/pdf';
   if (!(kind === 'image' || isPdf) || claim.purpose !== 'library') return [];
   const made = isPdf
-    ? await makePage(storage, contents, claim, signal)
-    : await makeRenditions(storage, contents, claim, renditionBoxes);
-  await failpoint('file_rendered');
+    ? await makePage(deps, contents, claim, signal)
+    : await makeRenditions(deps, contents, claim, renditionBoxes);
+  await deps.failpoint('file_rendered');
   return made;
 }
 

@@ -539,7 +539,7 @@ describe('an upload that has arrived (MED-16)', () => {
       const read = () => Promise.reject(new Error('It was read.'));
       const large = { sizeBytes: String(pageRules.mostBytes + 1) } as FileClaim;
       const { signal } = new AbortController();
-      expect(await makePage(await testObjectStore(), { stream: read }, large, signal)).to.deep.equal([]);
+      expect(await makePage(await processingDeps(), { stream: read }, large, signal)).to.deep.equal([]);
     });
 
     it('keeps one picture where its worker is stopped meanwhile', async () => {

@@ -12,6 +12,7 @@ import { mailDomains } from './mail-domains.ts';
 import { mails } from './mails.ts';
 import { mediaExpiry } from './media-expiry.ts';
 import { mediaMoves } from './media-moves.ts';
+import { mediaProcessing } from './media-processing.ts';
 import { mentorships } from './mentorships.ts';
 import { salesOfPlatforms } from './sales.ts';
 import { sources } from './sources.ts';
@@ -27,6 +28,7 @@ export const scenarios = {
   'add-ons': addOns,
   'media-moves': mediaMoves,
   'media-expiry': mediaExpiry,
+  'media-processing': mediaProcessing,
   campaigns,
   sales: salesOfPlatforms,
   'space-fills': spaceFills,
@@ -41,8 +43,8 @@ export const scenarios = {
 export type Engine = keyof typeof scenarios;
 export const engines = Object.keys(scenarios) as readonly Engine[];
 
-/** The scenario that plays a type, or why none does yet: this list only grows shorter. */
-export const playedBy: Readonly<Record<WorkflowType, Engine | { notYet: string }>> = {
+/** The scenario that plays a type. */
+export const playedBy: Readonly<Record<WorkflowType, Engine>> = {
   webhookDelivery: 'webhooks',
   endpointGate: 'webhooks',
   addOn: 'add-ons',
@@ -59,7 +61,7 @@ export const playedBy: Readonly<Record<WorkflowType, Engine | { notYet: string }
   automationRun: 'automations',
   automationGate: 'automations',
   sourceIndex: 'sources',
-  mediaProcessing: { notYet: 'it needs a store, and reads in a thread of its own' },
+  mediaProcessing: 'media-processing',
   mediaMove: 'media-moves',
   spaceFill: 'space-fills',
   spaceDigest: 'digests',

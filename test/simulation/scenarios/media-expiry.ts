@@ -57,7 +57,7 @@ export async function mediaExpiry(sim: Simulation, ground: Footing): Promise<Sta
   /** A video of a club that does not host any: about to be announced, or announced and about to go. */
   async function addVideo(): Promise<Id> {
     const id = newId();
-    await addStoredFile(sim, store, { id, clubId, sizeBytes: 100, mime: 'video/mp4', isProcessed: true });
+    await addStoredFile(sim, store, { id, clubId, content: Buffer.alloc(100), mime: 'video/mp4', isProcessed: true });
     const looksAt = new Date(sim.time.now + sim.decisions.pick([0, 2_000, 60_000, dayMs / 2, 3 * dayMs]));
     const isWarned = sim.decisions.happens(2);
     const expiresAt = isWarned ? looksAt : new Date(looksAt.getTime() + expiryRules.warnedMs);

@@ -10,7 +10,7 @@ import type { MediaVisibility } from '../../../entities/media/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { mustHold, type Command, type Simulation, type Stage } from '../simulation.ts';
 import { addClub, type Footing } from './ground.ts';
-import { simulatedProcessing } from './processing.ts';
+import { simulatedProcessing, simulatedReaders } from './processing.ts';
 import {
   expectNamed,
   expectNothingElse,
@@ -57,7 +57,8 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
     const id = newId();
     const isPicture = number < 2;
     const mime = isPicture ? 'image/png' : 'text/plain';
-    await addStoredFile(sim, store, { id, clubId, sizeBytes: 100 + number, mime, isProcessed: isPicture });
+    const content = Buffer.alloc(100 + number);
+    await addStoredFile(sim, store, { id, clubId, content, mime, isProcessed: isPicture });
     if (isPicture) await addRendition(sim, store, { id, clubId });
     return id;
   }
@@ -104,8 +105,12 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
     types: ['mediaMove', 'mediaProcessing'],
     horizonMs: 4 * 3_600_000,
     depsFor: (db) => ({
-      media: simulatedProcessing(db, store.storage, (error) => {
-        if (!isCutOff(error)) faults.push(error);
+      media: simulatedProcessing(db, {
+        storage: store.storage,
+        readers: simulatedReaders(sim, () => 'reads'),
+        onFault(error) {
+          if (!isCutOff(error)) faults.push(error);
+        },
       }),
       moves: { db, storage: store.storage, onOutcome: () => {}, failpoint: () => Promise.resolve() },
     }),
@@ -189,7 +194,7 @@ const isRefusal = (error: unknown) => error instanceof Error && error.name === '
 interface StoredFile {
   id: Id;
   clubId: Id;
-  sizeBytes: number;
+  content: Buffer;
   mime: string;
   /** Else upkeep sees to it. */
   isProcessed: boolean;
@@ -199,9 +204,9 @@ const keyOf = ({ id, clubId }: Pick<StoredFile, 'id' | 'clubId'>) => `media/${cl
 
 /** A file of the library that is ready. */
 export async function addStoredFile(sim: Simulation, store: SimulatedStore, file: StoredFile): Promise<void> {
-  const { id, clubId, sizeBytes, mime, isProcessed } = file;
+  const { id, clubId, content, mime, isProcessed } = file;
   const kind = kindOf(mime);
-  store.place(keyOf(file), Buffer.alloc(sizeBytes));
+  store.place(keyOf(file), content);
   await sim.postgres.ask(
     `INSERT INTO media (id, club_id, purpose, kind, title, provider, status, file_name, mime, size_bytes, object_key, processed_at, created_at, updated_at)
      VALUES ($1, $2, 'library', $3, 'File', $4, 'ready', 'file', $5, $6, $7, $8, $9, $9)`,
@@ -211,7 +216,7 @@ export async function addStoredFile(sim: Simulation, store: SimulatedStore, file
       kind,
       kind === 'video' ? 'hostedvideo_stream' : 'objstore',
       mime,
-      sizeBytes,
+      content.length,
       keyOf(file),
       isProcessed ? new Date(sim.time.now) : null,
       new Date(sim.time.now),

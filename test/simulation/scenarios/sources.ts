@@ -82,7 +82,8 @@ export async function sources(sim: Simulation, ground: Footing): Promise<Stage> 
   /** @param sizeBytes tells its content from those of others */
   async function addFile(sizeBytes: number): Promise<Id> {
     const id = newId();
-    await addStoredFile(sim, store, { id, clubId, sizeBytes, mime: 'text/plain', isProcessed: true });
+    const content = Buffer.alloc(sizeBytes);
+    await addStoredFile(sim, store, { id, clubId, content, mime: 'text/plain', isProcessed: true });
     return id;
   }
 

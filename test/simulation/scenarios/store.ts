@@ -19,6 +19,8 @@ export interface SimulatedStore {
   place(key: string, content: Buffer): void;
   /** As `put`, of a body that is given so long: until a time in Unix milliseconds. */
   putUntil(until: number, key: string, body: Readable): Promise<void>;
+  /** To a signed address, which is good until a time in Unix milliseconds and takes a file once: what stands there stays. */
+  upload(until: number, key: string, body: Readable): Promise<void>;
   turn(next: Mood): Command;
 }
 
@@ -59,6 +61,13 @@ export function simulatedStore(sim: Simulation, latenessMs = usualLatenessMs): S
     await ask(`PUT ${key}`, () => {
       if (sim.time.now > until) throw away().error;
       objects.set(key, content);
+    });
+  }
+
+  async function upload(until: number, key: string, body: Readable): Promise<void> {
+    const content = await bytesOf(body);
+    await ask(`PUT ${key}`, () => {
+      if (sim.time.now <= until && !objects.has(key)) objects.set(key, content);
     });
   }
 
@@ -112,6 +121,7 @@ export function simulatedStore(sim: Simulation, latenessMs = usualLatenessMs): S
     storage,
     objects,
     putUntil,
+    upload,
     place: (key, content) => void objects.set(key, content),
     turn: (next) => ({
       label: `the store ${next}`,
@@ -165,6 +175,8 @@ interface StandingFile {
   sizeBytes: string | null;
   visibility: keyof typeof keyPrefix;
   renditions: string[];
+  /** The original goes once it has been replaced by a picture: `sizeBytes` is of that. */
+  isPicture: boolean;
 }
 
 /**
@@ -173,12 +185,12 @@ interface StandingFile {
  */
 export async function expectReadable(sim: Simulation, store: SimulatedStore): Promise<StandingFile[]> {
   const files = await sim.postgres.ask<StandingFile>(
-    `SELECT id, object_key AS key, size_bytes AS "sizeBytes", visibility,
+    `SELECT id, object_key AS key, size_bytes AS "sizeBytes", visibility, purpose IN ('agent_image', 'avatar') AS "isPicture",
             ARRAY(SELECT object_key FROM media_renditions WHERE media_id = media.id) AS renditions
        FROM media WHERE status = 'ready' AND removed_at IS NULL AND object_key IS NOT NULL`,
   );
-  for (const { id, key, sizeBytes, visibility, renditions } of files) {
-    const length = store.objects.get(key)?.length;
+  for (const { id, key, sizeBytes, visibility, renditions, isPicture } of files) {
+    const length = store.objects.get((isPicture && renditions[0]) || key)?.length;
     mustHold(
       length === Number(sizeBytes),
       'every file is there',

@@ -6,6 +6,7 @@ import { ffmpegAt } from '../../../platform/infra/video/ffmpeg.ts';
 import { freeBytes } from '../../../platform/infra/work-directory.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { MediaDeps } from '../../../domain/media/media.ts';
+import { fileReaders } from '../../../domain/media/processing/readers.ts';
 import { processFile, type ProcessingDeps, type ProcessingStep } from '../../../domain/media/processing/step.ts';
 import { testDeps } from '../stack/database.ts';
 import { testObjectStore } from '../stack/storage.ts';
@@ -16,6 +17,7 @@ export async function processingDeps(changes: Partial<ProcessingDeps> = {}): Pro
   return {
     db: (await testDeps()).db,
     storage: await testObjectStore(),
+    readers: fileReaders,
     onFault() {},
     onOutcome() {},
     video: {

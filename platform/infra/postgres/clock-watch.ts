@@ -36,7 +36,8 @@ const timeQuestion = 'SELECT extract(epoch FROM clock_timestamp())::float8 * 100
  * @param ask tells Postgres's time
  * @param clock of this process, in Unix milliseconds
  * @returns milliseconds by which this process is ahead, negative if it is behind; 0 if Postgres's time lies between the question
- *   and the answer, however long that took
+ *   and the answer, however long that took. In whole milliseconds, as this process's clock tells them: a fraction of Postgres's
+ *   would lie after an answer that came within the same millisecond.
  */
 export async function clockOffsetMs(
   ask: () => Promise<TimeOfPostgres | undefined>,
@@ -46,7 +47,8 @@ export async function clockOffsetMs(
   const answer = await ask();
   const after = clock();
   if (answer === undefined) return 0;
-  return Math.round(Math.max(0, before - answer.ms) + Math.min(0, after - answer.ms));
+  const ms = Math.floor(answer.ms);
+  return Math.max(0, before - ms) + Math.min(0, after - ms);
 }
 
 /** @param offsetMs as {@link clockOffsetMs} returns it */

@@ -20,6 +20,10 @@ describe('the clock of a process beside Postgres’s (DEC-99)', () => {
     ['the same', { asked: 5_000, postgres: 5_000, answered: 5_000, offset: 0 }],
     ['a slow answer, which was read late', { asked: 5_000, postgres: 5_001, answered: 95_000, offset: 0 }],
     ['a slow answer, which was read early', { asked: 5_000, postgres: 94_999, answered: 95_000, offset: 0 }],
+    [
+      'a fraction of a millisecond, that this clock does not tell',
+      { asked: 5_000, postgres: 5_000.9, answered: 5_000, offset: 0 },
+    ],
     ['ahead', { asked: 5_000, postgres: 4_000, answered: 5_020, offset: 1_000 }],
     ['behind', { asked: 5_000, postgres: 6_020, answered: 5_020, offset: -1_000 }],
   ];

@@ -2,6 +2,7 @@
  * Videos of a library that end: a recording in a club whose plan does not host videos, and every video once the plan does so no
  * more (MED-10). The run `media-expiry/<id>` warns the club's administrators, then removes the file.
  */
+import { In } from 'typeorm';
 import { ClubFeatureChange } from '../../entities/billing/club-feature-change.ts';
 import { Media } from '../../entities/media/media.ts';
 import { DomainError } from '../../platform/core/errors.ts';
@@ -61,21 +62,26 @@ export async function followVideoHosting(db: Database, now: Date): Promise<{ cha
   return { changed, more: changed > 0 || clubs.length === clubsPerRound };
 }
 
-/** The row of the change is locked first: the next change of the plan waits, and comes anew. */
+/**
+ * Locks files before the row of the change: who removes a video holds it and waits for the club, whose holder may wait for that row
+ * (ENG-6). A plan that changes meanwhile is followed in the next round.
+ */
 async function followPlan(tx: Transaction, clubId: Id, now: Date): Promise<number> {
+  const stays = await hasFeature(tx, clubId, 'video_hosting');
+  const otherwise = sql`club_id = ${clubId} AND purpose = 'library' AND kind = 'video' AND provider = 'hostedvideo_stream'
+    AND removed_at IS NULL AND (expires_at IS NULL) <> ${stays}`;
+  const files = await tx.rows<{ id: Id; clubId: Id }>(sql`
+    SELECT id, club_id AS "clubId" FROM media WHERE ${otherwise} ORDER BY id LIMIT ${filesAtOnce} FOR NO KEY UPDATE`);
   const change = await tx.one<Pick<ClubFeatureChange, 'changedAt'>>(sql`
     SELECT ${columns(ClubFeatureChange, ['changedAt'])} FROM club_feature_changes WHERE club_id = ${clubId} FOR UPDATE SKIP LOCKED`);
-  if (!change) return 0;
-  const stays = await hasFeature(tx, clubId, 'video_hosting');
+  if (!change || (await hasFeature(tx, clubId, 'video_hosting')) !== stays) return 0;
   const { expiresAt, expiryLooksAt } = stays ? keptForGood : expiryFrom(change.changedAt);
-  const files = await tx.rows<{ id: Id; clubId: Id }>(sql`
-    UPDATE media SET expires_at = ${expiresAt}, expiry_looks_at = ${expiryLooksAt}, expiry_warned_at = NULL, updated_at = ${now}
-     WHERE id IN (SELECT id FROM media WHERE club_id = ${clubId} AND purpose = 'library' AND kind = 'video'
-                     AND provider = 'hostedvideo_stream' AND removed_at IS NULL AND (expires_at IS NULL) <> ${stays}
-                   ORDER BY id LIMIT ${filesAtOnce} FOR NO KEY UPDATE)
- RETURNING id, club_id AS "clubId"`);
+  const ids = files.map(({ id }) => id);
+  await tx.manager.update(Media, { id: In(ids) }, { expiresAt, expiryLooksAt, expiryWarnedAt: null, updatedAt: now });
   if (files.length > 0) await wake(tx, 'mediaExpiry', files, now);
-  if (files.length < filesAtOnce) await tx.manager.delete(ClubFeatureChange, { clubId });
+  // Since the files were looked for, the plan may have changed twice, and a file may have come between.
+  await tx.run(sql`
+    DELETE FROM club_feature_changes WHERE club_id = ${clubId} AND NOT EXISTS (SELECT FROM media WHERE ${otherwise})`);
   return files.length;
 }
 

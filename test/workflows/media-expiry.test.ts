@@ -28,7 +28,7 @@ import { buildClub, buildMember } from '../toolkit/builders/clubs.ts';
 import { buildMedia } from '../toolkit/builders/media.ts';
 import { mediaDeps } from '../toolkit/drive/media.ts';
 import { movingDeps } from '../toolkit/drive/moving.ts';
-import { inThisOrder } from '../toolkit/drive/races.ts';
+import { inThisOrder, untilWaitingForLocks, withOpenTransaction } from '../toolkit/drive/races.ts';
 import { until } from '../toolkit/drive/until.ts';
 import { rowCounts, testDeps } from '../toolkit/stack/database.ts';
 import { relayHere, type RelayHere } from '../toolkit/stack/relay-here.ts';
@@ -286,6 +286,47 @@ describe('files whose runs wait: videos that the plan does not keep (MED-10), mo
       await turnTo('business');
       expect(await wakesBy(clubId, follow)).to.deep.equal(runs);
       for (const { id } of videos) expect(await fileOf(id)).to.include({ expiresAt: null, expiryLooksAt: null });
+    });
+
+    it('is followed by upkeep that waits for a file, and holds up no further change of the plan meanwhile (ENG-6)', async () => {
+      await turnTo('professional');
+      await follow();
+      const { id } = await buildMedia(clubId, { video: true });
+      await turnTo('starter');
+      let following: Promise<unknown> = Promise.resolve();
+      await withOpenTransaction(
+        (tx) => tx.run(sql`SELECT FROM media WHERE id = ${id} FOR UPDATE`),
+        async () => {
+          following = follow();
+          await untilWaitingForLocks(1);
+          await turnTo('professional');
+        },
+      );
+      await following;
+      await follow();
+      expect(await fileOf(id)).to.include({ expiresAt: null, expiryLooksAt: null });
+    });
+
+    it('twice while upkeep looks for its files gives a date to one that came in between', async () => {
+      await turnTo('professional');
+      await follow();
+      const { id } = await buildMedia(clubId, { video: true });
+      await turnTo('starter');
+      let following: Promise<unknown> = Promise.resolve();
+      let came = '';
+      await withOpenTransaction(
+        (tx) => tx.run(sql`SELECT FROM media WHERE id = ${id} FOR UPDATE`),
+        async () => {
+          following = followVideoHosting((await testDeps()).db, now);
+          await untilWaitingForLocks(1);
+          await turnTo('professional');
+          came = (await buildMedia(clubId, { video: true })).id;
+          await turnTo('starter');
+        },
+      );
+      await following;
+      await follow();
+      for (const video of [id, came]) expect((await fileOf(video)).expiresAt).to.deep.equal(later(now, 30));
     });
 
     it('keeps the date of a recording that has one', async () => {

@@ -7,7 +7,7 @@ import { openStand, shorten, type Played, type Schedule, type Stand } from './pl
 import type { RemovedRule } from './removed-rules.ts';
 import { engines, type Engine } from './scenarios/index.ts';
 
-const usage = `npm run simulate -- [--seed N] [--engine ${engines.join(' | ')}] [--schedules N] [--commands N] [--processes N] [--keep-going]`;
+const usage = `npm run simulate -- [--seed N] [--engine ${engines.join(' | ')}] [--schedules N] [--commands N] [--paced] [--processes N] [--keep-going]`;
 const usualSchedules = 1_000;
 /** Steps that are shown of the schedule as it was: making it shorter takes a while. */
 const unshortened = 40;
@@ -23,6 +23,8 @@ interface Wanted {
   schedules: number;
   /** Of each schedule, at most. */
   commands: number;
+  /** All schedules are paced (playing.ts); otherwise every other one of an engine is. */
+  isPaced: boolean;
   /** Among so many processes the schedules are divided. */
   processes: number;
   /** Which of them this one is, from 0; undefined for the one that starts them. */
@@ -48,6 +50,7 @@ export function simulationArguments(args: readonly string[]): Wanted {
         engine: text,
         schedules: text,
         commands: text,
+        paced: { type: 'boolean' },
         processes: text,
         part: text,
         'keep-going': { type: 'boolean' },
@@ -60,6 +63,7 @@ export function simulationArguments(args: readonly string[]): Wanted {
       engines: engine ? [engine] : engines,
       schedules: wholeNumber('--schedules', values.schedules, usualSchedules),
       commands: wholeNumber('--commands', values.commands, usualCommands),
+      isPaced: values.paced ?? false,
       processes: Math.max(1, wholeNumber('--processes', values.processes, 1)),
       ...(values.part !== undefined && { part: wholeNumber('--part', values.part, 0) }),
       keepsGoing: values['keep-going'] ?? false,
@@ -81,15 +85,16 @@ export function schedulesOf({
   engines: wanted,
   schedules,
   commands,
+  isPaced = false,
   processes,
   part = 0,
 }: Pick<Wanted, 'seed' | 'engines' | 'schedules' | 'commands'> &
-  Partial<Pick<Wanted, 'processes' | 'part'>>): Schedule[] {
-  const all = Array.from({ length: schedules }, (_, place) => ({
-    engine: wanted[place % wanted.length] ?? 'webhooks',
-    seed: seed + place,
-    commands,
-  }));
+  Partial<Pick<Wanted, 'isPaced' | 'processes' | 'part'>>): Schedule[] {
+  const all = Array.from({ length: schedules }, (_, place): Schedule => {
+    const turn = Math.floor(place / wanted.length);
+    const engine = wanted[place % wanted.length] ?? 'webhooks';
+    return { engine, seed: seed + place, commands, ...((isPaced || turn % 2 === 1) && { paced: true }) };
+  });
   if (processes === undefined) return all;
   return all.filter((_, place) => Math.floor(place / wanted.length) % processes === part);
 }
@@ -141,10 +146,13 @@ export class Count {
   }
 }
 
+/** The command that plays it again. */
+export function replayOf({ engine, seed, commands, paced }: Schedule): string {
+  return `npm run simulate -- --engine ${engine} --seed ${seed} --schedules 1 --commands ${commands}${paced ? ' --paced' : ''}`;
+}
+
 async function sayBroken(stand: Stand, schedule: Schedule, failed: Played, asItIs: boolean): Promise<void> {
-  say(
-    `--engine ${schedule.engine} --seed ${schedule.seed} --commands ${schedule.commands} --schedules 1 broke: ${failed.broken?.details}`,
-  );
+  say(`${replayOf(schedule)} broke: ${failed.broken?.details}`);
   for (const line of failed.trace.slice(-unshortened)) say(`  ${line}`);
   if (asItIs) return;
   const { schedule: shorter, played } = await shorten(stand, schedule, failed);

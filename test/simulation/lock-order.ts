@@ -8,6 +8,7 @@ const documentedOrder: readonly (readonly string[])[] = [
   ['enrollments', 'purchases', 'registration_links', 'access_deliveries'],
   ['media'],
   ['club_storage'],
+  ['club_feature_changes'],
   ['webhook_endpoints'],
   ['webhook_deliveries', 'sales_notices'],
 ];

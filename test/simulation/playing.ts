@@ -13,6 +13,8 @@ export interface Schedule {
   seed: number;
   /** Commands at most. */
   commands: number;
+  /** Commands come once the others have done what they can, and time passes between them; otherwise they come close together. */
+  paced?: true;
   /** In place of what the seed would decide. */
   decisions?: readonly number[];
 }
@@ -41,12 +43,12 @@ export async function openStand(url: string, vault: Vault, change?: string): Pro
   const time = new VirtualTime(beginning);
   const restore = time.install();
   return {
-    async play({ engine, seed, commands, decisions: given }) {
+    async play({ engine, seed, commands, paced: isPaced = false, decisions: given }) {
       await postgres.empty();
       const decisions = given ? Decisions.fromList(given, seed) : Decisions.fromSeed(seed);
       time.begin(beginning, () => decisions.fraction());
       await postgres.setClock(beginning); // it has the end of the schedule before
-      const sim = new Simulation({ time, postgres, decisions }, workflows);
+      const sim = new Simulation({ time, postgres, decisions, isPaced }, workflows);
       try {
         await sim.play(await scenarios[engine](sim, { vault }), commands);
       } catch (error) {

@@ -274,6 +274,11 @@ class SimulatedConnection extends EventEmitter {
     return sending.answered;
   }
 
+  /** Given back, or broken. */
+  get isOver(): boolean {
+    return this.#released;
+  }
+
   release(): void {
     if (this.#released) return;
     this.#released = true;
@@ -330,7 +335,12 @@ class Sending implements Statement {
   }
 
   async send(): Promise<boolean> {
-    const { line } = this.#connection;
+    const { line, isOver } = this.#connection;
+    if (isOver) {
+      // It was made in the moment in which Postgres restarted: its line is another's by now.
+      this.#answer = { error: lost() };
+      return true;
+    }
     const canWait = this.#postgres.othersOpen(line);
     this.#done = line.client.query(this.#config).then(
       (result) => {

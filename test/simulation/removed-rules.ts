@@ -246,6 +246,17 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     changes: [["if (await hasFeature(tx, clubId, 'video_hosting')) throw new PlanChanged();", '']],
     engine: 'media-expiry',
   },
+  'files-before-plan-change': {
+    rule: 'ENG-6: upkeep locks files before the row that tells of a plan’s change',
+    file: 'domain/media/expiry.ts',
+    changes: [
+      [
+        "  const stays = await hasFeature(tx, clubId, 'video_hosting');\n  const otherwise",
+        "  await tx.run(sql`SELECT FROM club_feature_changes WHERE club_id = ${clubId} FOR UPDATE SKIP LOCKED`);\n  const stays = await hasFeature(tx, clubId, 'video_hosting');\n  const otherwise",
+      ],
+    ],
+    engine: 'media-expiry',
+  },
   'one-warning-a-day': {
     rule: 'MED-10: one mail tells of all videos of a day, whose warnings come one after another',
     file: 'domain/media/expiry.ts',

@@ -4,7 +4,7 @@ import { readConfig } from '../../config.ts';
 import { workflowTypeNames } from '../../platform/engine/workflow-types.ts';
 import { createVault } from '../../platform/infra/vault.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
-import { schedulesOf, simulationArguments } from './command.ts';
+import { replayOf, schedulesOf, simulationArguments } from './command.ts';
 import { openStand, shorten, type Schedule, type Stand } from './playing.ts';
 import regressions from './regressions.json' with { type: 'json' };
 import { removedRules } from './removed-rules.ts';
@@ -26,8 +26,7 @@ describe('simulated schedules of the real engine', function () {
 
   const expectHeld = async (schedule: Schedule) => {
     const { broken, trace } = await stand.play(schedule);
-    const replay = `npm run simulate -- --engine ${schedule.engine} --seed ${schedule.seed} --schedules 1 --commands ${schedule.commands}`;
-    expect(broken, `${replay}\n${trace.slice(-60).join('\n')}`).to.equal(undefined);
+    expect(broken, `${replayOf(schedule)}\n${trace.slice(-60).join('\n')}`).to.equal(undefined);
   };
 
   it(`hold every invariant in ${schedules} short schedules`, async () => {
@@ -97,12 +96,14 @@ describe('npm run simulate', () => {
     expect(() => simulationArguments(['--sed', '1'])).to.throw(/Unknown option '--sed'/);
   });
 
-  it('gives each schedule a seed of its own and lets the engines take turns', () => {
+  it('gives each schedule a seed of its own, lets the engines take turns, and paces every other one', () => {
     const wanted = simulationArguments(['--seed', '7', '--schedules', '2', '--engine', 'mails']);
-    expect(schedulesOf(wanted)).to.deep.equal([
+    const [first, second] = schedulesOf(wanted);
+    expect([first, second]).to.deep.equal([
       { engine: 'mails', seed: 7, commands: 14 },
-      { engine: 'mails', seed: 8, commands: 14 },
+      { engine: 'mails', seed: 8, commands: 14, paced: true },
     ]);
+    expect(schedulesOf({ ...wanted, isPaced: true })).to.deep.equal([{ ...first, paced: true }, second]);
   });
 
   it('divides the schedules among processes: none is missing, and none is played twice', () => {

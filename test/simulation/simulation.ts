@@ -102,6 +102,11 @@ const restartMs = 1_000;
 const usualLeaseMs = 60_000;
 /** Steps that others take while a process lingers. */
 const lingeredSteps = [4, 8, 16, 32, 64] as const;
+const lingeredStepsPaced = [16, 64, 256] as const;
+/** In a paced schedule a command comes at one step in so many while others are busy. */
+const pacedSteps = 12;
+/** How much later a late signal comes in a paced schedule, in milliseconds; otherwise it comes at any step. */
+const signalDelaysMs = [0, 1_000, 4_000, 30_000] as const;
 /** As the relay polls (worker/relay.ts). */
 const relayPollMs = 1_000;
 /** As `lock_timeout` of each connection (entities/data-source.ts). */
@@ -116,6 +121,15 @@ interface Gate {
   statement?: Statement;
   /** Since when it waits for a lock. */
   parkedAt?: number;
+}
+
+/** A signal that comes later than it was sent. */
+interface LateSignal {
+  run: Run;
+  /** Not before this time, in Unix milliseconds. */
+  from: number;
+  /** It came in time, too. */
+  isDouble: boolean;
 }
 
 interface ActionOf extends Action {
@@ -153,6 +167,8 @@ export class Simulation {
   lossy = false;
   /** A process stood still or was too slow, or a clock was off: leases may have run out under the living. */
   slow = false;
+  /** Leases ran out before their time. */
+  lapsed = false;
   /** How often something was cut off before it was recorded. */
   cuts = 0;
   /** An activity reached two workers. */
@@ -163,7 +179,7 @@ export class Simulation {
   readonly #gates: Gate[] = [];
   readonly #parked: Gate[] = [];
   readonly #freed: Gate[] = [];
-  readonly #delayed: Run[] = [];
+  readonly #delayed: LateSignal[] = [];
   readonly #workers = new Map<string, Worker>();
   readonly #world: SimulatedProcess = { name: 'world', alive: true, standsUntil: 0, skewMs: 0 };
   readonly #names = new Map<string, number>();
@@ -173,14 +189,17 @@ export class Simulation {
   #turbulent = true;
   #fault: unknown;
   #requestCount = 0;
+  readonly #isPaced: boolean;
 
+  /** @param parts.isPaced as of a schedule (playing.ts) */
   constructor(
-    parts: { time: VirtualTime; postgres: SimulatedPostgres; decisions: Decisions },
+    parts: { time: VirtualTime; postgres: SimulatedPostgres; decisions: Decisions; isPaced: boolean },
     workflows: Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>,
   ) {
     this.time = parts.time;
     this.postgres = parts.postgres;
     this.decisions = parts.decisions;
+    this.#isPaced = parts.isPaced;
     this.db = new Database(parts.postgres.source, { notify: () => this.#notify() });
     this.postgres.onStatement = (statement) => {
       this.#enter({
@@ -239,8 +258,8 @@ export class Simulation {
       await this.#maybeFault();
       if (this.#open()) continue;
       const actions = this.#actions();
-      if (commandsLeft > 0 && actions.length === 0 && this.#has('pauses', 3) && (await this.#rest(stage))) continue;
-      if (commandsLeft > 0) {
+      if (commandsLeft > 0 && actions.length === 0 && this.#pauses() && (await this.#rest(stage))) continue;
+      if (commandsLeft > 0 && this.#isTimeForCommand(actions)) {
         actions.push({
           label: 'command',
           run: () => {
@@ -299,6 +318,22 @@ export class Simulation {
     for (const command of this.#toOpen.calm()) this.#command(command);
     this.#toOpen = undefined;
     return true;
+  }
+
+  /** Whether time passes before the next command, while nobody has anything to do. */
+  #pauses(): boolean {
+    return this.#isPaced ? this.decisions.choose(3) > 0 : this.#has('pauses', 3);
+  }
+
+  /** In a paced schedule: once the others have done what they can, so that a command meets what became of those before. */
+  #isTimeForCommand(actions: readonly ActionOf[]): boolean {
+    if (!this.#isPaced || actions.length === 0) return true;
+    return this.#areOfWhoLingers(actions) ? this.decisions.choose(2) === 1 : this.decisions.happens(pacedSteps);
+  }
+
+  #areOfWhoLingers(actions: readonly ActionOf[]): boolean {
+    const who = this.#lingers;
+    return who !== undefined && who.untilStep > this.steps && actions.every(({ process }) => process === who.process);
   }
 
   /** Nobody has anything to do at this moment. @returns whether time has passed: false at the end */
@@ -374,7 +409,7 @@ export class Simulation {
   /** Each row that wants its run has one that looks in time, or a wake on its way. */
   async #expectSomebodyLooks(stage: Stage): Promise<void> {
     // What a fact caused may be committed and not started yet.
-    if (this.#delayed.length > 0 || (await this.#hasFacts())) return;
+    if (this.#delayed.some(({ isDouble }) => !isDouble) || (await this.#hasFacts())) return;
     const { source } = this.postgres;
     for (const type of stage.types) {
       const key = columnOf(source, type, workflowTypes[type].key);
@@ -518,11 +553,13 @@ export class Simulation {
       .filter(({ process, leaves }) => !leaves && this.#canRun(process))
       .map(({ process }) => process);
     actions.push(...this.#temporal.actions(workers, (below) => this.decisions.choose(below)));
-    for (const run of this.#delayed) {
+    for (const signal of this.#delayed) {
+      if (signal.from > this.time.now) continue;
+      const { run } = signal;
       actions.push({
         label: `late signal to ${workflowIdOf(run.workflowType, run.subjectId)}`,
         run: () => {
-          this.#delayed.splice(this.#delayed.indexOf(run), 1);
+          this.#delayed.splice(this.#delayed.indexOf(signal), 1);
           this.#temporal.signalWithStart(run);
         },
       });
@@ -640,6 +677,7 @@ export class Simulation {
   async #lapse(): Promise<void> {
     this.#say('all leases of rows run out');
     this.slow = true;
+    this.lapsed = true;
     for (const type of this.#stage?.types ?? []) {
       const { tableName, columns } = this.postgres.source.getMetadata(workflowTypes[type].entity);
       if (!columns.some(({ databaseName }) => databaseName === 'lease_until')) continue;
@@ -668,7 +706,7 @@ export class Simulation {
     const busy = [...new Set(this.#gates.map(({ process }) => process))].filter((process) => this.#canRun(process));
     if (busy.length === 0) return;
     const process = this.decisions.pick(busy);
-    const steps = this.decisions.pick(lingeredSteps);
+    const steps = this.decisions.pick(this.#isPaced ? lingeredStepsPaced : lingeredSteps);
     this.#say(`${process.name} lingers for ${steps} steps`);
     this.#lingers = { process, untilStep: this.steps + steps };
   }
@@ -781,11 +819,11 @@ export class Simulation {
       }
       if (this.#has('delay', 8)) {
         this.#say('  and comes later');
-        this.#delayed.push(run);
+        this.#signalLater(run, false);
         return;
       }
       this.#temporal.signalWithStart(run);
-      if (this.#has('double', 8)) this.#delayed.push(run);
+      if (this.#has('double', 8)) this.#signalLater(run, true);
     };
     const idOf = (run: Run) => workflowIdOf(run.workflowType, run.subjectId);
     return {
@@ -796,6 +834,12 @@ export class Simulation {
           if (!this.#temporal.start(run)) signal(run);
         }),
     };
+  }
+
+  #signalLater(run: Run, isDouble: boolean): void {
+    const delayMs = this.#isPaced ? this.decisions.pick(signalDelaysMs) : 0;
+    this.#delayed.push({ run, from: this.time.now + delayMs, isDouble });
+    if (delayMs > 0) this.time.after(delayMs, { process: this.#world }, () => {}); // the clock stops there
   }
 
   async #perform(process: SimulatedProcess, task: ActivityTask, beat: () => void): Promise<unknown> {

@@ -19,6 +19,9 @@ interface Seen {
   at: number;
   endedAt: number | undefined;
   answer: AttemptAnswer;
+  /** Of its delivery's row, as it was claimed. */
+  fence: number;
+  leaseUntil: number;
 }
 
 const answers = {
@@ -59,6 +62,8 @@ export async function webhooks(sim: Simulation, ground: Footing): Promise<Stage>
   async function post(message: { url: string; eventId: Id }): Promise<AttemptAnswer> {
     const endpointId = message.url.split('/').at(-1) ?? '';
     let request: Seen | undefined;
+    const lease = await leaseOf(message.eventId, endpointId);
+    const begunAt = sim.time.now;
     const answer = await sim.outside(`POST ${message.eventId} to ${endpointId}`, () => {
       request = {
         eventId: message.eventId,
@@ -66,8 +71,9 @@ export async function webhooks(sim: Simulation, ground: Footing): Promise<Stage>
         at: sim.time.now,
         endedAt: undefined,
         answer: answers[moods.get(endpointId) ?? 'accepts'],
+        ...lease,
       };
-      expectAlone(request);
+      expectAlone(request, begunAt);
       seen.push(request);
       return request.answer;
     });
@@ -76,13 +82,30 @@ export async function webhooks(sim: Simulation, ground: Footing): Promise<Stage>
     return answer;
   }
 
-  /** While a lease lasts nobody else posts the same. */
-  function expectAlone({ eventId, endpointId, at }: Seen): void {
+  async function leaseOf(eventId: Id, endpointId: Id): Promise<Pick<Seen, 'fence' | 'leaseUntil'>> {
+    const [row] = await sim.postgres.ask<{ fence: number; leaseUntil: Date | null }>(
+      `SELECT fence, lease_until AS "leaseUntil" FROM webhook_deliveries WHERE event_id = $1 AND endpoint_id = $2`,
+      [eventId, endpointId],
+    );
+    return { fence: row?.fence ?? 0, leaseUntil: row?.leaseUntil?.getTime() ?? 0 };
+  }
+
+  /** While a lease lasts nobody else posts the same (ENG-2). @param begunAt when the step that posts had its claim */
+  function expectAlone({ eventId, endpointId, fence }: Seen, begunAt: number): void {
     const other = seen.find(
       (one) =>
-        one.eventId === eventId && one.endpointId === endpointId && one.endedAt === undefined && at - one.at < leaseMs,
+        one.eventId === eventId &&
+        one.endpointId === endpointId &&
+        one.endedAt === undefined &&
+        begunAt < one.leaseUntil &&
+        // Who was slow may see the claim of another in place of its own.
+        (one.fence < fence || (one.fence === fence && !sim.slow)),
     );
-    mustHold(sim.slow || other === undefined, 'one attempt at a time', () => `${eventId} is posted twice at a time`);
+    mustHold(
+      sim.lapsed || other === undefined,
+      'one attempt at a time',
+      () => `${eventId} is posted twice at a time, by claims ${other?.fence} and ${fence}`,
+    );
   }
 
   const tell = (studentId: Id, count: number): Command => ({

@@ -1,7 +1,7 @@
 /**
  * `npm run mutate -- webhooks …`: changes the pure rules of these contexts, one place at a time, and looks whether a unit test
  * notices. Without a name, those of all. What no test notices is printed; the last line is
- * `mutants N, killed N, survived N, score 0.NN`, and the exit code 1 where the score is below the aim.
+ * `mutants N, killed N, survived N, score 0.NN`, and the exit code 1 where the score is below the aim, or a change hangs.
  *
  * `npm run mutate -- statements`, or one of them by name, changes claims, records, authorization and pricing, which hang on Postgres:
  * their tests run with the stack, and take seconds a change. `--sample N` tries N of each, spread evenly over its files.
@@ -11,6 +11,8 @@ import { parseArgs } from 'node:util';
 import type { LogLevel, MutantResult } from '@stryker-mutator/api/core';
 import { Stryker } from '@stryker-mutator/core';
 import { messageOf, Problem, runScript, say } from '../../dev/problem.ts';
+import { lineOfChange } from './statement-changes.ts';
+import { aboutHung, closingLine, resultOf, shareOf, tallyOf, type Tally } from './tally.ts';
 import { mutationTargets, statementTargets, type Target } from './targets.ts';
 
 const aim = 0.9;
@@ -29,43 +31,39 @@ await runScript(async () => {
   const wantedRules = positionals.length === 0 ? rules : rules.filter(isWanted);
   const wantedStatements = positionals.includes('statements') ? statementTargets : statementTargets.filter(isWanted);
 
-  const scores: Score[] = [];
-  for (const target of wantedRules) scores.push(await scoreOfRules(target));
+  const tallies: Tally[] = [];
+  for (const target of wantedRules) tallies.push(await tallyOfRules(target));
   if (wantedStatements.length > 0) {
     const { tryStatements } = await import('./statement-runs.ts');
     await tryStatements(wantedStatements, sample, ({ name }, tried) => {
-      scores.push({
-        killed: tried.filter(({ result }) => result === 'killed' || result === 'hung').length,
-        survived: tried.filter(({ result }) => result === 'survived').length,
-      });
-      say(`${name}: ${closingLine(scores.slice(-1))}`);
+      const tally = tallyOf(tried.map((one) => ({ result: one.result, line: lineOfChange(one) })));
+      tallies.push(tally);
+      say(`${name}: ${closingLine([tally])}`);
     });
   }
-  say(closingLine(scores));
-  return shareOf(scores) < aim ? 1 : 0;
+  const hung = tallies.flatMap((tally) => tally.hung);
+  say(closingLine(tallies));
+  if (hung.length > 0) throw new Problem(aboutHung(hung));
+  return shareOf(tallies) < aim ? 1 : 0;
 });
 
-interface Score {
-  killed: number;
-  survived: number;
-}
-
 /** Rules that no test reaches count as one survivor a file. */
-async function scoreOfRules(target: Target): Promise<Score> {
+async function tallyOfRules(target: Target): Promise<Tally> {
   const { name, sources, tests } = target;
   if (tests.length === 0) {
     say(`${name}: no unit test reaches its rules (${sources.length} files)`);
-    return { killed: 0, survived: sources.length };
+    return { killed: 0, survived: sources.length, hung: [] };
   }
   const results = await mutate(target).catch((error: unknown) => {
     throw new Problem(
       `${name}: ${messageOf(error)} Its tests have to pass before anything is changed: npm run test:unit.`,
     );
   });
-  for (const line of results.filter(isSurvivor).map(lineOf)) say(line);
-  const score = { killed: results.filter(isKilled).length, survived: results.filter(isSurvivor).length };
-  say(`${name}: ${closingLine([score])}`);
-  return score;
+  const tried = results.map((one) => ({ result: resultOf(one), line: lineOf(one) }));
+  for (const { line } of tried.filter(({ result }) => result === 'survived')) say(line);
+  const tally = tallyOf(tried);
+  say(`${name}: ${closingLine([tally])}`);
+  return tally;
 }
 
 function mutate({ sources, tests }: Target): Promise<MutantResult[]> {
@@ -85,33 +83,6 @@ function mutate({ sources, tests }: Target): Promise<MutantResult[]> {
     // oxlint-disable-next-line no-unsafe-enum-assignment -- a const enum, of which nothing is left to import
     logLevel: 'error' as LogLevel,
   }).runMutationTest();
-}
-
-/** A change with which the files do not load tells nothing. One that is left out says why beside its place. */
-function isCounted({ status }: MutantResult): boolean {
-  return !['RuntimeError', 'CompileError', 'Ignored'].includes(status);
-}
-
-function isKilled({ status }: MutantResult): boolean {
-  return status === 'Killed' || status === 'Timeout';
-}
-
-function isSurvivor(result: MutantResult): boolean {
-  return isCounted(result) && !isKilled(result);
-}
-
-function closingLine(scores: readonly Score[]): string {
-  const [killed, survived] = [sum(scores, 'killed'), sum(scores, 'survived')];
-  return `mutants ${killed + survived}, killed ${killed}, survived ${survived}, score ${shareOf(scores).toFixed(2)}`;
-}
-
-function shareOf(scores: readonly Score[]): number {
-  const [killed, survived] = [sum(scores, 'killed'), sum(scores, 'survived')];
-  return killed + survived === 0 ? 1 : killed / (killed + survived);
-}
-
-function sum(scores: readonly Score[], field: keyof Score): number {
-  return scores.reduce((total, score) => total + score[field], 0);
 }
 
 /** `domain/webhooks/deliveries/schedule.policy.ts:69:7 ConditionalExpression: false`, and whether a test gets there at all. */

@@ -1,5 +1,6 @@
 /** One change at a time in a file of claims, records, authorization or pricing: of its code, and of its SQL, which Stryker leaves alone. */
 import ts from 'typescript';
+import type { Result } from './tally.ts';
 
 /** @property start where the text that is replaced begins in the file @property end where it ends */
 export interface Change {
@@ -90,3 +91,27 @@ export function changesOf(source: string): Change[] {
 
 const isCall = (node: ts.Expression): boolean =>
   ts.isCallExpression(ts.isAwaitExpression(node) ? node.expression : node);
+
+/** A change of a file that was tried. */
+export interface TriedChange {
+  file: string;
+  line: number;
+  from: string;
+  to: string;
+  result: Result;
+}
+
+/** @returns where a change is, and what it makes of what, short enough for a line */
+export function describeChange(
+  text: string,
+  { start, end, text: to }: Change,
+): Pick<TriedChange, 'line' | 'from' | 'to'> {
+  const short = (piece: string) => piece.replace(/\s+/g, ' ').trim().slice(0, 70);
+  return { line: text.slice(0, start).split('\n').length, from: short(text.slice(start, end)), to: short(to) };
+}
+
+/** `platform/engine/lease.ts:67 sql`true` → nothing`, and what became of it, unless a test noticed. */
+export function lineOfChange({ file, line, from, to, result }: TriedChange): string {
+  const outcomes = { survived: '', hung: ' (hung)', untold: ' (could not be read, and does not count)', killed: '' };
+  return `  ${file}:${line} ${from} → ${to === '' ? 'nothing' : to}${outcomes[result]}`;
+}

@@ -5,22 +5,13 @@ import { startChild } from '../../dev/children.ts';
 import { Problem, say } from '../../dev/problem.ts';
 import { projectDirectory } from '../../dev/project.ts';
 import { startRunServer } from '../run/server.ts';
-import { changesOf, type Change } from './statement-changes.ts';
+import { changesOf, lineOfChange, describeChange, type TriedChange } from './statement-changes.ts';
 import type { Target } from './targets.ts';
 import type { Trial } from './trial.ts';
 
 /** A trial that takes longer than the unchanged tests took, so many times and so much more, hangs: that is noticed, too. */
 const patience = { times: 3, moreMs: 30_000 } as const;
 const unchangedMs = 300_000;
-
-interface TriedChange {
-  file: string;
-  line: number;
-  from: string;
-  to: string;
-  /** `unread`: Postgres, or Node, could not read it, which tells nothing. */
-  result: 'killed' | 'survived' | 'hung' | 'unread';
-}
 
 /** What ends a run before its end, so that nothing of it is left. */
 let current: { stop(): Promise<void> } | undefined;
@@ -59,11 +50,11 @@ async function tryTarget(
   const tried: TriedChange[] = [];
   const changes = sources.flatMap((file) => {
     const text = readFileSync(path.join(projectDirectory, file), 'utf8');
-    return changesOf(text).map((change) => ({ file, change, ...shown(text, change) }));
+    return changesOf(text).map((change) => ({ file, change, ...describeChange(text, change) }));
   });
   for (const { change, ...place } of spread(changes, sample)) {
     const one = { ...place, result: await resultOf({ tests, changed: { file: place.file, change } }, url, limitMs) };
-    if (one.result !== 'killed') say(lineOf(one));
+    if (one.result !== 'killed') say(lineOfChange(one));
     tried.push(one);
   }
   return tried;
@@ -79,7 +70,7 @@ export function spread<One>(all: readonly One[], count = all.length): One[] {
 async function resultOf(trial: Trial, url: string, limitMs: number): Promise<TriedChange['result']> {
   const { code } = await runTrial(trial, url, limitMs);
   if (code === undefined) return 'hung';
-  return code === 0 ? 'survived' : code === 1 ? 'killed' : 'unread';
+  return code === 0 ? 'survived' : code === 1 ? 'killed' : 'untold';
 }
 
 /** @returns its exit code, undefined where it was ended because it took too long; and what it said */
@@ -108,19 +99,4 @@ async function runTrial(
   clearTimeout(late);
   current = undefined;
   return { code: isLate ? undefined : signal === null ? (code ?? 1) : 1, output: child.lastLines() };
-}
-
-function shown(text: string, { start, end, text: to }: Change): Pick<TriedChange, 'line' | 'from' | 'to'> {
-  const short = (piece: string) => piece.replace(/\s+/g, ' ').trim().slice(0, 70);
-  return { line: text.slice(0, start).split('\n').length, from: short(text.slice(start, end)), to: short(to) };
-}
-
-function lineOf({ file, line, from, to, result }: TriedChange): string {
-  const what = {
-    survived: '',
-    hung: ' (hung, and was ended)',
-    unread: ' (could not be read, and does not count)',
-    killed: '',
-  };
-  return `  ${file}:${line} ${from} → ${to === '' ? 'nothing' : to}${what[result]}`;
 }

@@ -1,0 +1,25 @@
+import { expect } from 'chai';
+import { aboutHung, closingLine, resultOf, shareOf, tallyOf } from './tally.ts';
+
+describe('the tally of a mutation run', () => {
+  it('takes an endless loop that is counted for killed, and a change that hangs for neither', () => {
+    expect(resultOf({ status: 'Killed' })).to.equal('killed');
+    expect(resultOf({ status: 'Timeout', statusReason: 'Hit limit reached (501/500)' })).to.equal('killed');
+    expect(resultOf({ status: 'Timeout' })).to.equal('hung');
+    expect(resultOf({ status: 'Survived' })).to.equal('survived');
+    expect(resultOf({ status: 'NoCoverage' })).to.equal('survived');
+    for (const status of ['RuntimeError', 'CompileError', 'Ignored'] as const)
+      expect(resultOf({ status })).to.equal('untold');
+  });
+
+  it('counts what hung and what tells nothing in no number', () => {
+    const results = ['killed', 'killed', 'killed', 'survived', 'hung', 'untold'] as const;
+    const tally = tallyOf(results.map((result) => ({ result, line: `the line of ${result}` })));
+    expect(closingLine([tally, tally])).to.equal('mutants 8, killed 6, survived 2, score 0.75');
+    expect(aboutHung(tally.hung)).to.match(/^1 change\(s\) hung\. [^]*\nthe line of hung\n/);
+  });
+
+  it('is 1 where nothing was changed', () => {
+    expect(shareOf([])).to.equal(1);
+  });
+});

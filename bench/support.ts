@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { allocatorSettings } from '../dev/allocator.ts';
 import { describeExit, startChild, type Child } from '../dev/children.ts';
 import { freePorts } from '../dev/ports.ts';
 import { scriptArguments } from '../dev/project.ts';
@@ -38,6 +39,7 @@ export async function onFreshStack(
   const env = {
     PATH: process.env['PATH'] ?? '',
     HOME: os.homedir(),
+    ...allocatorSettings,
     // Parts that a benchmark leaves out still have to be named in the configuration.
     SMTP_URL: 'smtp://127.0.0.1:9',
     S3_ENDPOINT: 'http://127.0.0.1:9',

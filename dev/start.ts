@@ -6,6 +6,7 @@
 import path from 'node:path';
 import { startArguments, type StartArguments } from './arguments.ts';
 import { authorityIn } from './certificates.ts';
+import { allocatorSettings } from './allocator.ts';
 import { type Child, describeExit, startChild } from './children.ts';
 import { runCommand } from './commands.ts';
 import { locate } from './components.ts';
@@ -74,6 +75,7 @@ async function bringUp(
   // What `npm run components` has brought; without it videos are delivered as they were uploaded.
   const ffmpeg = await locate({ ...components.ffmpeg, sources: [] }).catch(() => undefined);
   const environment: Environment = {
+    ...allocatorSettings,
     ...(ffmpeg !== undefined && { FFMPEG_BINARY: ffmpeg }),
     PUBLIC_URL: `http://${host}:${ports.api}`,
     FILES_URL: `http://${host}:${ports.files}`,

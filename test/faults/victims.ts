@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { allocatorSettings } from '../../dev/allocator.ts';
 import { startChild, type Child } from '../../dev/children.ts';
 import { ensurePortsAreFree, fixedPorts, host, type PortName } from '../../dev/ports.ts';
 import { messageOf } from '../../dev/problem.ts';
@@ -72,6 +73,7 @@ export async function onGround<T>(
     PATH: process.env['PATH'] ?? '',
     HOME: os.homedir(),
     LOG_LEVEL: 'warn',
+    ...allocatorSettings,
     ...portVariables(ports),
     FILES_URL: `http://${host}:${ports.files}`,
     // Whoever wants mails listens here. Nothing is stored; a configuration names it nevertheless.

@@ -30,6 +30,9 @@ interface Line {
 export interface Statement {
   process: SimulatedProcess;
   text: string;
+  values: readonly unknown[];
+  /** How many rows it changed or found; undefined where it failed, or has not come back. */
+  readonly rowCount: number | undefined;
   /** Sends it. @returns whether it has come back; else it waits for a lock */
   send(): Promise<boolean>;
   /** Its transaction goes on: it gives no lock back. */
@@ -307,6 +310,7 @@ class SimulatedConnection extends EventEmitter {
 class Sending implements Statement {
   readonly process: SimulatedProcess;
   readonly text: string;
+  readonly values: readonly unknown[];
   readonly answered: Promise<pg.QueryResult>;
   readonly #postgres: SimulatedPostgres;
   readonly #connection: SimulatedConnection;
@@ -323,11 +327,17 @@ class Sending implements Statement {
   ) {
     this.process = process;
     this.text = config.text;
+    this.values = config.values ?? [];
     this.#postgres = postgres;
     this.#connection = connection;
     this.#config = config;
     this.#settle = Promise.withResolvers<pg.QueryResult>();
     this.answered = this.#settle.promise;
+  }
+
+  get rowCount(): number | undefined {
+    const answer = this.#answer;
+    return answer && 'result' in answer ? (answer.result.rowCount ?? undefined) : undefined;
   }
 
   get keepsLocks(): boolean {

@@ -75,6 +75,8 @@ export interface Stage {
   depsFor: (db: Database, places: ReturnType<typeof createAttemptPlaces>) => Partial<ActivityDeps>;
   /** The next thing that somebody asks for; the first of its choices is harmless. */
   command: (decisions: Decisions) => Command;
+  /** A statement has come back. @throws BrokenInvariant */
+  onStatement?: (statement: Statement) => void;
   /** The outside is well again; what is shut is opened. @returns what still has to be done for that */
   calm: () => readonly Command[];
   /** @throws BrokenInvariant; called whenever nobody has anything to do at a moment */
@@ -189,9 +191,9 @@ export class Simulation {
   #turbulent = true;
   #fault: unknown;
   #requestCount = 0;
-  readonly #isPaced: boolean;
+  /** As of a schedule (playing.ts). */
+  readonly isPaced: boolean;
 
-  /** @param parts.isPaced as of a schedule (playing.ts) */
   constructor(
     parts: { time: VirtualTime; postgres: SimulatedPostgres; decisions: Decisions; isPaced: boolean },
     workflows: Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>,
@@ -199,7 +201,7 @@ export class Simulation {
     this.time = parts.time;
     this.postgres = parts.postgres;
     this.decisions = parts.decisions;
-    this.#isPaced = parts.isPaced;
+    this.isPaced = parts.isPaced;
     this.db = new Database(parts.postgres.source, { notify: () => this.#notify() });
     this.postgres.onStatement = (statement) => {
       this.#enter({
@@ -322,12 +324,12 @@ export class Simulation {
 
   /** Whether time passes before the next command, while nobody has anything to do. */
   #pauses(): boolean {
-    return this.#isPaced ? this.decisions.choose(3) > 0 : this.#has('pauses', 3);
+    return this.isPaced ? this.decisions.choose(3) > 0 : this.#has('pauses', 3);
   }
 
   /** In a paced schedule: once the others have done what they can, so that a command meets what became of those before. */
   #isTimeForCommand(actions: readonly ActionOf[]): boolean {
-    if (!this.#isPaced || actions.length === 0) return true;
+    if (!this.isPaced || actions.length === 0) return true;
     return this.#areOfWhoLingers(actions) ? this.decisions.choose(2) === 1 : this.decisions.happens(pacedSteps);
   }
 
@@ -545,7 +547,7 @@ export class Simulation {
         run: () => {
           this.#freed.splice(this.#freed.indexOf(gate), 1);
           this.#locksMoved ||= gate.statement?.keepsLocks === false;
-          gate.statement?.deliver();
+          if (gate.statement) this.#deliver(gate.statement);
         },
       });
     }
@@ -581,12 +583,17 @@ export class Simulation {
     }
     if (await statement.send()) {
       this.#locksMoved ||= !statement.keepsLocks;
-      statement.deliver();
+      this.#deliver(statement);
     } else {
       this.#say('  waits for a lock');
       gate.parkedAt = this.time.now;
       this.#parked.push(gate);
     }
+  }
+
+  #deliver(statement: Statement): void {
+    this.#stage?.onStatement?.(statement);
+    statement.deliver();
   }
 
   #has(kind: FaultKind, oneIn: number): boolean {
@@ -597,7 +604,7 @@ export class Simulation {
     if (!this.#turbulent) return;
     if (this.#has('crash', 40)) await this.#crash();
     if (this.#has('stand', 60)) this.#standStill();
-    if (this.#has('linger', 25)) this.#linger();
+    if (this.#has('linger', this.isPaced ? 12 : 25)) this.#linger();
     if (this.#has('skew', 60)) this.#skewClock();
     if (this.#has('hurry', 40)) await this.#hurry();
     if (this.#has('forget', 60)) this.#forget();
@@ -673,9 +680,13 @@ export class Simulation {
     this.#locksMoved = true;
   }
 
-  /** Leases run out under the living, as where Postgres fails over to a machine whose clock is ahead. */
+  /**
+   * Leases run out under the living, as where Postgres fails over to a machine whose clock is ahead. In a paced schedule Temporal
+   * takes their workers for dead, too, so that others begin what they go on with.
+   */
   async #lapse(): Promise<void> {
     this.#say('all leases of rows run out');
+    if (this.isPaced) this.#temporal.timeOutAll();
     this.slow = true;
     this.lapsed = true;
     for (const type of this.#stage?.types ?? []) {
@@ -703,12 +714,18 @@ export class Simulation {
 
   /** Others go on while a process is between two statements: no time passes, so no lease runs out. */
   #linger(): void {
-    const busy = [...new Set(this.#gates.map(({ process }) => process))].filter((process) => this.#canRun(process));
+    const gates = this.#gates.filter((gate) => this.#canRun(gate.process) && (!this.isPaced || this.#isDelicate(gate)));
+    const busy = [...new Set(gates.map(({ process }) => process))];
     if (busy.length === 0) return;
     const process = this.decisions.pick(busy);
-    const steps = this.decisions.pick(this.#isPaced ? lingeredStepsPaced : lingeredSteps);
+    const steps = this.decisions.pick(this.isPaced ? lingeredStepsPaced : lingeredSteps);
     this.#say(`${process.name} lingers for ${steps} steps`);
     this.#lingers = { process, untilStep: this.steps + steps };
+  }
+
+  /** Something was done, and is not recorded yet. */
+  #isDelicate({ process, statement }: Gate): boolean {
+    return !statement || statement.text.startsWith('DELETE FROM wakes') || this.postgres.isInTransaction(process);
   }
 
   #skewClock(): void {
@@ -837,7 +854,7 @@ export class Simulation {
   }
 
   #signalLater(run: Run, isDouble: boolean): void {
-    const delayMs = this.#isPaced ? this.decisions.pick(signalDelaysMs) : 0;
+    const delayMs = this.isPaced ? this.decisions.pick(signalDelaysMs) : 0;
     this.#delayed.push({ run, from: this.time.now + delayMs, isDouble });
     if (delayMs > 0) this.time.after(delayMs, { process: this.#world }, () => {}); // the clock stops there
   }

@@ -2,12 +2,16 @@
 import { requestMail } from '../../../domain/mail/requests.ts';
 import { removeStudent } from '../../../domain/students/students.ts';
 import type { Id } from '../../../platform/core/ids.ts';
+import type { Statement } from '../postgres.ts';
+import { runningNow, type SimulatedProcess } from '../simulated-process.ts';
 import { mustHold, type Command, type Simulation, type Stage } from '../simulation.ts';
 import { addClub, addStudents, searchForTraces, type Footing } from './ground.ts';
 
 /** A message as it was handed over, under a claim. */
 interface Handed {
   key: Id;
+  /** Who hands it over. */
+  process: SimulatedProcess | undefined;
   fence: number;
   at: number;
   /** Whether the server takes it; what the sender is told. */
@@ -47,7 +51,15 @@ export async function mails(sim: Simulation, ground: Footing): Promise<Stage> {
     ]);
     const before = handed.filter((one) => one.key === key);
     for (const one of before) one.isOver ||= one.answeredAt === undefined;
-    const mine = { key, fence: row?.fence ?? 0, at: 0, taken: false, answeredAt: undefined, isOver: false } as Handed;
+    const mine: Handed = {
+      key,
+      process: runningNow()?.process,
+      fence: row?.fence ?? 0,
+      at: 0,
+      taken: false,
+      answeredAt: undefined,
+      isOver: false,
+    };
     const { ms } = await sim.outside(`mail ${key}`, () => {
       const answer = moods[mood];
       Object.assign(mine, { at: sim.time.now, taken: answer.taken });
@@ -59,6 +71,17 @@ export async function mails(sim: Simulation, ground: Footing): Promise<Stage> {
     if (ms > 0) await new Promise((resolve) => void setTimeout(resolve, ms));
     mine.answeredAt = sim.time.now;
     if (!mine.taken) throw Object.assign(new Error('451 try again later'), { code: 'EENVELOPE' });
+  }
+
+  /** Who has only lost claims of a mail records nothing of it (ENG-2). */
+  function expectClaimed({ process, text, values, rowCount }: Statement): void {
+    if (!text.startsWith('UPDATE "transactional_mails"') || !rowCount) return;
+    const own = handed.filter((one) => one.process === process && values.includes(one.key));
+    mustHold(
+      own.length === 0 || own.some(({ isOver }) => !isOver),
+      'a record counts under its own claim alone',
+      () => `${process.name} records mail ${own[0]?.key} under claim ${own[0]?.fence}, which it has lost`,
+    );
   }
 
   /** While a lease lasts nobody else sends the same (ENG-2). */
@@ -123,6 +146,7 @@ export async function mails(sim: Simulation, ground: Footing): Promise<Stage> {
       };
     },
     calm: () => [turn('accepts')],
+    onStatement: expectClaimed,
     async atEnd() {
       const rows = await sim.postgres.ask<{ id: Id; status: string; fence: number; attempts: number }>(
         `SELECT id, status, fence, attempt_count AS attempts FROM transactional_mails`,

@@ -39,10 +39,21 @@ const answers = {
 
 const leaseMs = 25_000;
 
+/** Commands of a schedule, by their numbers: with few of them, those that meet in one place meet often. */
+const all = Array.from({ length: 16 }, (_, number) => number);
+const [telling, failing, accepting, pausing, enabling, resending, recovering] = [0, 5, 7, 9, 10, 13, 14];
+const choices = [
+  all,
+  [telling, pausing, enabling, enabling],
+  [telling, failing, resending, resending],
+  [telling, failing, accepting, enabling, recovering, recovering],
+] as const;
+
 export async function webhooks(sim: Simulation, ground: Footing): Promise<Stage> {
   const clubId = await addClub(sim, ground);
   const students = await addStudents(sim, ground, clubId, 3);
-  const endpoints = [newId(), newId()];
+  const asked = sim.isPaced ? sim.decisions.pick(choices) : all;
+  const endpoints = asked === all ? [newId(), newId()] : [newId()];
   for (const id of endpoints) {
     await sim.postgres.ask(
       `INSERT INTO webhook_endpoints (id, club_id, url, event_types, secret, created_at, updated_at)
@@ -55,7 +66,7 @@ export async function webhooks(sim: Simulation, ground: Footing): Promise<Stage>
   const facts = new Set<Id>();
   const removed = new Set<Id>();
   /** By delivery: attempts that were asked for beside the schedule. */
-  const asked = new Map<Id, number>();
+  const besides = new Map<Id, number>();
   const deps = { db: sim.db, vault: ground.vault };
   const now = () => new Date(sim.time.now);
 
@@ -151,8 +162,8 @@ export async function webhooks(sim: Simulation, ground: Footing): Promise<Stage>
     command(decisions) {
       const endpointId = decisions.pick(endpoints);
       const studentId = decisions.pick(students);
-      const which = decisions.choose(16);
-      if (which < 5) return tell(studentId, 1 + decisions.choose(3));
+      const which = decisions.pick(asked);
+      if (which < 5) return tell(studentId, 1 + decisions.choose(asked === all ? 3 : 1));
       if (which < 7) return settle(endpointId, 'fails');
       if (which === 7) return settle(endpointId, 'accepts');
       if (which === 8) return settle(endpointId, decisions.pick(['asks for time', 'answers late']));
@@ -172,13 +183,13 @@ export async function webhooks(sim: Simulation, ground: Footing): Promise<Stage>
           run: async () => void (await disableEndpoint(deps, clubId, endpointId, now())),
         };
       if (which === 13) {
-        const lot = decisions.choose(40);
+        const lot = decisions.choose(asked === all ? 40 : 2);
         return {
           label: 'resend',
           async run() {
             const delivery = await someDelivery((below) => (below === 0 ? 0 : lot % below));
             if (!delivery) return;
-            asked.set(delivery.id, (asked.get(delivery.id) ?? 0) + 1);
+            besides.set(delivery.id, (besides.get(delivery.id) ?? 0) + 1);
             await resendDelivery(deps, clubId, delivery.endpointId, delivery.id, now());
           },
         };
@@ -188,7 +199,7 @@ export async function webhooks(sim: Simulation, ground: Footing): Promise<Stage>
           label: `recover ${endpointId}`,
           async run() {
             for (const { id } of await sim.postgres.ask<{ id: Id }>('SELECT id FROM webhook_deliveries'))
-              asked.set(id, (asked.get(id) ?? 0) + 1);
+              besides.set(id, (besides.get(id) ?? 0) + 1);
             await recoverDeliveries(deps, clubId, endpointId, new Date(sim.time.now - 3_600_000), now());
           },
         };
@@ -265,7 +276,7 @@ export async function webhooks(sim: Simulation, ground: Footing): Promise<Stage>
         () => `${about}: ${posts.length} requests, ${recorded} attempts`,
       );
       mustHold(
-        accepted <= 1 + cutOff + (asked.get(row.id) ?? 0),
+        accepted <= 1 + cutOff + (besides.get(row.id) ?? 0),
         'no effect twice',
         () => `${about}: accepted ${accepted} times, ${cutOff} cut off`,
       );

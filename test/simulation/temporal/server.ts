@@ -163,6 +163,18 @@ export class SimulatedTemporal {
     }
   }
 
+  /** The time limits of all activities pass, although their workers live and go on. */
+  timeOutAll(): void {
+    for (const id of this.runs.keys()) this.timeOut(id);
+  }
+
+  /** The time limits of a run's activities pass, although their workers live and go on. */
+  timeOut(id: string): void {
+    const run = this.runs.get(id);
+    for (const activity of run?.activities ?? [])
+      if (run && activity.worker !== undefined) this.#failed(run, activity, new Error('timed out'));
+  }
+
   #begin(id: string, type: string, clubId: string | null, args: readonly unknown[]): void {
     const { time, stepsOfARun } = this.#settings;
     const process: SimulatedProcess = { name: 'workflows', alive: true, standsUntil: 0, skewMs: 0 };

@@ -125,6 +125,7 @@ describe('the Markdown of an answer (DEC-55)', () => {
       '```html\n<div>\n  ![x](y)\n</div>\n```\n\nThen `<b>`.\n',
       'Text\n```\nList<String> a = x<y>;\n```\nand `<i>`',
       '~~~\n```\n<a>\n~~~\n',
+      '~~~html\n<a>\n~~~\n',
       '````md\n```\n<a>\n```\n````\n`<b>`',
       '- item\n\n  ```\n  plain\n  ```\n\nThen `<b>`.\n',
     ];
@@ -167,6 +168,14 @@ describe('the Markdown of an answer (DEC-55)', () => {
     ['a span in the next paragraph after a link', '[a](b)\n\n`![x](y)`', '[a](b)\n\n`![x](y)`'],
     ['a span of two backticks around one', '``a` ![x](y)``', '``a` ![x](y)``'],
     ['a span that has the end of a cell', '`a|![x](y)`', '`a|! [x](y)`'],
+    ['a span that only a longer run of backticks could close', '`<b>``', '`&lt;b>``'],
+    ['a span of three backticks that begins a line', '```![x](y)```', '```! [x](y)```'],
+    ['what is below a span of three backticks that begins a line', '```a```\n![x](y)', '```a```\n! [x](y)'],
+    ['a span after one of three backticks in its line', 'a ```b``` `![x](y)`', 'a ```b``` `![x](y)`'],
+    ['a span that ends on another line', '`a\n![x](y)`', '`a\n! [x](y)`'],
+    ['a span after one tilde that begins a line', '~5 `![x](y)`', '~5 `![x](y)`'],
+    ['a span after two tildes that begin a line', '~~a~~ `![x](y)`', '~~a~~ `![x](y)`'],
+    ['a tag after an escaped backslash', '\\\\<b>', '\\\\&lt;b>'],
     ['a span without an end', '`![x](y)', '`! [x](y)'],
     ['a span after one without an end', '`` a\n`![x](y)`', '`` a\n`! [x](y)`'],
     ['a fence at the end of a text', '```\n![x](y)\n```', '```\n![x](y)\n```'],
@@ -190,6 +199,7 @@ describe('the Markdown of an answer (DEC-55)', () => {
     ['all after tildes with a tilde in their words', '~~~a~\n\n```\n![x](y)', '~~~a~\n\n```\n! [x](y)'],
     ['all after a fence that may be the address of a label', '[a]:\n```\n\n```\n![x](y)', '[a]:\n```\n\n```\n! [x](y)'],
     ['a fence in a paragraph after a label', '[a]: b\n\n```\n![x](y)', '[a]: b\n\n```\n![x](y)'],
+    ['a fence below a line with brackets alone', '[a] b\n```\n![x](y)\n```', '[a] b\n```\n![x](y)\n```'],
     ['a span after a fence in a list', '- ```\n  ```\n\n`![x](y)`', '- ```\n  ```\n\n`![x](y)`'],
     [
       'a span after a fence in a list that is closed by a longer one',
@@ -221,7 +231,13 @@ describe('the Markdown of an answer (DEC-55)', () => {
       '  ```\n  a\n  ```\n\n`![x](y)`',
     ],
     ['all after a fence in a quote', '> ```\n\n`![x](y)`', '> ```\n\n`! [x](y)`'],
+    ['all after a fence in a quote that closes outside it', '> ```\n  ```\n\n`![x](y)`', '> ```\n  ```\n\n`! [x](y)`'],
     ['all after a fence behind a tab', '\t```\n\n`![x](y)`', '\t```\n\n`! [x](y)`'],
+    [
+      'all after a fence behind a tab that closes behind a space',
+      '\t```\n ```\n\n`![x](y)`',
+      '\t```\n ```\n\n`! [x](y)`',
+    ],
   ] as const)
     it(`${text === expected ? 'keeps' : 'changes'} ${what}`, () => {
       expect(stripped(text)).to.equal(expected);
@@ -257,5 +273,12 @@ describe('the Markdown of an answer (DEC-55)', () => {
     expect(stripper.push('de')).to.equal('');
     expect(stripper.push('\n')).to.equal('`code\n');
     expect(stripper.end()).to.equal('');
+  });
+
+  it('writes a closed code span, an escaped backtick and each line of a fence at once', () => {
+    const stripper = createMarkdownStripper();
+    expect(stripper.push('Use `<b>` or')).to.equal('Use `<b>` or');
+    expect(stripper.push(' \\`')).to.equal(' \\`');
+    expect(stripper.push('\n\n```\n<b>\n<i')).to.equal('\n\n```\n<b>\n');
   });
 });

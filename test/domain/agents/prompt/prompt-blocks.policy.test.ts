@@ -73,6 +73,18 @@ describe('blocks of a prompt', () => {
     expect(words(second, 2)).to.deep.equal(words(first, 2));
   });
 
+  it('count the characters of the system, the history, titles, passages and question', () => {
+    const base = of({ question: '' });
+    expect(base.characters).to.equal(systemOf(base).reduce((sum, { text }) => sum + text.length, 0));
+    const parts: [Partial<PromptContent>, number][] = [
+      [{ question: '12' }, 2],
+      [{ history: [{ question: '123', answer: '4' }] }, 4],
+      [{ passages: foundPassages({ title: '12345' }, [['6', '78']]) }, 8],
+    ];
+    for (const [part, characters] of parts)
+      expect(of({ question: '', ...part }).characters - base.characters).to.equal(characters);
+  });
+
   it('say so when no passage matches', () => {
     const last = lastOf(of({})) as TextBlockParam[];
     expect(last.map(({ text }) => text)).to.deep.equal([

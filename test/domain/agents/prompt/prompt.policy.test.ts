@@ -29,6 +29,11 @@ describe('history of a prompt', () => {
     expect(kept(ofLength(24_001 - 12_006))).to.deep.equal(['newest']);
   });
 
+  it('has at most forty turns, however short they are', () => {
+    const turns = Array.from({ length: 41 }, (_, age) => turn(`${age}`, ''));
+    expect(turnsThatFit(turns)).to.deep.equal(turns.slice(0, 40).toReversed());
+  });
+
   it('is measured in characters, not in bytes or surrogates', () => {
     const half = '\u{1F98A}'.repeat(12_000);
     expect(turnsThatFit([turn(half, half)])).to.have.length(1);

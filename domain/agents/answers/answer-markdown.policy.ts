@@ -69,15 +69,14 @@ export function createMarkdownStripper(): MarkdownStripper {
     const read = rest.slice(at, end === -1 ? undefined : end);
     const found = fenceAnywhere.exec(read);
     if (!isWhole && (fence || found || maybeFence.test(read))) return undecided;
-    const length = read.length + (end === -1 ? 0 : 1);
-    const lineEnd = end === -1 ? '' : '\n';
+    const text = end === -1 ? read : `${read}\n`;
     if (fence) {
       readFenced(fence, read);
-      return { length, text: read + lineEnd };
+      return { length: text.length, text };
     }
     if (/^[ \t]*$/.test(read)) {
       paragraphDoubt = definesLabel = false;
-      return { length, text: read + lineEnd };
+      return { length: text.length, text };
     }
     if (found) readFence(read, found[1] ?? '', found[2] ?? '');
     else if (nested && indentOf(read) < nested.column) doubt = true;
@@ -163,7 +162,7 @@ export function createMarkdownStripper(): MarkdownStripper {
     const lineEnd = rest.indexOf('\n', at);
     const read = rest.slice(at, lineEnd === -1 ? undefined : lineEnd);
     const isWhole = lineEnd !== -1 || isEnd;
-    const [opening = ''] = /^`+/.exec(read) ?? [];
+    const [opening = ''] = read.split(/[^`]/, 1);
     if (opening.length === read.length && !isWhole) return undecided;
     if (!doubt && !nested && !paragraphDoubt && noAddress.test(line)) {
       for (const { 0: closing, index } of read.matchAll(/`+/g)) {

@@ -60,8 +60,7 @@ export function endOf(stopReason: string | null): End {
  * @returns Unix milliseconds; undefined where no further request is to be made
  */
 export function nextCallAt(call: number, acceptedAt: number, now: number, retryAfterMs = 0): number | undefined {
-  const wait = answerRules.waitsMs[call - 1];
-  if (wait === undefined) return undefined;
+  const wait = answerRules.waitsMs[call - 1] ?? Infinity;
   const at = now + Math.max(wait, retryAfterMs);
   return at < acceptedAt + answerRules.beginWithinMs ? at : undefined;
 }

@@ -39,15 +39,12 @@ export function citationsOf(
   let dropped = 0;
   for (const { result, startBlock, endBlock } of cited) {
     const from = sent[result];
-    const blocks = isRange(startBlock, endBlock, from?.blocks.length ?? 0)
-      ? from?.blocks.slice(startBlock, endBlock)
-      : undefined;
-    if (!from || !blocks) {
+    if (!from || !isRange(startBlock, endBlock, from.blocks.length)) {
       dropped += 1;
       continue;
     }
-    const key = `${result} ${startBlock} ${endBlock}`;
-    if (!citations.has(key)) citations.set(key, citationOf(from, blocks));
+    // A range that is cited again keeps its first place.
+    citations.set(`${result} ${startBlock} ${endBlock}`, citationOf(from, from.blocks.slice(startBlock, endBlock)));
   }
   return { citations: [...citations.values()], dropped };
 }

@@ -129,7 +129,7 @@ function resultsOf(passages: readonly FoundPassage[]): Result[] {
   const groups: FoundPassage[][] = [];
   for (const passage of passages) {
     // A passage can close the gap between two groups.
-    const beside = groups.filter((group) => group.some((other) => isNext(other, passage) || isNext(passage, other)));
+    const beside = groups.filter((group) => group.some((other) => areNeighbours(other, passage)));
     const [first, ...others] = beside;
     if (!first) {
       groups.push([passage]);
@@ -143,9 +143,9 @@ function resultsOf(passages: readonly FoundPassage[]): Result[] {
     .filter(({ blocks }) => blocks.length > 0);
 }
 
-function isNext(before: FoundPassage, after: FoundPassage): boolean {
-  const sameHeadings = before.headings.join('\n') === after.headings.join('\n'); // they stand over the whole result
-  return before.sourceId === after.sourceId && before.position + 1 === after.position && sameHeadings;
+function areNeighbours(one: FoundPassage, other: FoundPassage): boolean {
+  const sameHeadings = one.headings.join('\n') === other.headings.join('\n'); // they stand over the whole result
+  return one.sourceId === other.sourceId && Math.abs(one.position - other.position) === 1 && sameHeadings;
 }
 
 function resultOf(group: readonly FoundPassage[]): Result {

@@ -2,7 +2,18 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import { clubWrites, refusedCalls, ruleFor, rules, type Rule } from '../../../api/rate-limits/rules.policy.ts';
+import {
+  archiveRequests,
+  clubWrites,
+  libraryUploadCreations,
+  refusedCalls,
+  ruleFor,
+  rules,
+  studentsShareOfClub,
+  studentWritesOfClub,
+  uploadCreations,
+  type Rule,
+} from '../../../api/rate-limits/rules.policy.ts';
 
 const club = `/v1/clubs/${randomUUID()}`;
 const classroom = `${club}/classroom`;
@@ -39,6 +50,10 @@ const table: readonly [string, string, number, number, string, string][] = [
   ['PATCH', club, 60, minute, 'club', 'pass'],
   ['POST', `${club}/media/${randomUUID()}/complete`, 60, minute, 'club', 'pass'],
   ['POST', `${club}/operations/of/later`, 60, minute, 'club', 'pass'],
+  ['POST', `${club}/campaigns/${randomUUID()}/test-mails`, 20, hour, 'club', 'pass'],
+  ['POST', `${club}/mail/suppressions/import`, 20, hour, 'club', 'pass'],
+  ['PUT', `${club}/mail/domain`, 30, hour, 'club', 'pass'],
+  ['POST', `${club}/mail/domain/verify`, 30, hour, 'club', 'pass'],
   ['POST', '/v1/clubs', 60, minute, 'ip', 'pass'],
   ['POST', '/no/such/path', 60, minute, 'ip', 'pass'],
   ['POST', '/', 60, minute, 'ip', 'pass'],
@@ -135,6 +150,21 @@ describe('rate limit table', () => {
   });
 });
 
+describe('rate limits beside the table', () => {
+  it('let a student, and all students of a club, write on its paths 30 times a minute (DEC-53)', () => {
+    const common = { limit: 30, windowSeconds: 60, whenDown: 'pass' };
+    expect(studentWritesOfClub).to.include({ ...common, counter: 'student_club_writes', scope: 'student' });
+    expect(studentsShareOfClub).to.include({ ...common, counter: 'club_writes_of_students', scope: 'club' });
+  });
+
+  it('let 60 uploads begin and 60 archives be asked for in a minute (LIM-22, LIM-23)', () => {
+    const rate = { limit: 60, windowSeconds: 60 };
+    expect(uploadCreations).to.deep.equal({ ...rate, counter: 'upload_creations', scope: 'student' });
+    expect(libraryUploadCreations).to.deep.equal({ ...rate, counter: 'library_upload_creations', scope: 'club' });
+    expect(archiveRequests).to.deep.equal({ ...rate, counter: 'archive_requests', scope: 'student' });
+  });
+});
+
 const literals = ({ path }: Rule) =>
   path.split('/').filter((part) => part !== '' && part !== '*' && !part.startsWith('{')).length;
 const encodeAll = (text: string) =>
@@ -219,6 +249,11 @@ describe('choice of the most specific rate limit row', () => {
       ),
       { numRuns: 2_000 },
     );
+  });
+
+  it('does not take ß for ss, although their capitals are equal', () => {
+    expect(counterOf('POST', `${club}/claßroom/anything`)).to.equal('club_writes');
+    expect(counterOf('POST', `${club}/cla%C3%9Froom/anything`)).to.equal('club_writes');
   });
 
   it('keeps an encoded slash inside a parameter', () => {

@@ -43,6 +43,45 @@ describe('days that are counted as a whole, of sessions', () => {
     );
   });
 
+  it('are the whole ones of a span, and the ends are its parts of days', () => {
+    const [since, until] = [new Date('2026-02-01T12:00:00Z'), new Date('2026-02-04T06:00:00Z')];
+    const second = Date.parse('2026-02-02T00:00:00Z') / day;
+    expect(countedParts({ since, until }, now)).to.deep.equal({
+      days: { first: second, last: second + 1 },
+      ends: [
+        { from: since.getTime(), to: second * day },
+        { from: (second + 2) * day, to: until.getTime() },
+      ],
+    });
+  });
+
+  it('are none where a span goes over one midnight, and the span is one end', () => {
+    const [since, until] = [new Date('2026-03-05T12:00:00Z'), new Date('2026-03-06T12:00:00Z')];
+    const ends = [{ from: since.getTime(), to: until.getTime() }];
+    expect(countedParts({ since, until }, now)).to.deep.equal({ days: undefined, ends });
+  });
+
+  it('of completed sessions go up to the longest session before now, and their end up to now', () => {
+    const today = Math.floor(now.getTime() / day);
+    expect(countedParts({ status: 'completed' }, now)).to.deep.equal({
+      days: { first: 0, last: today - 1 },
+      ends: [{ from: today * day, to: now.getTime() }],
+    });
+    const justAfterMidnight = new Date(today * day + 1);
+    expect(countedParts({ status: 'completed' }, justAfterMidnight)).to.deep.equal({
+      days: { first: 0, last: today - 2 },
+      ends: [{ from: (today - 1) * day, to: justAfterMidnight.getTime() }],
+    });
+  });
+
+  it('of booked sessions begin with tomorrow, and their end with the longest session before now', () => {
+    const tomorrow = Math.floor(now.getTime() / day) + 1;
+    expect(countedParts({ status: 'booked' }, now)).to.deep.equal({
+      days: { first: tomorrow, last: Number.POSITIVE_INFINITY },
+      ends: [{ from: now.getTime() - 240 * minute, to: tomorrow * day }],
+    });
+  });
+
   it('are all there are where nothing is asked for, and none for a time that is over before it begins', () => {
     expect(countedParts({}, now)).to.deep.equal({ days: { first: 0, last: Number.POSITIVE_INFINITY }, ends: [] });
     const nothing = { days: undefined, ends: [] };

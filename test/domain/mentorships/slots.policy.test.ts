@@ -100,6 +100,32 @@ describe('domain/mentorships/slots.policy', () => {
     ]);
   });
 
+  it('begins a session at midnight, although clocks go back to the day before one minute later', () => {
+    // At 00:01 on 7 November 2010 the clocks of St. John's went back to 23:01 on the day before.
+    const nights = offer({
+      timeZone: 'America/St_Johns',
+      weeklyHours: everyDay('00:00', '01:00'),
+      durationMinutes: 30,
+    });
+    expect(shown(nights, '2010-11-07T02:00Z', '2010-11-07T03:00Z')).to.deep.equal(['11-07T02:30']);
+  });
+
+  it('has the hours of each weekday on that weekday alone, in the order of time', () => {
+    const one = offer({
+      timeZone: 'UTC',
+      weeklyHours: [
+        { weekday: 1, from: '14:00', to: '15:00' },
+        { weekday: 7, from: '10:00', to: '11:00' },
+        { weekday: 1, from: '09:00', to: '10:00' },
+      ],
+    });
+    expect(shown(one, '2026-03-02T00:00Z', '2026-03-09T00:00Z')).to.deep.equal([
+      '03-02T09:00',
+      '03-02T14:00',
+      '03-08T10:00',
+    ]);
+  });
+
   it('has the hours of a date in place of those of its weekday, and none where the list is empty', () => {
     const exceptions = [
       { date: '2026-03-02', hours: [] },
@@ -175,6 +201,12 @@ describe('domain/mentorships/slots.policy', () => {
     expect(of([monday('09:00', '12:00'), monday('12:00', '24:00')])).to.equal(undefined);
     expect(of([monday('12:00', '12:00')])).to.match(/^weekly_hours: .*must end after they begin/);
     expect(of([monday('09:00', '12:00'), monday('11:45', '13:00')])).to.match(/^weekly_hours: .*overlap/);
+    expect(of([{ ...monday('12:00', '12:00'), weekday: 7 }])).to.match(/^weekly_hours: .*must end after they begin/);
+    expect(of([monday('09:00', '12:00'), { ...monday('09:00', '12:00'), weekday: 2 }])).to.equal(undefined);
+    expect(of([monday('12:00', '13:00'), monday('09:00', '12:00')])).to.equal(undefined);
+    expect(of([monday('12:00', '13:00'), monday('09:00', '12:15')])).to.match(/^weekly_hours: .*overlap/);
+    const open = (date: string) => ({ date, hours: [{ from: '09:00', to: '10:00' }] });
+    expect(of([], [open('2026-12-23'), open('2026-12-24')])).to.equal(undefined);
     const date = { date: '2026-12-24', hours: [{ from: '10:00', to: '09:00' }] };
     expect(of([], [date])).to.match(/^exceptions: .*must end/);
     expect(

@@ -183,6 +183,7 @@ describe('when a run looks, and at what', () => {
     expect(Object.values(steps).filter((step) => asksCondition(placed(step)))).to.deep.equal([steps.until, steps.asks]);
     expect(asksCondition(placed({ ...steps.delay, condition: completed }))).to.equal(undefined);
     expect(asksCondition(placed({ ...steps.tag, condition: completed }))).to.equal(undefined);
+    expect(asksCondition(placed({ ...steps.until, kind: 'add_tag' }))).to.equal(undefined);
   });
 
   it('looks again where access changes by time before the end of the wait, if access counts', () => {

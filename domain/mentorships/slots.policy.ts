@@ -92,9 +92,9 @@ function* startsIn(hours: DayHours, date: Temporal.PlainDate, offer: Offer): Gen
   }
 }
 
-/** @returns undefined for a time that clocks skip */
+/** @returns the first instant that shows the time; undefined for a time that clocks skip */
 function startAt(local: Temporal.PlainDateTime, zone: string): number | undefined {
-  const zoned = local.toZonedDateTime(zone, { disambiguation: 'earlier' });
+  const zoned = local.toZonedDateTime(zone);
   return zoned.toPlainDateTime().equals(local) ? zoned.epochMilliseconds : undefined;
 }
 

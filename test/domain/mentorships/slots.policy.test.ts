@@ -86,6 +86,7 @@ describe('domain/mentorships/slots.policy', () => {
       '03-02T09:00',
       '03-02T10:00',
     ]);
+    expect(shown(one, '2026-03-02T09:00Z', '2026-03-02T10:00Z')).to.deep.equal(['03-02T09:00']);
     const longer = { ...one, durationMinutes: 55 };
     expect(shown(longer, '2026-03-02T00:00Z', '2026-03-03T00:00Z')).to.deep.equal(['03-02T08:00', '03-02T09:10']);
   });

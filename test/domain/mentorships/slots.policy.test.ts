@@ -99,6 +99,12 @@ describe('domain/mentorships/slots.policy', () => {
       '10-25T00:00',
       '10-25T02:00',
     ]);
+    const fromHalfPast = offer({ weeklyHours: everyDay('00:30', '04:00') });
+    expect(shown(fromHalfPast, '2026-10-24T22:00Z', '2026-10-25T10:00Z')).to.deep.equal([
+      '10-24T22:30',
+      '10-24T23:30',
+      '10-25T00:30',
+    ]);
   });
 
   it('begins a session at midnight, although clocks go back to the day before one minute later', () => {

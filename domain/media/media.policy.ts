@@ -273,7 +273,7 @@ export function mediaPlaces(cores: number): number {
 
 /** @param faults so far, from 1 @returns milliseconds until the next try; undefined after the last one */
 export function waitAfterFault(faults: number): number | undefined {
-  return faults < processingRules.maxFaults ? waits[faults - 1] : undefined;
+  return waits[faults - 1];
 }
 
 /** Nearly three hours in all: a fault of a release can be mended meanwhile. */

@@ -8,5 +8,5 @@ export const mostMentions = 100;
 
 /** @returns their ids in lower case, each once, in the order in which the text names them first */
 export function mediaIdsIn(text: string): Id[] {
-  return [...new Set([...text.matchAll(mention)].flatMap(([, id]) => id?.toLowerCase() ?? []))];
+  return [...new Set([...text.matchAll(mention)].map(([, id = '']) => id.toLowerCase()))];
 }

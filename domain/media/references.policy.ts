@@ -33,7 +33,7 @@ const sites: Readonly<Record<'videosite1' | 'videosite2', Site>> = {
       const [first, second] = segmentsOf(address);
       if (address.hostname === 'youtu.be') return first;
       if (first === 'watch') return address.searchParams.get('v') ?? undefined;
-      return first !== undefined && video1Paths.includes(first) ? second : undefined;
+      return video1Paths.includes(first ?? '') ? second : undefined;
     },
   },
   videosite2: {
@@ -74,9 +74,9 @@ export function externalIdOf(provider: ReferenceProvider, given: string): string
 
 // oxlint-disable-next-line no-control-regex -- none of these stands in an address that somebody reads before they follow it
 const notOfAddresses = /[\u0000-\u0020\u007f-\u00a0\\<>"`{}|^\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]/;
-/** Names that only mean something inside a network; numbers are addresses of machines. */
+/** Names that only mean something inside a network, and addresses of machines: those in brackets have no dot. */
 const privateName =
-  /(?:^|\.)(?:localhost|local|internal|intranet|lan|home|corp|test|invalid|example|onion)$|^[^.]+$|^[\d.]+$|^\[/;
+  /\.(?:localhost|local|internal|intranet|lan|home|corp|test|invalid|example|onion)$|^[^.]+$|^[\d.]+$/;
 
 /** @returns an address on the public web that a browser opens without running anything here; undefined for any other text */
 function addressOf(text: string): URL | undefined {

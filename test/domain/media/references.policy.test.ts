@@ -17,6 +17,7 @@ describe('references to content elsewhere (MED-3, MED-9)', () => {
       `https://m.youtube.com/shorts/${id}`,
       `https://www.youtube.com/live/${id}?feature=share`,
       `HTTPS://WWW.YOUTUBE.COM/embed/${id}`,
+      `youtu.be/${id}?from=https://knots.org`,
       `https://www.youtube-nocookie.com/embed/${id}?rel=0#t=1`,
     ];
     for (const text of pasted) expect(externalIdOf('videosite1', text), text).to.equal(id);
@@ -27,6 +28,8 @@ describe('references to content elsewhere (MED-3, MED-9)', () => {
       ['76979871', '76979871'],
       ['https://vimeo.com/76979871', '76979871'],
       ['vimeo.com/channels/staffpicks/76979871', '76979871'],
+      ['vimeo.com/channels/top10/76979871', '76979871'],
+      ['vimeo.com/2nd-channel/76979871', '76979871'],
       ['https://player.vimeo.com/video/76979871?h=0a1b2c3d4e', '76979871/0a1b2c3d4e'],
       ['https://vimeo.com/76979871/0a1b2c3d4e', '76979871/0a1b2c3d4e'],
     ];
@@ -53,6 +56,7 @@ describe('references to content elsewhere (MED-3, MED-9)', () => {
       `javascript:alert(1)//youtu.be/${id}`,
       `//youtu.be/${id}`,
       'https://www.youtube.com/channel/UC123',
+      `https://www.youtube.com/playlist/${id}`,
       'https://www.youtube.com/watch?v=',
       `https://www.youtube.com/watch?v=${id}"onload=`,
       `${id}x`,
@@ -74,10 +78,13 @@ describe('references to content elsewhere (MED-3, MED-9)', () => {
       'https://',
       'https:///knots.org',
       'https://user:pass@knots.org/',
+      'https://user@knots.org/',
+      'https://:pass@knots.org/',
       'https://knots.org:8080/',
       'https://localhost/',
       'https://localhost./',
       'https://printer.local/',
+      'https://app.localhost/',
       'https://intranet/',
       'https://127.0.0.1/',
       'https://2130706433/',
@@ -94,6 +101,22 @@ describe('references to content elsewhere (MED-3, MED-9)', () => {
     for (const text of hostile)
       for (const provider of ['external', 'protectedvideo'] as const)
         expect(externalIdOf(provider, text), text).to.equal(undefined);
+  });
+
+  it('takes names that begin or end with digits, which are no addresses of machines', () => {
+    for (const address of ['https://3d.knots.org/', 'https://knots.xn--45q1/', 'https://1.2.knots.x1/'])
+      expect(externalIdOf('external', address), address).to.equal(address);
+  });
+
+  it('takes addresses of 2,048 characters, as they are pasted and as they are kept, and none longer', () => {
+    const address = `https://knots.org/${'a'.repeat(2_030)}`;
+    expect(address).to.have.length(2_048);
+    expect(externalIdOf('external', address)).to.equal(address);
+    expect(externalIdOf('external', `${address}a`)).to.equal(undefined);
+    expect(externalIdOf('external', `https://knots.org/${'a/../'.repeat(500)}`)).to.equal(undefined);
+    expect(externalIdOf('external', `https://knots.org/${'é'.repeat(500)}`)).to.equal(undefined);
+    const video = `https://youtu.be/${id}?from=http://`;
+    expect(externalIdOf('videosite1', video.padEnd(2_048, 'a'))).to.equal(id);
   });
 
   it('keeps nothing but ids and https addresses, and keeps them unchanged when they are given again', () => {

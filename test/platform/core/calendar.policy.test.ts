@@ -34,8 +34,32 @@ const words = fc
     unit: fc.constantFrom('a', 'ö', '結', '🪢', ' ', ',', ';', '\\', '\n', ':', '"', 'n', 'N'),
     minLength: 1,
     maxLength: 200,
+    size: 'max', // lines that have to be broken
   })
   .filter((text) => text.trim() === text);
+
+describe('lines of an .ics file', () => {
+  const at = new Date('2026-03-02T09:00:00Z');
+  const base = { method: 'REQUEST', id: 'an-id', sequence: 0, startsAt: at, endsAt: at, stamp: at } as const;
+  /** The lines of the summary, the further ones with their blank. */
+  const linesOf = (summary: string) => {
+    const text = icalendarOf({ ...base, summary }, 'club@example.com', 'berta@example.org');
+    return /SUMMARY:.*\r\n(?: .*\r\n)*/.exec(text)?.[0].split('\r\n').slice(0, -1);
+  };
+
+  it('have at most 75 bytes with the blank that begins a further line', () => {
+    expect(linesOf('a'.repeat(67))).to.deep.equal([`SUMMARY:${'a'.repeat(67)}`]);
+    expect(linesOf('a'.repeat(68))).to.deep.equal([`SUMMARY:${'a'.repeat(67)}`, ' a']);
+    expect(linesOf('a'.repeat(67 + 74))).to.deep.equal([`SUMMARY:${'a'.repeat(67)}`, ` ${'a'.repeat(74)}`]);
+    expect(linesOf('a'.repeat(67 + 75))).to.deep.equal([`SUMMARY:${'a'.repeat(67)}`, ` ${'a'.repeat(74)}`, ' a']);
+  });
+
+  it('end before a character of several bytes that has no room', () => {
+    expect(linesOf(`${'a'.repeat(64)}結`)).to.deep.equal([`SUMMARY:${'a'.repeat(64)}結`]);
+    expect(linesOf(`${'a'.repeat(65)}結b`)).to.deep.equal([`SUMMARY:${'a'.repeat(65)}`, ' 結b']);
+    expect(linesOf('🪢'.repeat(17))).to.deep.equal([`SUMMARY:${'🪢'.repeat(16)}`, ' 🪢']);
+  });
+});
 
 describe('an .ics file, read by another program', () => {
   it('says what was put into it, in UTC, whatever its words hold', () => {

@@ -20,6 +20,20 @@ describe('public ids made from titles', () => {
     expect(first(`${'x'.repeat(23)} y`)).to.equal('x'.repeat(23));
   });
 
+  it('have the numbers 2 to 5 at their end when they are taken, and then a drawn ending each', () => {
+    let drawn = 0;
+    const candidates = publicIdsFrom('Knots', 'lesson', () => `drawn${++drawn}`);
+    expect(Array.from({ length: 7 }, () => candidates.next().value)).to.deep.equal([
+      'knots',
+      'knots-2',
+      'knots-3',
+      'knots-4',
+      'knots-5',
+      'knots-drawn1',
+      'knots-drawn2',
+    ]);
+  });
+
   it('match the contract for any title, and six candidates differ', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (title) => {

@@ -10,10 +10,18 @@ describe('failures of the model', () => {
   });
 
   it('map the type of an error event to a failure', () => {
-    expect(failureOfType('overloaded_error')).to.equal('overloaded');
-    expect(failureOfType('rate_limit_error')).to.equal('overloaded');
-    expect(failureOfType('invalid_request_error')).to.equal('rejected');
-    expect(failureOfType('api_error')).to.equal('unavailable');
-    expect(failureOfType('constructor')).to.equal('unavailable');
+    const kinds = {
+      overloaded_error: 'overloaded',
+      rate_limit_error: 'overloaded',
+      invalid_request_error: 'rejected',
+      authentication_error: 'rejected',
+      permission_error: 'rejected',
+      billing_error: 'rejected',
+      not_found_error: 'rejected',
+      request_too_large: 'rejected',
+      api_error: 'unavailable',
+      constructor: 'unavailable',
+    };
+    for (const [type, kind] of Object.entries(kinds)) expect(failureOfType(type), type).to.equal(kind);
   });
 });

@@ -45,13 +45,13 @@ export const rankingRules = {
  * @returns the rarest first
  */
 export function weigh(terms: readonly Term[], total: number): WeighedTerm[] {
-  let chosen = 0;
+  let before = 0; // passages of rarer terms: where these are too many once, they stay too many
   return terms
     .toSorted((a, b) => a.passages - b.passages || a.word - b.word || (a.lexeme < b.lexeme ? -1 : 1))
     .slice(0, rankingRules.terms)
     .map((term, place) => {
-      const chooses = place === 0 || chosen + term.passages <= rankingRules.candidates;
-      if (chooses) chosen += term.passages;
+      const chooses = place === 0 || before + term.passages <= rankingRules.candidates;
+      before += term.passages;
       const rarity = Math.log(1 + (Math.max(total, term.passages) - term.passages + 0.5) / (term.passages + 0.5));
       return { ...term, weight: rarity * term.likeness, chooses };
     });

@@ -123,8 +123,9 @@ function cut(piece: Piece, least: number, most: number): [Piece, Piece] {
   return [pieceOf(characters.slice(0, at).join('') + gap), pieceOf(tail.slice(gap.length) + piece.gap)];
 }
 
+/** No other white space stands inside a block. */
 function isSpace(character: string): boolean {
-  return character === ' ' || character === '\n';
+  return character === ' ';
 }
 
 /** Gives a last passage that is too short some blocks of the one before it, as far as both keep their bounds. Together they are too long for one. */

@@ -38,6 +38,9 @@ describe('text of passages', () => {
 
   it('has its length counted in characters, not in surrogates', () => {
     expect(lengthOf('a👩‍🚀é')).to.equal(Array.from('a👩‍🚀é').length);
+    expect(['\u{10000}', '\u{103ff}', '\u{10fc00}', '\u{10ffff}', '\ue000'].map(lengthOf)).to.deep.equal([
+      1, 1, 1, 1, 1,
+    ]);
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(lengthOf(text)).to.equal(Array.from(text).length);

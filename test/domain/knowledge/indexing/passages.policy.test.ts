@@ -97,13 +97,13 @@ describe('cutting sections into passages', () => {
     );
   });
 
-  it('makes blocks that join to the passage’s text, none empty, without outer white space', () => {
+  it('makes blocks of one line each, none empty, that join to the text without outer white space', () => {
     fc.assert(
       fc.property(builtSections, (sections) => {
         for (const { blocks, text: whole } of cut(sections)) {
           expect(blocks.join('')).to.equal(whole);
           expect(whole).to.equal(whole.trim());
-          for (const block of blocks) expect(block.trim()).to.not.equal('');
+          for (const block of blocks) expect(block.trim()).to.match(/^[^\n]+$/);
         }
       }),
     );
@@ -173,15 +173,23 @@ describe('cutting sections into passages', () => {
     const line = (length: number) => 'x'.repeat(length);
     const row = (length: number): Paragraph => ({ kind: 'row', text: line(length) });
     const lines = (...lengths: number[]): Paragraph => ({ kind: 'lines', text: lengths.map(line).join('\n') });
+    /** Lines, the last of which begins after 40 spaces. */
+    const indented = (...lengths: [number, number, number]): Paragraph => ({
+      kind: 'lines',
+      text: `${line(lengths[0])}\n${line(lengths[1])}\n${' '.repeat(40)}${line(lengths[2])}`,
+    });
     for (const [what, paragraphs, lengths] of [
       ['ends a passage of 300 before what does not fit', [row(300), row(400)], [300, 400]],
       ['fills a passage up to 600 with rows', [row(300), row(299), row(400)], [600, 400]],
       ['fills a passage up to 600 with lines', [lines(300, 299), row(400)], [600, 400]],
       ['ends a passage before a row that does not fit', [row(400), row(590), row(50)], [400, 590, 50]],
+      ['cuts a row that does not fit after one of 299', [row(299), row(400)], [600, 100]],
       ['gives the last passage a line of the one before it', [row(400), lines(300, 250), row(100)], [400, 300, 352]],
       ['gives it no more than it needs', [lines(300, 20, 200), row(98)], [321, 300]],
       ['gives it as much as fits', [lines(300, 299), row(299)], [300, 600]],
       ['gives it nothing where that would be too short then', [lines(250, 300), row(100)], [551, 100]],
+      ['gives it nothing where it would be too long then', [indented(300, 298, 299)], [599, 299]],
+      ['gives it nothing where it has 300', [lines(300, 250), row(300)], [551, 300]],
     ] as const)
       it(what, () => {
         expect(cut([section(...paragraphs)]).map(({ text: shown }) => lengthOf(shown))).to.deep.equal(lengths);
@@ -197,6 +205,15 @@ describe('cutting sections into passages', () => {
       ),
     ]);
     expect(passage?.blocks).to.deep.equal(['Knot | Use\n', 'Reef | Sails\n', 'if (tide) {\n    ', 'wait();\n', '}']);
+  });
+
+  it('leaves out the white space before the first line of code', () => {
+    const [passage] = cut([section({ kind: 'lines', text: '    wait();\n}' })]);
+    expect(passage?.blocks).to.deep.equal(['wait();\n', '}']);
+  });
+
+  it('makes no passage of a section without paragraphs, or without text', () => {
+    expect(cut([section(), section('')])).to.deep.equal([]);
   });
 
   it('cuts a sentence longer than a passage between words, best after a comma', () => {

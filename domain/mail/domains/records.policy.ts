@@ -57,7 +57,7 @@ export function spfState(texts: readonly string[], include: string): DomainRecor
   const policies = texts.filter((text) => /^v=spf1(?:\s|$)/i.test(text));
   const [policy] = policies;
   if (policy === undefined) return 'missing';
-  const terms = policy.toLowerCase().split(/\s+/);
+  const terms = policy.toLowerCase().split(/\s/);
   const names = [`include:${include}`, `+include:${include}`, `redirect=${include}`];
   return policies.length === 1 && names.some((name) => terms.includes(name)) ? 'ok' : 'wrong';
 }
@@ -82,7 +82,7 @@ function tagsOf(text: string): ReadonlyMap<string, string> {
   return new Map(
     text.split(';').flatMap((pair) => {
       const at = pair.indexOf('=');
-      return at === -1 ? [] : [[pair.slice(0, at).trim().toLowerCase(), pair.slice(at + 1).replaceAll(/\s+/g, '')]];
+      return at === -1 ? [] : [[pair.slice(0, at).trim().toLowerCase(), pair.slice(at + 1).replaceAll(/\s/g, '')]];
     }),
   );
 }

@@ -22,6 +22,11 @@ describe('what a check of a mail domain comes to (CAMP-40)', () => {
     expect(afterCheck(once, 'proven', later(2 * hour))).to.include({ statusSince: once.statusSince });
   });
 
+  it('begins no warm-up while it is not proven', () => {
+    for (const answer of ['not proven', 'unanswered'] as const)
+      expect(afterCheck(unproven, answer, later(hour))).to.include({ status: 'unproven', firstProvenAt: null });
+  });
+
   it('looks at one that is not proven each hour for three days, then each day', () => {
     const waits = [0, 3 * day - 1, 3 * day].map((ms) => {
       const { status, looksAt } = afterCheck(unproven, 'not proven', later(ms));
@@ -45,6 +50,7 @@ describe('what a check of a mail domain comes to (CAMP-40)', () => {
     const silent = afterCheck(proven, 'unanswered', later(3 * day - 1));
     expect(silent).to.deep.include({ status: 'proven', answeredAt: start, looksAt: later(3 * day - 1 + hour) });
     expect(afterCheck(silent, 'unanswered', later(3 * day))).to.include({ status: 'lapsed' });
+    expect(afterCheck({ ...proven, answeredAt: null }, 'unanswered', later(1))).to.include({ status: 'lapsed' });
     expect(afterCheck(unproven, 'unanswered', later(9 * day))).to.include({ status: 'unproven' });
   });
 });

@@ -16,6 +16,7 @@ describe('by what a notice names a mail (CAMP-15)', () => {
   it('the id alone, or in front of a Message-ID; the first that is one', () => {
     expect(mailIdIn(mailId.toUpperCase())).to.equal(mailId);
     expect(mailIdIn(undefined, `<${mailId}@news.example>`)).to.equal(mailId);
+    expect(mailIdIn(` ${mailId}@news.example `)).to.equal(mailId);
     expect(mailIdIn('x', newId(), mailId)).not.to.equal(mailId);
     for (const none of ['', 'x', `${mailId}0`, `x${mailId}@news.example`, `<${mailId}>x`])
       expect(mailIdIn(none), none).to.equal(undefined);
@@ -35,6 +36,9 @@ describe('by what a notice names a mail (CAMP-15)', () => {
       '250 2.0.0 Ok: queued as 4F5C11A2B3': '4F5C11A2B3',
       '250 2.0.0 OK  1758530000 d2e1a72fcca58-77f2d3f8a11si123456b3a.12 - gsmtp': undefined,
       '250 OK id=1rABCD-0001xy-2z': '1rABCD-0001xy-2z',
+      '250 Ok <4F5C11A2B3> ': '4F5C11A2B3',
+      '250 Ok 4F5C11A2B3/2': undefined,
+      '451 4.4.2 no 250 Ok 4F5C11A2B3': undefined,
       '250 ok': undefined,
       '250 Message accepted': undefined,
     };
@@ -54,6 +58,17 @@ describe('reports of SES (CAMP-15)', () => {
         mailId,
         providerId: 'ses-1',
       });
+  });
+
+  it('are read without the headers and ids that are no texts', () => {
+    const headers = [{ name: 3, value: mailId }, { value: mailId }, null, { name: 'X-Club-Mail-Id', value: mailId }];
+    const report = { eventType: 'Delivery', mail: { headers, messageId: 7 } };
+    expect(readSesReport(JSON.stringify(report), now)).to.deep.equal({
+      kind: 'delivered',
+      at: now,
+      mailId,
+      providerId: undefined,
+    });
   });
 
   it('a permanent bounce is hard, every other one is soft; a complaint is one', () => {

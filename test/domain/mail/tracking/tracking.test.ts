@@ -46,6 +46,7 @@ describe('visits of machines (CAMP-13)', () => {
     expect(isMachine(visit({ 'user-agent': browser }, 'HEAD'))).to.equal(true);
     for (const agent of [
       '',
+      '  ',
       'Mozilla/5.0',
       'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)',
       'Mozilla/5.0 (compatible; BarracudaCentral)',
@@ -69,6 +70,7 @@ describe('visits of machines (CAMP-13)', () => {
       'Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148',
       'Mozilla/5.0 (Macintosh; Intel Mac OS X 10.15; rv:140.0) Gecko/20100101 Thunderbird/140.0',
       'Mozilla/5.0 (Windows NT 5.1; rv:11.0) Gecko Firefox/11.0 (via ggpht.com GoogleImageProxy)',
+      'Reader/1.0 Mozilla/5.0',
       'YahooMailProxy; https://help.yahoo.com/kb/yahoo-mail-proxy-SLN28749.html',
     ])
       expect(isMachine(visit({ 'user-agent': agent })), agent).to.equal(false);

@@ -18,7 +18,7 @@ export function completeCode(drawn: string): string {
 
 /** The printed form: groups of four. */
 export function formatCode(code: string): string {
-  return (code.match(/.{1,4}/g) ?? []).join('-');
+  return code.replaceAll(/.{4}(?=.)/g, '$&-');
 }
 
 /**
@@ -42,7 +42,7 @@ export function readPartOfCode(text: string): string | undefined {
 
 /** Whatever sets groups apart: white space, hyphens and the dashes that programs make of them. */
 function withoutSeparators(text: string): string {
-  const joined = text.replaceAll(/[\s\p{Dash_Punctuation}]+/gu, '');
+  const joined = text.replaceAll(/[\s\p{Dash_Punctuation}]/gu, '');
   // Only ASCII letters are raised: some others, such as a dotless i, would become one of the alphabet.
   return joined.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase());
 }

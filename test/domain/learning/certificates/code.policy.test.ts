@@ -127,6 +127,7 @@ describe('certificate codes', () => {
       k7qm: 'K7QM',
       'k7qm-4': 'K7QM4',
       ' 4xpa 9t2f ': '4XPA9T2F',
+      'k7qm-4xpa-9t2f': 'K7QM4XPA9T2F',
       k7q: undefined,
       Olga: undefined,
       '': undefined,

@@ -54,14 +54,13 @@ export interface Step {
  * grows with what is known: so each step raises its event once, also where it arrives late.
  */
 export function stepsOf(paidAt: readonly Date[], cancellations: readonly Cancellation[]): Step[] {
+  // Charges first: at one time they stay before cancellations.
   const timeline = [
+    ...paidAt.map((at) => ({ at, target: { kind: 'open' } as const })),
     ...cancellations
       .toSorted(inTime)
       .map((cancellation) => ({ at: cancellation.at, target: canceledBy(cancellation) })),
-    ...paidAt.map((at) => ({ at, target: { kind: 'open' } as const })),
-  ].toSorted(
-    (a, b) => a.at.getTime() - b.at.getTime() || Number(b.target.kind === 'open') - Number(a.target.kind === 'open'),
-  );
+  ].toSorted((a, b) => a.at.getTime() - b.at.getTime());
   const steps: Step[] = [];
   for (const step of timeline) {
     const last = steps.at(-1);

@@ -15,6 +15,7 @@ describe('addresses in the body of a notice', () => {
     ['as they are, in a field of 1,000 characters', 'mail=a@b.cd'.padEnd(1_000), ['mail=a@b.cd']],
     ['and what may divide them, in a longer field', 'mail=a@b.cd'.padEnd(1_001), ['a@b.cd', 'mail=a@b.cd']],
     ['after full stops', 'so ...a@b.cd', ['a@b.cd']],
+    ['between rows of 300 full stops', `x${'.'.repeat(300)}a@b.cd${'.'.repeat(300)}x`, ['a@b.cd']],
     ['in brackets', 'Ada <a@b.cd> (e@f.gh)', ['a@b.cd', 'e@f.gh']],
     ['of 254 characters', `x ${long(254)} y`, [long(254)]],
     ['nowhere in what has none', ['a@', '@b.cd', 'a b@ c', `x ${long(255)} y`, 'a@b', null, undefined, 3], []],

@@ -53,6 +53,14 @@ describe('contrasting students (CAMP-46)', () => {
     expect(told([])).to.deep.equal([]);
   });
 
+  it('takes a name with white space around it alone for one word', () => {
+    expect(told([student('Ada B. New'), student('Bo Li'), student(' Prince ')])).to.deep.equal([
+      'longest_name Ada B. New',
+      'shortest_name Bo Li',
+      'one_word_name  Prince ',
+    ]);
+  });
+
   it('names at most ten, each once, and all of fewer, whatever their names are', () => {
     const one = fc.record({
       name: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 }),

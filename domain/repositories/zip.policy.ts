@@ -222,8 +222,8 @@ const foldedName = (name: string) => name.normalize('NFKC').toUpperCase().toLowe
 
 /** @returns the name without its ending, and the ending with its dot */
 function split(name: string): [stem: string, ending: string] {
-  const [, stem = name, ending = ''] = /^(.+?)(\.[^.]{1,16})?$/su.exec(name) ?? [];
-  return [stem, ending];
+  const ending = /(?<=.)\.[^.]{1,16}$/su.exec(name)?.[0] ?? '';
+  return [name.slice(0, name.length - ending.length), ending];
 }
 
 /** @returns as many whole characters as fit into so many bytes */

@@ -23,6 +23,7 @@ describe('parts of an archive that requests ask for (REPO-7)', () => {
     ['bytes=-', '', whole],
     ['bytes=0-1,5-6', '', whole],
     ['lines=0-1', '', whole],
+    ['kilobytes=0-1', '', whole],
     ['bytes=99999999999999999-', '', whole],
   ];
   for (const [range, ifRange, asked] of table)

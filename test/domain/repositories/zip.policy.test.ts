@@ -198,6 +198,18 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
     }
   });
 
+  it('tells the directory’s place in 64 bits from 4 GB on, and not before', () => {
+    const headerOfFile = 30 + 'first'.length;
+    for (const [place, bytesAfterDirectory] of [
+      [max32 - 1, 22],
+      [max32, 56 + 20 + 22],
+    ] as const) {
+      const layout = layOutZip([{ name: 'first', size: place - headerOfFile, crc32: 0, modifiedAt }]);
+      expect(layout.size - place - (46 + 'first'.length)).to.equal(bytesAfterDirectory);
+      expect(bytesOf(layout, [], layout.size - 6, 4).readUInt32LE()).to.equal(place);
+    }
+  });
+
   it('has no bytes but headers, contents, directory and end, and no part without a byte', () => {
     const layout = layOutZip(files);
     const names = files.reduce((sum, { name }) => sum + Buffer.byteLength(name), 0);
@@ -270,6 +282,9 @@ describe('names in archives (REPO-6)', () => {
       'plan',
       'ＰＬＡＮ (2)',
     ]);
+    expect(
+      archiveNames(['.hidden', '.hidden', 'a.b.c', 'a.b.c', `a.${'b'.repeat(16)}`, `a.${'b'.repeat(16)}`]),
+    ).to.deep.equal(['.hidden', '.hidden (2)', 'a.b.c', 'a.b (2).c', `a.${'b'.repeat(16)}`, `a (2).${'b'.repeat(16)}`]);
     expect(archiveNames(['straße', 'STRASSE', '\u0130', 'i\u0307'])).to.deep.equal([
       'straße',
       'STRASSE (2)',

@@ -36,6 +36,10 @@ describe('text of passages', () => {
     it(what, () => expect(cleanText(text)).to.equal(clean));
   }
 
+  it('has one space for each run of white space on a line', () => {
+    expect(cleanLine(' a \t\n\u00A0b  c ')).to.equal('a b c');
+  });
+
   it('has its length counted in characters, not in surrogates', () => {
     expect(lengthOf('a👩‍🚀é')).to.equal(Array.from('a👩‍🚀é').length);
     expect(['\u{10000}', '\u{103ff}', '\u{10fc00}', '\u{10ffff}', '\ue000'].map(lengthOf)).to.deep.equal([

@@ -224,6 +224,14 @@ describe('cutting sections into passages', () => {
     expect(passages[1]?.text.startsWith('when the wind')).to.equal(true);
   });
 
+  it('cuts a long sentence without a comma after the last word that fits', () => {
+    const words = Array.from({ length: 80 }, () => 'abcdefgh').join(' ');
+    expect(cut([section(words)]).map(({ text: shown }) => shown)).to.deep.equal([
+      words.slice(0, 593),
+      words.slice(594),
+    ]);
+  });
+
   it('does not make a passage too short at long white space', () => {
     const line = `${'x'.repeat(285)}${' '.repeat(40)}${'y'.repeat(500)}`;
     const [first, second, ...others] = cut([section({ kind: 'lines', text: line })]);

@@ -83,6 +83,6 @@ function addressOf(text: string): URL | undefined {
   if (text.length > addressCharacters || notOfAddresses.test(text) || !/^https:\/\/[^/]/i.test(text)) return undefined;
   const address = URL.parse(text);
   if (!address || address.username !== '' || address.password !== '' || address.port !== '') return undefined;
-  if (privateName.test(address.hostname.replace(/\.$/, ''))) return undefined;
+  if (privateName.test(address.hostname.replace(/\.+$/, ''))) return undefined;
   return address.href.length > addressCharacters ? undefined : address;
 }

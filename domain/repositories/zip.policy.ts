@@ -191,17 +191,15 @@ const devices = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i;
 // oxlint-disable-next-line no-control-regex -- these are the characters that a name must not have
 const unsafe = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069<>:"/\\|?*\ufffd]/g;
 
+/** Windows takes full stops and spaces off the end of a name. */
+const badEnd = /[. ]+$/;
+
 /** @returns a name that every file system takes, and that leads into no other folder */
 export function safeName(given: string): string {
-  const plain = given
-    .toWellFormed()
-    .normalize('NFC')
-    .replace(unsafe, '_')
-    .trim()
-    .replace(/[. ]+$/, '');
+  const plain = given.toWellFormed().normalize('NFC').replace(unsafe, '_').trim().replace(badEnd, '');
   const named = plain === '' ? 'file' : devices.test(plain) ? `_${plain}` : plain;
   const [stem, ending] = split(named);
-  return `${cut(stem, longestName - Buffer.byteLength(ending))}${ending}`;
+  return `${cut(stem, longestName - Buffer.byteLength(ending))}${ending}`.replace(badEnd, '');
 }
 
 /** @returns the names made safe; those that file systems would take for one are numbered: `plan (2).pdf` */

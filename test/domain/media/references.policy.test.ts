@@ -83,6 +83,8 @@ describe('references to content elsewhere (MED-3, MED-9)', () => {
       'https://knots.org:8080/',
       'https://localhost/',
       'https://localhost./',
+      'https://localhost../',
+      'https://printer.local..../',
       'https://printer.local/',
       'https://app.localhost/',
       'https://intranet/',

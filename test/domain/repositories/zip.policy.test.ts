@@ -269,6 +269,8 @@ describe('names in archives (REPO-6)', () => {
   });
 
   it('that are too long are cut between characters, and keep their ending', () => {
+    for (const end of [' b', `.${'y'.repeat(30)}`])
+      expect(safeName(`${'a'.repeat(199)}${end}`)).to.equal('a'.repeat(199));
     expect(safeName(`${'a'.repeat(300)}.pdf`)).to.equal(`${'a'.repeat(196)}.pdf`);
     expect(safeName(`${'結'.repeat(100)}.pdf`)).to.equal(`${'結'.repeat(65)}.pdf`);
   });

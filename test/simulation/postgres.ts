@@ -31,8 +31,8 @@ export interface Statement {
   process: SimulatedProcess;
   text: string;
   values: readonly unknown[];
-  /** How many rows it changed or found; undefined where it failed, or has not come back. */
-  readonly rowCount: number | undefined;
+  /** What came back; undefined where it failed, or has not come back. */
+  readonly result: pg.QueryResult | undefined;
   /** Sends it. @returns whether it has come back; else it waits for a lock */
   send(): Promise<boolean>;
   /** Its transaction goes on: it gives no lock back. */
@@ -335,9 +335,8 @@ class Sending implements Statement {
     this.answered = this.#settle.promise;
   }
 
-  get rowCount(): number | undefined {
-    const answer = this.#answer;
-    return answer && 'result' in answer ? (answer.result.rowCount ?? undefined) : undefined;
+  get result(): pg.QueryResult | undefined {
+    return this.#answer && 'result' in this.#answer ? this.#answer.result : undefined;
   }
 
   get keepsLocks(): boolean {

@@ -333,9 +333,12 @@ export class Simulation {
     return this.#areOfWhoLingers(actions) ? this.decisions.choose(2) === 1 : this.decisions.happens(pacedSteps);
   }
 
+  #isLingering(process: SimulatedProcess): boolean {
+    return this.#lingers?.process === process && this.#lingers.untilStep > this.steps;
+  }
+
   #areOfWhoLingers(actions: readonly ActionOf[]): boolean {
-    const who = this.#lingers;
-    return who !== undefined && who.untilStep > this.steps && actions.every(({ process }) => process === who.process);
+    return actions.every(({ process }) => process !== undefined && this.#isLingering(process));
   }
 
   /** Nobody has anything to do at this moment. @returns whether time has passed: false at the end */
@@ -523,9 +526,7 @@ export class Simulation {
 
   /** @returns the actions of the others, unless there is nobody else */
   #withoutLingering(actions: readonly ActionOf[]): readonly ActionOf[] {
-    if (!this.#lingers || this.#lingers.untilStep <= this.steps) return actions;
-    const { process } = this.#lingers;
-    const others = actions.filter((action) => action.process !== process);
+    const others = actions.filter(({ process }) => process === undefined || !this.#isLingering(process));
     return others.length > 0 ? others : actions;
   }
 
@@ -552,7 +553,9 @@ export class Simulation {
       });
     }
     const workers = [...this.#workers.values()]
-      .filter(({ process, leaves }) => !leaves && this.#canRun(process))
+      .filter(
+        ({ process, leaves }) => !leaves && this.#canRun(process) && !(this.isPaced && this.#isLingering(process)),
+      )
       .map(({ process }) => process);
     actions.push(...this.#temporal.actions(workers, (below) => this.decisions.choose(below)));
     for (const signal of this.#delayed) {

@@ -159,7 +159,7 @@ export interface ClaimedMail {
   attempt: number;
 }
 
-/** Claims it, if nobody else has meanwhile. The caller holds student and run, and has looked at both. */
+/** Claims it, if nobody else has and the address was not suppressed meanwhile. The caller holds student and run, and has looked at both. */
 export async function claimMail(
   tx: Transaction,
   vault: Vault,
@@ -167,11 +167,14 @@ export async function claimMail(
   to: Recipient,
   now: Date,
 ): Promise<ClaimedMail | undefined> {
+  const key = addressKeyOf(vault, to.email);
   return tx.one<ClaimedMail>(sql`
     UPDATE mails SET status = 'sending', fence = fence + 1, attempt_count = attempt_count + 1, student_name = ${to.name},
-           student_email = ${to.email}, address_key = ${addressKeyOf(vault, to.email)},
+           student_email = ${to.email}, address_key = ${key},
            lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
      WHERE id = ${mailId} AND status = 'pending' AND next_attempt_at <= ${now}
+       AND NOT EXISTS (SELECT FROM mail_suppressions suppression WHERE suppression.club_id = mails.club_id AND suppression.address_key = ${key}
+                         AND (suppression.reason IS NOT NULL OR suppression.left_automations_at IS NOT NULL))
  RETURNING id, fence, attempt_count AS attempt`);
 }
 

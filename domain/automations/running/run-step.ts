@@ -228,13 +228,20 @@ async function finish(
   return ended(ending.status);
 }
 
-function resting(version: ReadVersion, cursor: string | null, { looksAt }: Rest, now: Date, held = false): Answered {
+/** What waits has a time, also one that has passed: where the database's clock is behind, its lease lasts, and must not be asked for again and again. */
+function resting(
+  version: ReadVersion,
+  cursor: string | null,
+  { looksAt, waiting }: Rest,
+  now: Date,
+  held = false,
+): Answered {
   const placed = version.steps.get(cursor ?? '');
   return {
     kind: 'answer',
     answer: {
       done: false,
-      ...(looksAt > now && { at: looksAt.getTime() }),
+      ...((waiting || looksAt > now) && { at: looksAt.getTime() }),
       number: placed?.number ?? 0,
       steps: version.steps.size,
       kind: placed?.step.wait?.kind ?? placed?.step.kind ?? 'step',

@@ -440,6 +440,38 @@ describe('a run', () => {
       expect(mails).to.deep.equal([{ status: 'skipped', skip_reason: reason }]);
     });
 
+  it('names the end of a lease that lasts by the clock of Postgres, although it has passed by the run’s', async () => {
+    const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
+    play.deps.failpoint = async (name) => {
+      if (name === 'run_mail_claimed') throw new Error('the worker died');
+    };
+    await expectRejected(takeStep(play.deps, run.runId, start.getTime()));
+    play.deps.failpoint = async () => undefined;
+    const [mail] = await deps.db.source.query<{ until: Date }[]>(
+      `SELECT lease_until AS until FROM mails WHERE run_id = $1`,
+      [run.runId],
+    );
+    const until = mail?.until.getTime() ?? 0;
+    expect(await takeStep(play.deps, run.runId, until + 5_000)).to.include({ done: false, at: until });
+  });
+
+  it('skips a mail whose address is suppressed between the look and its claim', async () => {
+    const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
+    const { smtp } = play.deps;
+    let looks = 0;
+    play.deps.smtp = {
+      ...smtp,
+      async onConnectionWithin(_limitMs, work) {
+        looks++;
+        await addSuppression(deps, club.id, ada.email, play.now());
+        return work();
+      },
+    };
+    await play.settle();
+    expect([await storyOf(run), looks]).to.deep.equal(['completed: mail suppressed', 1]);
+    expect(play.given).to.deep.equal([]);
+  });
+
   it('takes nothing of the rate and the day for a mail that a pause stops before its claim', async () => {
     play.deps.warmUps = { clubs: Array<number>(3_650).fill(9), domains: [] };
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });

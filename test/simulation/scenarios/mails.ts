@@ -74,8 +74,8 @@ export async function mails(sim: Simulation, ground: Footing): Promise<Stage> {
   }
 
   /** Who has only lost claims of a mail records nothing of it (ENG-2). */
-  function expectClaimed({ process, text, values, rowCount }: Statement): void {
-    if (!text.startsWith('UPDATE "transactional_mails"') || !rowCount) return;
+  function expectClaimed({ process, text, values, result }: Statement): void {
+    if (!text.startsWith('UPDATE "transactional_mails"') || !result?.rowCount) return;
     const own = handed.filter((one) => one.process === process && values.includes(one.key));
     mustHold(
       own.length === 0 || own.some(({ isOver }) => !isOver),

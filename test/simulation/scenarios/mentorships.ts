@@ -10,6 +10,8 @@ import { createMentorship } from '../../../domain/mentorships/mentorships.ts';
 import { removeStudent } from '../../../domain/students/students.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
+import type { Statement } from '../postgres.ts';
+import { runningNow, type SimulatedProcess } from '../simulated-process.ts';
 import { mustHold, type Command, type Simulation, type Stage } from '../simulation.ts';
 import { addClub, addStudents, searchForTraces, type Footing } from './ground.ts';
 
@@ -75,6 +77,8 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
   const taken = new Map<Id, number>();
   /** The claim up to which a mail may still go out: what it tells of has changed. */
   const outdated = new Map<Id, number>();
+  /** By process and mail, the fence of its last claim. */
+  const claims = new Map<SimulatedProcess, Map<Id, number>>();
   const broken: { invariant: string; details: string }[] = [];
 
   async function addMentor(): Promise<Id> {
@@ -87,15 +91,25 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
     return id;
   }
 
+  /** Before it hands a mail over, a worker may have lost its claim to another: what counts is its own. */
+  function noteClaim({ process, text, result }: Statement): void {
+    if (!/^\s*WITH claimed AS \(UPDATE transactional_mails/.test(text)) return;
+    const own = claims.get(process) ?? new Map<Id, number>();
+    for (const { id, fence } of (result?.rows ?? []) as { id: Id; fence: number }[]) own.set(id, fence);
+    claims.set(process, own);
+  }
+
   async function sendMail({ messageKey: id }: { messageKey: Id }): Promise<void> {
-    const [row] = await sim.postgres.ask<{ fence: number; template: string; endsAt: number }>(
-      `SELECT mail.fence, mail.template, extract(epoch FROM session.ends_at)::float8 * 1000 AS "endsAt"
+    const process = runningNow()?.process;
+    const fence = (process && claims.get(process)?.get(id)) ?? 0;
+    const [row] = await sim.postgres.ask<{ template: string; endsAt: number }>(
+      `SELECT mail.template, extract(epoch FROM session.ends_at)::float8 * 1000 AS "endsAt"
          FROM transactional_mails mail JOIN mentorship_sessions session ON session.id = mail.session_id WHERE mail.id = $1`,
       [id],
     );
     const last = outdated.get(id);
-    if (last !== undefined && row && row.fence > last)
-      broken.push({ invariant: 'no mail tells of a time that is over', details: `${row.template} ${id}` });
+    if (last !== undefined && fence > last)
+      broken.push({ invariant: 'no mail tells of a time that is over', details: `${row?.template} ${id}` });
     if (row?.template === 'mentorship_rating' && !sim.slow && row.endsAt > sim.time.now)
       broken.push({ invariant: 'a rating is asked for after the session', details: id });
     const isSlow = mood === 'is slow';
@@ -226,6 +240,7 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
       };
     },
     calm: () => [turn('accepts')],
+    onStatement: noteClaim,
     async atRest() {
       hasLost ||= sim.lossy; // known only until the schedule ends
       expectNothingBroken();

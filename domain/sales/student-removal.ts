@@ -25,8 +25,11 @@ export async function purgeStudentFromSales(
             processed_at = CASE WHEN stopped THEN ${now} ELSE processed_at END
        FROM about WHERE notice.id = about.id
   RETURNING notice.id, about.stopped`);
-  const awaited = await tx.rows<{ id: Id }>(
-    sql`SELECT id FROM subscriptions WHERE student_id = ${studentId} AND end_looks_at IS NOT NULL`,
+  // The removal revokes what they gave: their runs note when it ended, also of one that nobody has canceled.
+  const ended = await tx.rows<{ id: Id }>(
+    sql`UPDATE subscriptions SET end_looks_at = least(end_looks_at, ${now})
+         WHERE student_id = ${studentId} AND (end_looks_at IS NOT NULL OR access_ended_at IS NULL)
+     RETURNING id`,
   );
   const stopped = purged.filter((notice) => notice.stopped);
   await wake(
@@ -38,7 +41,7 @@ export async function purgeStudentFromSales(
   await wake(
     tx,
     'subscriptionEnd',
-    awaited.map(({ id }) => ({ id, clubId })),
+    ended.map(({ id }) => ({ id, clubId })),
     now,
   );
 }

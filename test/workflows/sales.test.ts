@@ -3,6 +3,8 @@ import { changeEnd, restoreAccess, revokeAccess } from '../../domain/access/enro
 import { Transaction } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
+import { removeStudent } from '../../domain/students/students.ts';
+import { Subscription } from '../../entities/sales/subscription.ts';
 import { processNotice } from '../../domain/sales/notices/processing.ts';
 import { createWorkflowClient } from '../../worker/workflow-client.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
@@ -202,6 +204,21 @@ describe('sales, with time skipped', function () {
       await untilItLooksAt(id, end);
       expect(await runOf('subscriptionEnd', id).result()).to.equal('ended');
       expect(await endingOf(id)).to.deep.equal({ looksAt: null, endedAt: end });
+    });
+
+    it('notes the removal of the student as the end of a subscription that nobody canceled', async () => {
+      const shop = await shopHere();
+      const deps = await noticeDeps();
+      const at = await now();
+      const paid = purchaseNotice(shop, 'paid', { subscription: { id: 'sub-1' } });
+      await processNotice(deps, await takeNotice(shop.connection, paid), Math.max(at.getTime(), Date.now()));
+      const { id, studentId } = await deps.db.manager.findOneByOrFail(Subscription, { clubId: shop.club.id });
+      const removedAt = new Date(Math.max(at.getTime(), Date.now()) + day);
+      await removeStudent(deps, shop.club.id, studentId, removedAt);
+      expect(await endingOf(id), 'so that the sweeper finds it').to.deep.equal({ looksAt: removedAt, endedAt: null });
+      await relay.carry();
+      expect(await runOf('subscriptionEnd', id).result()).to.equal('revoked');
+      expect(await endingOf(id)).to.deep.equal({ looksAt: null, endedAt: removedAt });
     });
   });
 });

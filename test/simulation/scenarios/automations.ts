@@ -230,6 +230,7 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
     atRest: async () => server.expectNothingBroken(),
     async atEnd() {
       server.expectNothingBroken();
+      await sim.postgres.setClock(sim.time.now + 2 * 60_000); // no lease of a mail lasts so long
       await settleLeftMails(sim.db); // as retention does each day
       const mails = await server.expectStories(() => 0);
       server.expectNoOthers(new Set());

@@ -17,7 +17,9 @@ await runScript(async () => {
   if (without) takeOut(without);
   // Loaded only now, so that what is taken out is missing.
   const { simulate, simulationArguments } = await import('./command.ts');
-  const wanted = simulationArguments(without ? ['--engine', without.engine, ...args] : args);
+  const wanted = simulationArguments(
+    without ? ['--engine', without.engine, ...(without.arguments ?? []), ...args] : args,
+  );
   const play = () => simulate({ ...wanted, ...(without && { without }) });
   const { testStack } = await import('../toolkit/stack/stack.ts');
   if (wanted.part !== undefined) {

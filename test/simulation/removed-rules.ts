@@ -12,6 +12,8 @@ export interface RemovedRule {
   /** What changes in the database. */
   sql?: string;
   engine: string;
+  /** Of the command, where the usual schedules seldom meet the rule; what is given by hand comes after them. */
+  arguments?: readonly string[];
 }
 
 export const removedRules: Readonly<Record<string, RemovedRule>> = {
@@ -96,6 +98,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
       ],
     ],
     engine: 'webhooks',
+    arguments: ['--paced', '--commands', '40'],
   },
   'wake-of-ending-run': {
     rule: 'ENG-3: "already started" does not swallow a wake',
@@ -156,6 +159,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     file: 'domain/webhooks/deliveries/parking.ts',
     changes: [['WHERE id = ${id}) FOR SHARE`', 'WHERE id = ${id})`']],
     engine: 'webhooks',
+    arguments: ['--paced', '--commands', '10'],
   },
   'gate-called': {
     rule: 'HOOK-5: who opens an endpoint calls its gate',

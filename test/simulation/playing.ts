@@ -3,7 +3,8 @@ import type { Vault } from '../../platform/infra/vault.ts';
 import { Decisions } from './decisions.ts';
 import { SimulatedPostgres } from './postgres.ts';
 import { scenarios, type Engine } from './scenarios/index.ts';
-import { beginning, BrokenInvariant, Simulation } from './simulation.ts';
+import { Simulation } from './simulation.ts';
+import { beginning, BrokenInvariant } from './stage.ts';
 import { VirtualTime } from './simulated-process.ts';
 import { simulatedWorkflows } from './temporal/module-hooks.ts';
 

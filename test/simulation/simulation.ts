@@ -2,44 +2,18 @@
  * One schedule: which process takes the next step, and what goes wrong, between any two statements. Everything that matters passes
  * through `#actions`: statements, calls to the outside, signals, tasks, timers and commands.
  */
-import { asyncLocalStorage, Context, type Info } from '@temporalio/activity';
-import { ServiceError } from '@temporalio/client';
-import { noopMetricMeter } from '@temporalio/common';
-import type { ActivityExecuteInput, ActivityInterceptors } from '@temporalio/worker';
-import pino from 'pino';
-import { activities, type ActivityDeps } from '../../activities/index.ts';
-import { overdueQueries, rescueOverdue } from '../../platform/engine/sweeper.ts';
-import { workflowIdOf, type Run, type WorkflowType } from '../../platform/engine/workflow-types.ts';
-import { Database, Queries } from '../../platform/infra/postgres/database.ts';
-import { activityInterceptors } from '../../worker/activity-interceptors.ts';
-import { createAttemptPlaces } from '../../worker/attempt-places.ts';
-import { startRelay, type Relay } from '../../worker/relay.ts';
+import { rescueOverdue } from '../../platform/engine/sweeper.ts';
+import { workflowIdOf, workflowTypes, type Run } from '../../platform/engine/workflow-types.ts';
+import { Database } from '../../platform/infra/postgres/database.ts';
 import type { WorkflowClient } from '../../worker/workflow-client.ts';
-import { dueRowsOf, columnOf } from '../../platform/engine/due-rows.ts';
-import { isFailing } from '../../platform/engine/faults.ts';
-import { sql } from '../../platform/infra/postgres/sql.ts';
-import { workflowTypes } from '../../platform/engine/workflow-types.ts';
 import type { Decisions } from './decisions.ts';
 import type { SimulatedPostgres, Statement } from './postgres.ts';
 import { runAs, runningNow, type SimulatedProcess, type VirtualTime } from './simulated-process.ts';
-import { SimulatedTemporal, type Action, type ActivityTask } from './temporal/server.ts';
-
-/** An invariant does not hold. */
-export class BrokenInvariant extends Error {
-  override name = 'BrokenInvariant';
-  /** Which one: a shorter schedule breaks the same. */
-  readonly invariant: string;
-
-  constructor(invariant: string, details: string) {
-    super(`${invariant}: ${details}`);
-    this.invariant = invariant;
-  }
-}
-
-/** @throws BrokenInvariant unless it holds */
-export function mustHold(holds: boolean, invariant: string, details: () => string): void {
-  if (!holds) throw new BrokenInvariant(invariant, details());
-}
+import { BrokenInvariant, mustHold, type Command, type Stage } from './stage.ts';
+import { simulatedClient } from './temporal/client.ts';
+import { SimulatedTemporal, type Action } from './temporal/server.ts';
+import { backlogAt, expectSomebodyLooks, hasFacts, hasOverdue } from './waiting.ts';
+import { makeWorker, type SimulatedWorker } from './workers.ts';
 
 /** What can go wrong. A schedule has some of them, so that each gets its turn without the others. */
 const faultKinds = [
@@ -61,41 +35,11 @@ const faultKinds = [
 const insteadOf = { cut: 'outage', hurry: 'lapse', sweep: 'deploy', unnotified: 'linger', double: 'pauses' } as const;
 type FaultKind = (typeof faultKinds)[number] | (typeof insteadOf)[keyof typeof insteadOf];
 
-/** A command of the schedule: what an API process is asked to do. */
-export interface Command {
-  label: string;
-  /** In one of its processes; refusals of the domain are no faults. */
-  run: () => Promise<void> | void;
-}
-
-/** What a scenario makes of a simulation. */
-export interface Stage {
-  types: readonly WorkflowType[];
-  /** What activities need, for a process. */
-  depsFor: (db: Database, places: ReturnType<typeof createAttemptPlaces>) => Partial<ActivityDeps>;
-  /** The next thing that somebody asks for; the first of its choices is harmless. */
-  command: (decisions: Decisions) => Command;
-  /** A statement has come back. @throws BrokenInvariant */
-  onStatement?: (statement: Statement) => void;
-  /** The outside is well again; what is shut is opened. @returns what still has to be done for that */
-  calm: () => readonly Command[];
-  /** @throws BrokenInvariant; called whenever nobody has anything to do at a moment */
-  atRest?: () => Promise<void>;
-  /** @throws BrokenInvariant; called at the end, when all must have come to its end */
-  atEnd: () => Promise<void>;
-  /** How long after the calm everything must have ended, in milliseconds. */
-  horizonMs: number;
-  /** The longest lease of its rows, in milliseconds; a minute if absent. */
-  leaseMs?: number;
-}
-
 interface Outcome {
   steps: number;
   trace: readonly string[];
 }
 
-/** The time at which every schedule begins. */
-export const beginning = Date.UTC(2026, 10, 2, 9);
 const maxSteps = 6_000;
 /** A run may look a little later than its row is due: it waits a second at least (ENG-1). */
 const slackMs = 2_500;
@@ -109,8 +53,6 @@ const lingeredStepsPaced = [16, 64, 256] as const;
 const pacedSteps = 12;
 /** How much later a late signal comes in a paced schedule, in milliseconds; otherwise it comes at any step. */
 const signalDelaysMs = [0, 1_000, 4_000, 30_000] as const;
-/** As the relay polls (worker/relay.ts). */
-const relayPollMs = 1_000;
 /** As `lock_timeout` of each connection (entities/data-source.ts). */
 const lockTimeoutMs = 5_000;
 /** Less than `idle_in_transaction_session_timeout`. */
@@ -139,23 +81,9 @@ interface ActionOf extends Action {
   process?: SimulatedProcess;
 }
 
-type Interceptor = (context: Context) => ActivityInterceptors;
-interface Worker {
-  process: SimulatedProcess;
-  functions: Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>;
-  interceptors: readonly Interceptor[];
-  notify: () => void;
-  relay: Relay | undefined;
-  /** Activities under way. */
-  tasks: number;
-  /** It takes nothing new: another version is to take its place. */
-  leaves: boolean;
-}
-
 const { setImmediate: soonReal } = globalThis;
 const turn = () => new Promise<void>((resolve) => void soonReal(resolve));
 const uuids = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/g;
-const log = pino({ enabled: false });
 
 export class Simulation {
   readonly trace: string[] = [];
@@ -182,7 +110,7 @@ export class Simulation {
   readonly #parked: Gate[] = [];
   readonly #freed: Gate[] = [];
   readonly #delayed: LateSignal[] = [];
-  readonly #workers = new Map<string, Worker>();
+  readonly #workers = new Map<string, SimulatedWorker>();
   readonly #world: SimulatedProcess = { name: 'world', alive: true, standsUntil: 0, skewMs: 0 };
   readonly #names = new Map<string, number>();
   readonly #requests = new Set<SimulatedProcess>();
@@ -215,7 +143,11 @@ export class Simulation {
       time: this.time,
       workflows,
       stepsOfARun: () => 3 + this.decisions.choose(12),
-      perform: (worker, task, beat) => this.#perform(worker, task, beat),
+      perform: ({ name }, task, beat) => {
+        const worker = this.#workers.get(name);
+        if (!worker) throw new Error(`There is no ${name}`);
+        return worker.perform(task, beat, () => this.#step(`${task.name} of ${task.workflowId} ends`));
+      },
       settle: turn,
       isGivenTwice: () => {
         const twice = this.#has('twice', 3);
@@ -352,13 +284,13 @@ export class Simulation {
       this.time.now - this.#sweptAt > sweepEveryMs(this.time.now - this.#calmedAt)
     ) {
       this.#sweptAt = this.time.now;
-      if (await this.#hasOverdue(stage)) {
+      if (await hasOverdue(this.postgres, stage.types, this.time.now)) {
         const rescued = await rescueOverdue(this.db, new Date(this.time.now));
         this.#say(`the sweeper wakes ${rescued}`);
         return true;
       }
     }
-    const backlog = await this.#backlogAt();
+    const backlog = await backlogAt(this.postgres);
     if (backlog !== undefined && backlog <= this.time.now) {
       const at = this.#nextAt({ withPolls: true });
       if (at === undefined) throw new BrokenInvariant('nothing is left', 'facts or wakes wait, and no relay looks');
@@ -403,57 +335,15 @@ export class Simulation {
     this.#locksMoved = true;
   }
 
-  /** @returns when a relay can take up what waits */
-  async #backlogAt(): Promise<number | undefined> {
-    const [row] = await this.postgres.ask<{ at: Date | null }>(
-      `SELECT min(at) AS at FROM (SELECT greatest(due_at, lease_until) AS at FROM facts UNION ALL SELECT greatest(due_at, lease_until) FROM wakes) AS waiting`,
-    );
-    return row?.at ? Math.ceil(row.at.getTime()) : undefined;
-  }
-
-  /** Each row that wants its run has one that looks in time, or a wake on its way. */
   async #expectSomebodyLooks(stage: Stage): Promise<void> {
     // What a fact caused may be committed and not started yet.
-    if (this.#delayed.some(({ isDouble }) => !isDouble) || (await this.#hasFacts())) return;
-    const { source } = this.postgres;
-    for (const type of stage.types) {
-      const key = columnOf(source, type, workflowTypes[type].key);
-      for (const { from, at, condition } of dueRowsOf(source, type)) {
-        const failing = isFailing(type, key, sql`${new Date(this.time.now)}`);
-        const rows = await new Queries(source.manager).rows<{ id: string; at: Date }>(
-          sql`SELECT ${key}::text AS id, ${at} AS at FROM ${from}
-               WHERE ${at} IS NOT NULL AND ${condition} AND NOT ${failing}
-                 AND NOT EXISTS (SELECT FROM wakes WHERE workflow_id = ${workflowIdOf(type, '')} || ${key}::text)`,
-        );
-        for (const row of rows) {
-          const due = Math.max(row.at.getTime(), this.time.now);
-          const looks = this.#temporal.looksAt(workflowIdOf(type, row.id));
-          mustHold(
-            looks !== undefined && looks <= due + slackMs + this.#skew() + this.#leaseWait(stage),
-            'each pending row has somebody who looks in time',
-            () =>
-              `${workflowIdOf(type, row.id)} is due in ${(due - this.time.now) / 1_000} s; ${looks === undefined ? 'it has no run' : `its run looks in ${(looks - this.time.now) / 1_000} s`}`,
-          );
-        }
-      }
-    }
-  }
-
-  /** A round of the sweeper has a transaction for each kind of row: it is made where it would find something. */
-  async #hasOverdue({ types }: Stage): Promise<boolean> {
-    const queries = new Queries(this.postgres.source.manager);
-    for (const { workflowType, statement } of overdueQueries(
-      this.postgres.source,
-      new Date(this.time.now - overdueMs),
-    )) {
-      if (types.includes(workflowType) && (await queries.one(statement))) return true;
-    }
-    return false;
-  }
-
-  async #hasFacts(): Promise<boolean> {
-    const [row] = await this.postgres.ask<{ has: boolean }>('SELECT EXISTS (SELECT FROM facts) AS has');
-    return row?.has ?? false;
+    if (this.#delayed.some(({ isDouble }) => !isDouble) || (await hasFacts(this.postgres))) return;
+    await expectSomebodyLooks(this.postgres, {
+      types: stage.types,
+      now: this.time.now,
+      looksAt: (id) => this.#temporal.looksAt(id),
+      slackMs: slackMs + this.#skew() + this.#leaseWait(stage),
+    });
   }
 
   /** A step that finds the lease of another waits for its end, and the other's record wakes nobody (ENG-2). */
@@ -659,7 +549,7 @@ export class Simulation {
     void this.#replaceOnceDone(worker);
   }
 
-  async #replaceOnceDone(worker: Worker): Promise<void> {
+  async #replaceOnceDone(worker: SimulatedWorker): Promise<void> {
     await runAs({ process: worker.process }, async () => {
       await worker.relay?.stop();
       while (worker.tasks > 0) await new Promise((resolve) => void setTimeout(resolve, 100));
@@ -775,85 +665,24 @@ export class Simulation {
     const stage = this.#stage;
     if (!stage) throw new Error('No stage');
     const process: SimulatedProcess = { name, alive: true, standsUntil: 0, skewMs: 0 };
-    runAs({ process }, () => {
-      const db = new Database(this.postgres.source, { notify: () => this.#notify() });
-      const places = createAttemptPlaces();
-      const deps = { db, ...stage.depsFor(db, places), onRescued: () => {} } as ActivityDeps;
-      const functions = Object.assign(
-        {},
-        activities.sweep(deps),
-        ...stage.types.map((type) => activities[type](deps)),
-      ) as Worker['functions'];
-      const worker: Worker = {
-        process,
-        functions,
-        interceptors: activityInterceptors(db, log),
-        notify: () => {},
-        relay: undefined,
-        tasks: 0,
-        leaves: false,
-      };
-      this.#workers.set(name, worker);
-      runAs({ process, pollMs: relayPollMs }, () => {
-        worker.relay = startRelay({
-          db,
-          databaseUrl: '',
-          listen: ({ onNotify }) => {
-            worker.notify = () => onNotify('');
-            return { stop: () => Promise.resolve() };
-          },
-          workflows: this.#client(),
-          localAttempts: places,
-          bulkStartsPerSecond: 1_000,
-          log,
-          failpoint: () => Promise.resolve(),
-        });
-      });
-    });
-  }
-
-  #notify(): void {
-    for (const { process, notify } of this.#workers.values()) {
-      if (this.#has('unnotified', 4)) continue;
-      this.time.after(0, { process }, notify);
-    }
+    const { source } = this.postgres;
+    const worker = makeWorker(process, { stage, source, notify: () => this.#notify() });
+    this.#workers.set(name, worker);
+    worker.startRelay(this.#client());
   }
 
   #client(): WorkflowClient {
-    const call = async (label: string, arrive: () => void) => {
-      await this.#step(label);
-      if (this.#has('away', 15)) {
-        const arrives = this.decisions.choose(2) === 1;
-        this.#say(`  Temporal is away, ${arrives ? 'after' : 'before'} it`);
-        if (arrives) arrive();
-        throw engineAway();
-      }
-      arrive();
-      await this.#step(`${label} is answered`);
-    };
-    const signal = (run: Run) => {
-      if (this.#has('lose', 12)) {
-        this.#say('  and is lost');
+    return simulatedClient({
+      temporal: this.#temporal,
+      step: (label) => this.#step(label),
+      say: (line) => this.#say(line),
+      has: (fault, oneIn) => this.#has(fault, oneIn),
+      arrives: () => this.decisions.choose(2) === 1,
+      onLost: () => {
         this.lossy = true;
-        return;
-      }
-      if (this.#has('delay', 8)) {
-        this.#say('  and comes later');
-        this.#signalLater(run, false);
-        return;
-      }
-      this.#temporal.signalWithStart(run);
-      if (this.#has('double', 8)) this.#signalLater(run, true);
-    };
-    const idOf = (run: Run) => workflowIdOf(run.workflowType, run.subjectId);
-    return {
-      start: (run, extra) => call(`start ${idOf(run)}`, () => void this.#temporal.start(run, extra)),
-      signalWithStart: (run) => call(`signal ${idOf(run)}`, () => signal(run)),
-      startOrSignal: (run) =>
-        call(`start or signal ${idOf(run)}`, () => {
-          if (!this.#temporal.start(run)) signal(run);
-        }),
-    };
+      },
+      signalLater: (run, isDouble) => this.#signalLater(run, isDouble),
+    });
   }
 
   #signalLater(run: Run, isDouble: boolean): void {
@@ -862,53 +691,15 @@ export class Simulation {
     if (delayMs > 0) this.time.after(delayMs, { process: this.#world }, () => {}); // the clock stops there
   }
 
-  async #perform(process: SimulatedProcess, task: ActivityTask, beat: () => void): Promise<unknown> {
-    const worker = this.#workers.get(process.name);
-    const activity = worker?.functions[task.name];
-    if (!worker || !activity) throw new Error(`No worker has ${task.name}`);
-    const info = {
-      workflowType: task.workflowType,
-      attempt: task.attempt,
-      ...(task.clubId !== null && { priority: { fairnessKey: task.clubId } }),
-    };
-    const context = new Context(
-      info as unknown as Info,
-      new Promise<never>(() => {}),
-      new AbortController().signal,
-      beat,
-      undefined,
-      log as never,
-      noopMetricMeter,
-      {},
-    );
-    const first = (input: ActivityExecuteInput) => activity(...input.args);
-    const around = worker.interceptors
-      .map((make) => make(context).inbound?.execute)
-      .toReversed()
-      .reduce<(input: ActivityExecuteInput) => Promise<unknown>>(
-        (next, execute) => (execute ? (input) => execute(input, next) : next),
-        first,
-      );
-    return runAs({ process }, async () => {
-      worker.tasks++;
-      const settled = await asyncLocalStorage.run(context, () =>
-        around({ args: JSON.parse(JSON.stringify(task.args)) as unknown[], headers: {} }).then(
-          (result) => ({ result: result === undefined ? undefined : (JSON.parse(JSON.stringify(result)) as unknown) }),
-          (error: unknown) => ({ error }),
-        ),
-      );
-      await this.#step(`${task.name} of ${task.workflowId} ends`);
-      worker.tasks--;
-      if ('error' in settled) throw settled.error;
-      return settled.result;
-    });
+  #notify(): void {
+    for (const { process, notify } of this.#workers.values()) {
+      if (this.#has('unnotified', 4)) continue;
+      this.time.after(0, { process }, notify);
+    }
   }
 }
 
 const maxSkewMs = 300_000;
-/** As the sweeper's own (ENG-5). */
-const overdueMs = 120_000;
-
 /** Often at first, when what was lost is found; then for what comes due later. */
 const sweepEveryMs = (sinceCalmMs: number) => (sinceCalmMs < 1_800_000 ? 150_000 : 6 * 3_600_000);
 
@@ -916,11 +707,6 @@ function shortened(text: string): string {
   const words = text.replaceAll(/\s+/g, ' ').trim();
   const cte = /^WITH .*?\b((?:UPDATE|INSERT INTO|DELETE FROM) \S+)/i.exec(words)?.[1];
   return (cte ? `WITH … ${cte}` : words).slice(0, 110);
-}
-
-function engineAway(): Error {
-  const cause = Object.assign(new Error('14 UNAVAILABLE'), { code: 14, details: 'UNAVAILABLE', metadata: {} });
-  return new ServiceError('Failed to reach the server', { cause });
 }
 
 const passing: ReadonlySet<string> = new Set(['ECONNRESET', '40P01', '55P03']);

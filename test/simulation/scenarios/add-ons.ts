@@ -2,7 +2,8 @@
 import { buyAddOn } from '../../../domain/billing/add-ons.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { ChargeOutcome, PaymentProcessor } from '../../../platform/infra/payments.ts';
-import { mustHold, type Command, type Simulation, type Stage } from '../simulation.ts';
+import type { Simulation } from '../simulation.ts';
+import { mustHold, type Command, type Stage } from '../stage.ts';
 import { addClub, type Footing } from './ground.ts';
 
 /** What the processor does with the next charges: `silent` charges, and its answer is lost. */

@@ -10,7 +10,8 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import { ModelFailure, type AskModel } from '../../../platform/infra/model/model.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Decisions } from '../decisions.ts';
-import { beginning, mustHold, type Command, type Simulation, type Stage } from '../simulation.ts';
+import type { Simulation } from '../simulation.ts';
+import { beginning, mustHold, type Command, type Stage } from '../stage.ts';
 import { addClub, addressOf, addStudents, searchForTraces, type Footing } from './ground.ts';
 import { simulatedStore } from './store.ts';
 

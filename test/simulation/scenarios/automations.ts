@@ -17,7 +17,8 @@ import { createTag } from '../../../domain/learning/engagement/tags.ts';
 import { tagStudent, untagStudent } from '../../../domain/learning/engagement/tagging.ts';
 import { setSender } from '../../../domain/mail/sender.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { beginning, mustHold, type Command, type Simulation, type Stage } from '../simulation.ts';
+import type { Simulation } from '../simulation.ts';
+import { beginning, mustHold, type Command, type Stage } from '../stage.ts';
 import { addClub, addStudents, type Footing } from './ground.ts';
 import { anybody, loadCompiler, MailServer, recipients, type BulkMail } from './mail-server.ts';
 

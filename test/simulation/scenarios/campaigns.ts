@@ -12,7 +12,8 @@ import {
 import { requestTestMail } from '../../../domain/campaigns/test-mails.ts';
 import { setSender } from '../../../domain/mail/sender.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { beginning, mustHold, type Command, type Simulation, type Stage } from '../simulation.ts';
+import type { Simulation } from '../simulation.ts';
+import { beginning, mustHold, type Command, type Stage } from '../stage.ts';
 import { addClub, addStudents, type Footing } from './ground.ts';
 import { loadCompiler, MailServer, recipients, type BulkMail } from './mail-server.ts';
 

@@ -5,7 +5,8 @@ import { prepareLayout } from '../../../domain/community/digests/layout.ts';
 import { setSender } from '../../../domain/mail/sender.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
-import { mustHold, type Command, type Simulation, type Stage } from '../simulation.ts';
+import type { Simulation } from '../simulation.ts';
+import { mustHold, type Command, type Stage } from '../stage.ts';
 import { addClub, addStudents, type Footing } from './ground.ts';
 import { MailServer, recipients, type BulkMail } from './mail-server.ts';
 

@@ -2,7 +2,8 @@
 import type { Vault } from '../../../platform/infra/vault.ts';
 import { addressKeyOf } from '../../../platform/infra/address-keys.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { mustHold, type Simulation } from '../simulation.ts';
+import type { Simulation } from '../simulation.ts';
+import { mustHold } from '../stage.ts';
 
 /** What does not change between schedules. */
 export interface Footing {

@@ -6,7 +6,8 @@ import { beginImport } from '../../../domain/access/imports/upload.ts';
 import { removeStudent } from '../../../domain/students/students.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
-import { mustHold, type Command, type Simulation, type Stage } from '../simulation.ts';
+import type { Simulation } from '../simulation.ts';
+import { mustHold, type Command, type Stage } from '../stage.ts';
 import { addClub, addStudents, searchForTraces, type Footing } from './ground.ts';
 import { simulatedStore } from './store.ts';
 

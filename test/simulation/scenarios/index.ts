@@ -1,6 +1,7 @@
 /** The scenario of each workflow type. A type of the table without a line here does not compile. (ADR 33) */
 import type { WorkflowType } from '../../../platform/engine/workflow-types.ts';
-import type { Simulation, Stage } from '../simulation.ts';
+import type { Simulation } from '../simulation.ts';
+import type { Stage } from '../stage.ts';
 import type { Footing } from './ground.ts';
 import { addOns } from './add-ons.ts';
 import { answers } from './answers.ts';

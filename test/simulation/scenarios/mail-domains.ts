@@ -8,7 +8,8 @@ import {
   type DomainKeys,
 } from '../../../domain/mail/domains/domains.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { mustHold, type Command, type Simulation, type Stage } from '../simulation.ts';
+import type { Simulation } from '../simulation.ts';
+import { mustHold, type Command, type Stage } from '../stage.ts';
 import { addClub, type Footing } from './ground.ts';
 
 const names = ['knots.example', 'ropes.example'] as const;

@@ -9,7 +9,8 @@ import { removeStudent } from '../../../domain/students/students.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { HandedMessage, HandOver, SmtpHandOver } from '../../../platform/infra/smtp-hand-over.ts';
 import type { Decisions } from '../decisions.ts';
-import { mustHold, type Command, type Simulation } from '../simulation.ts';
+import type { Simulation } from '../simulation.ts';
+import { mustHold, type Command } from '../stage.ts';
 import { addressOf, searchForTraces, type Footing } from './ground.ts';
 
 /** What the server does with a message: whether it takes it, and what the sender hears. */

@@ -4,7 +4,8 @@ import { removeStudent } from '../../../domain/students/students.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Statement } from '../postgres.ts';
 import { runningNow, type SimulatedProcess } from '../simulated-process.ts';
-import { mustHold, type Command, type Simulation, type Stage } from '../simulation.ts';
+import type { Simulation } from '../simulation.ts';
+import { mustHold, type Command, type Stage } from '../stage.ts';
 import { addClub, addStudents, searchForTraces, type Footing } from './ground.ts';
 
 /** A message as it was handed over, under a claim. */

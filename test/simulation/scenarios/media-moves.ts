@@ -8,7 +8,8 @@ import { findPublicFile, moveMedia } from '../../../domain/media/publishing.ts';
 import { replaceMedia } from '../../../domain/media/replacing.ts';
 import type { MediaVisibility } from '../../../entities/media/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { mustHold, type Command, type Simulation, type Stage } from '../simulation.ts';
+import type { Simulation } from '../simulation.ts';
+import { mustHold, type Command, type Stage } from '../stage.ts';
 import { addClub, type Footing } from './ground.ts';
 import { simulatedProcessing, simulatedReaders } from './processing.ts';
 import {

@@ -26,7 +26,8 @@ import { removeStudent } from '../../../domain/students/students.ts';
 import type { MediaPurpose, MediaStatus } from '../../../entities/media/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { Decisions } from '../decisions.ts';
-import { mustHold, type Command, type Simulation, type Stage } from '../simulation.ts';
+import type { Simulation } from '../simulation.ts';
+import { mustHold, type Command, type Stage } from '../stage.ts';
 import { addClub, addStudents, type Footing } from './ground.ts';
 import { addStoredFile, isCutOff } from './media-moves.ts';
 import {

@@ -12,7 +12,8 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Statement } from '../postgres.ts';
 import { runningNow, type SimulatedProcess } from '../simulated-process.ts';
-import { mustHold, type Command, type Simulation, type Stage } from '../simulation.ts';
+import type { Simulation } from '../simulation.ts';
+import { mustHold, type Command, type Stage } from '../stage.ts';
 import { addClub, addStudents, searchForTraces, type Footing } from './ground.ts';
 
 const minuteMs = 60_000;

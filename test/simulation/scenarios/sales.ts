@@ -9,7 +9,8 @@ import { removeStudent } from '../../../domain/students/students.ts';
 import { sha256 } from '../../../platform/infra/vault.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { Decisions } from '../decisions.ts';
-import { beginning, mustHold, type Command, type Simulation, type Stage } from '../simulation.ts';
+import type { Simulation } from '../simulation.ts';
+import { beginning, mustHold, type Command, type Stage } from '../stage.ts';
 import { keepToldFacts } from './facts-told.ts';
 import { addClub, addressOf, addStudents, searchForTraces, type Footing } from './ground.ts';
 

@@ -13,7 +13,8 @@ import { followAccessByTime } from '../../../domain/joining/joining.ts';
 import { removeStudent } from '../../../domain/students/students.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { Decisions } from '../decisions.ts';
-import { beginning, mustHold, type Command, type Simulation, type Stage } from '../simulation.ts';
+import type { Simulation } from '../simulation.ts';
+import { beginning, mustHold, type Command, type Stage } from '../stage.ts';
 import { addClub, addressOf, addStudents, searchForTraces, type Footing } from './ground.ts';
 import { simulatedStore } from './store.ts';
 

@@ -6,8 +6,8 @@ import { disableEndpoint, enableEndpoint, pauseEndpoint } from '../../../domain/
 import { removeStudent } from '../../../domain/students/students.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import type { Command, Simulation, Stage } from '../simulation.ts';
-import { mustHold } from '../simulation.ts';
+import type { Simulation } from '../simulation.ts';
+import { type Command, type Stage, mustHold } from '../stage.ts';
 import { addClub, addStudents, searchForTraces, type Footing } from './ground.ts';
 
 type Mood = 'accepts' | 'fails' | 'asks for time' | 'answers late';

@@ -43,6 +43,8 @@ export async function mailDomains(sim: Simulation, ground: Footing): Promise<Sta
   const told = new Set<string>();
   /** Whether a name server ever said nothing, or had no records any more. */
   let wasGone = false;
+  /** When a name server last had no record. */
+  let blankAt = 0;
   let mood: Mood = 'answers';
   let made = 0;
   /** By domain: what a row may not take back. */
@@ -57,6 +59,7 @@ export async function mailDomains(sim: Simulation, ground: Footing): Promise<Sta
     async resolveText(name: string): Promise<readonly string[]> {
       const answered = await sim.outside(`a name server is asked for ${labelOf(name)}`, () => {
         const text = published.get(name);
+        if (text === undefined) blankAt = sim.time.now;
         const key = /p=([^;]+)/.exec(text ?? '')?.[1];
         if (key !== undefined && mood !== 'is silent') told.add(key);
         const asked = { mood, text };
@@ -84,6 +87,7 @@ export async function mailDomains(sim: Simulation, ground: Footing): Promise<Sta
     async run() {
       const { records } = await readMailDomain(deps, clubId);
       for (const { name, value } of records) published.set(name, value);
+      wasGone ||= blankAt === sim.time.now; // of two checks of one moment either has the last word
     },
   };
   const withdraw: Command = {

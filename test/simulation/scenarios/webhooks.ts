@@ -42,9 +42,11 @@ const leaseMs = 25_000;
 /** Commands of a schedule, by their numbers: with few of them, those that meet in one place meet often. */
 const all = Array.from({ length: 16 }, (_, number) => number);
 const [telling, failing, accepting, pausing, enabling, resending, recovering] = [0, 5, 7, 9, 10, 13, 14];
+/** Of an endpoint that is paused at first, so that deliveries park. */
+const ofPaused = [telling, pausing, enabling, enabling];
 const choices = [
   all,
-  [telling, pausing, enabling, enabling],
+  ofPaused,
   [telling, failing, resending, resending],
   [telling, failing, accepting, enabling, recovering, recovering],
 ] as const;
@@ -56,9 +58,16 @@ export async function webhooks(sim: Simulation, ground: Footing): Promise<Stage>
   const endpoints = asked === all ? [newId(), newId()] : [newId()];
   for (const id of endpoints) {
     await sim.postgres.ask(
-      `INSERT INTO webhook_endpoints (id, club_id, url, event_types, secret, created_at, updated_at)
-       VALUES ($1, $2, $5, '{student.created,student.updated,student.removed}', $3, $4, $4)`,
-      [id, clubId, ground.vault.seal(newSecret(), id), new Date(sim.time.now), `https://receiver.test/${id}`],
+      `INSERT INTO webhook_endpoints (id, club_id, url, event_types, secret, status, created_at, updated_at)
+       VALUES ($1, $2, $5, '{student.created,student.updated,student.removed}', $3, $6, $4, $4)`,
+      [
+        id,
+        clubId,
+        ground.vault.seal(newSecret(), id),
+        new Date(sim.time.now),
+        `https://receiver.test/${id}`,
+        asked === ofPaused ? 'paused' : 'enabled',
+      ],
     );
   }
   const moods = new Map<Id, Mood>(endpoints.map((id) => [id, 'accepts']));

@@ -1,5 +1,5 @@
 /**
- * The connections to receivers. A few are kept for the next request, which saves handshakes while deliveries follow one another.
+ * The connections to receivers. They are kept for the next request, which saves handshakes while deliveries follow one another.
  * Each was checked when it was made, and none is kept for longer than 30 s, so a changed name is followed soon (DEL-7).
  */
 import type { Socket } from 'node:net';
@@ -21,8 +21,9 @@ export interface ConnectionLimits {
 
 export const connectionLimits: ConnectionLimits = {
   open: 1_000,
-  kept: 64,
-  keptPerOrigin: 8,
+  kept: 512,
+  // As many attempts as go to one host at a time (HOOK-17): with fewer, a busy receiver costs a handshake a request.
+  keptPerOrigin: 64,
   idleMs: 2_000,
   ageMs: 30_000,
   headBytes: 16_384,
@@ -58,6 +59,8 @@ export class Connections implements WebhookDispatcher {
   readonly #all = new Set<Connection>();
   /** Oldest first. */
   readonly #kept = new Set<Connection>();
+  /** The same, by origin; none is empty. */
+  readonly #keptByOrigin = new Map<string, Set<Connection>>();
   readonly #limits: ConnectionLimits;
   #closed = false;
 
@@ -77,6 +80,7 @@ export class Connections implements WebhookDispatcher {
   async close(): Promise<void> {
     this.#closed = true;
     this.#kept.clear();
+    this.#keptByOrigin.clear();
     await Promise.all(Array.from(this.#all, ({ client }) => client.close()));
     this.#all.clear();
   }
@@ -136,24 +140,29 @@ export class Connections implements WebhookDispatcher {
   }
 
   #takeKept({ origin, signal }: Request['options']): Connection | undefined {
-    const connection = this.#keptOf(origin).at(-1);
+    const connection = [...(this.#keptByOrigin.get(origin) ?? [])].at(-1);
     if (!connection) return undefined;
-    this.#kept.delete(connection);
+    this.#keepNoMore(connection);
     return Object.assign(connection, { signal, fresh: false });
   }
 
   #keep(connection: Connection): void {
     const old = performance.now() - connection.madeAt > this.#limits.ageMs;
-    if (this.#closed || old || this.#keptOf(connection.origin).length >= this.#limits.keptPerOrigin) {
+    const ofOrigin = this.#keptByOrigin.get(connection.origin) ?? new Set();
+    if (this.#closed || old || ofOrigin.size >= this.#limits.keptPerOrigin) {
       this.#drop(connection);
       return;
     }
     this.#kept.add(connection);
+    this.#keptByOrigin.set(connection.origin, ofOrigin.add(connection));
     if (this.#kept.size > this.#limits.kept) this.#dropOldestKept();
   }
 
-  #keptOf(origin: string): Connection[] {
-    return Array.from(this.#kept).filter((connection) => connection.origin === origin);
+  #keepNoMore(connection: Connection): void {
+    this.#kept.delete(connection);
+    const ofOrigin = this.#keptByOrigin.get(connection.origin);
+    ofOrigin?.delete(connection);
+    if (ofOrigin?.size === 0) this.#keptByOrigin.delete(connection.origin);
   }
 
   #dropOldestKept(): void {
@@ -162,7 +171,7 @@ export class Connections implements WebhookDispatcher {
   }
 
   #drop(connection: Connection): void {
-    this.#kept.delete(connection);
+    this.#keepNoMore(connection);
     if (this.#all.delete(connection)) void connection.client.destroy();
   }
 }

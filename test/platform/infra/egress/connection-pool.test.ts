@@ -70,26 +70,30 @@ describe('connections to receivers', () => {
     expect(receiver.connections()).to.equal(1);
   });
 
-  it('opens one connection for each concurrent delivery, and keeps a few of them', async () => {
-    let waiting: (() => void)[] = [];
-    const receiver = await receiverThat((socket) => {
-      waiting.push(() => socket.write('HTTP/1.1 204 No Content\r\n\r\n'));
-      if (waiting.length === 20) {
-        for (const answer of waiting) answer();
-        waiting = [];
-      }
+  for (const [keeps, limits, opened] of [
+    ['all of them, up to 64', {}, 20],
+    ['up to the limit of an origin', { keptPerOrigin: 8 }, 20 + 12],
+  ] as const)
+    it(`opens one connection for each concurrent delivery, and keeps ${keeps}`, async () => {
+      let waiting: (() => void)[] = [];
+      const receiver = await receiverThat((socket) => {
+        waiting.push(() => socket.write('HTTP/1.1 204 No Content\r\n\r\n'));
+        if (waiting.length === 20) {
+          for (const answer of waiting) answer();
+          waiting = [];
+        }
+      });
+      const connections = connectionsWith(limits);
+      const round = async () => {
+        const answers = await Promise.all(Array.from({ length: 20 }, () => post(connections, receiver)));
+        expect(answers.every(({ outcome }) => outcome === 'succeeded')).to.equal(true);
+      };
+      await round();
+      expect(receiver.connections()).to.equal(20);
+      await after(50);
+      await round();
+      expect(receiver.connections()).to.equal(opened);
     });
-    const connections = connectionsWith();
-    const round = async () => {
-      const answers = await Promise.all(Array.from({ length: 20 }, () => post(connections, receiver)));
-      expect(answers.every(({ outcome }) => outcome === 'succeeded')).to.equal(true);
-    };
-    await round();
-    expect(receiver.connections()).to.equal(20);
-    await after(50);
-    await round();
-    expect(receiver.connections()).to.equal(20 + 20 - connectionLimits.keptPerOrigin);
-  });
 
   it('keeps a connection for its host name, not for other names of the same address', async () => {
     const receiver = await receiverThat(ok);

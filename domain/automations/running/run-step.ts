@@ -9,6 +9,7 @@ import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
 import { isConflict, type Database, type Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { recordInTime } from '../../mail/recording.ts';
+import { wakeRun } from '../../watches/watches.ts';
 import type { PlacedStep } from '../definition.policy.ts';
 import { takeEffect } from './effects.ts';
 import { lookAt, placeOf } from './looking.ts';
@@ -269,8 +270,19 @@ async function putOff({ db }: RunDeps, { run, version, placed, scene }: MailToSe
     const until = await putMailOff(tx, run, placed.step.id, now);
     if (current?.status !== 'active') return over(current?.status ?? 'exited');
     if (current.cursor !== run.cursor) return resting(version, current.cursor, { looksAt: now, waiting: false }, now);
-    return restAtMail(tx, { current, version, placed, scene }, until, now);
+    const answered = await restAtMail(tx, { current, version, placed, scene }, until, now);
+    await wakeParked(tx, current, now);
+    return answered;
   });
+}
+
+/**
+ * While its e-mail was under way, Temporal may have taken this look's worker for dead, and another look may have parked the run: it
+ * then waits for its gate, and nobody tells it that this look has moved it on.
+ * @param current the run as it was found
+ */
+async function wakeParked(tx: Transaction, { id, parkedAt }: RunRow, now: Date): Promise<void> {
+  if (parkedAt !== null) await wakeRun(tx, id, now);
 }
 
 /** The run waits at its e-mail until it is due again. */
@@ -317,10 +329,13 @@ async function sendMail(deps: RunDeps, mail: MailToSend, now: Date): Promise<Ans
         return { recorded, step: resting(version, current.cursor, { looksAt: now, waiting: false }, now) };
       if (recorded.status === 'pending') {
         const until = new Date(now.getTime() + recorded.waitMs);
-        return { recorded, step: await restAtMail(tx, { current, version, placed, scene }, until, now) };
+        const step = await restAtMail(tx, { current, version, placed, scene }, until, now);
+        await wakeParked(tx, current, now);
+        return { recorded, step };
       }
       await passStep(tx, current, { stepId: placed.step.id, outcome: wordOfOutcome(recorded) }, now);
       const next = await goOn(tx, current, version, mail.to, scene);
+      await wakeParked(tx, current, now);
       const step = next ? resting(version, mail.to, next, now) : ended('completed');
       return { recorded, step: { ...step, left: placed.step.kind } };
     }),

@@ -36,7 +36,9 @@ import { testObjectStore } from '../../toolkit/stack/storage.ts';
 import { alter } from '../../toolkit/drive/alter.ts';
 import { playAutomations, type AutomationPlay } from '../../toolkit/drive/automations.ts';
 import { factRecordsOf } from '../../toolkit/assert/facts.ts';
+import { wakesBy } from '../../toolkit/assert/wakes.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
+import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 
 const start = new Date('2026-03-02T12:00:00Z');
@@ -453,6 +455,18 @@ describe('a run', () => {
     );
     const until = mail?.until.getTime() ?? 0;
     expect(await takeStep(play.deps, run.runId, until + 5_000)).to.include({ done: false, at: until });
+  });
+
+  it('looks again once its e-mail is sent, where a second look has parked it meanwhile', async () => {
+    const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }, delay('later', 1, 'days')] });
+    play.answer = async () => {
+      await pauseAutomation(deps, club.id, run.automationId, play.now());
+      expect(await takeStep(play.deps, run.runId, play.now().getTime())).to.include({ held: true });
+      return { kind: 'accepted', reply: '250 ok' };
+    };
+    const woken = await wakesBy(club.id, () => takeStep(play.deps, run.runId, play.now().getTime()));
+    expect(woken).to.include(workflowIdOf('automationRun', run.runId));
+    expect(await storyOf(run)).to.match(/^active: mail sent/);
   });
 
   it('skips a mail whose address is suppressed between the look and its claim', async () => {

@@ -9,7 +9,6 @@ const units = [
 
 /** @param ms a duration in milliseconds @returns "in about 2 h", "at once" */
 export function inAbout(ms: number): string {
-  // What would round to a whole larger unit is told in that one: 1 h, not 60 min.
-  const unit = units.find((candidate, place) => ms + (units[place + 1]?.ms ?? 0) / 2 >= candidate.ms);
+  const unit = units.find((candidate) => ms >= candidate.ms);
   return unit ? `in about ${Math.round(ms / unit.ms)} ${unit.name}` : 'at once';
 }

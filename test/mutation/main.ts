@@ -12,7 +12,7 @@ import type { LogLevel, MutantResult } from '@stryker-mutator/api/core';
 import { Stryker } from '@stryker-mutator/core';
 import { messageOf, Problem, runScript, say } from '../../dev/problem.ts';
 import { lineOfChange } from './statement-changes.ts';
-import { aboutHung, closingLine, resultOf, shareOf, tallyOf, type Tally } from './tally.ts';
+import { aboutHung, mutationLine, resultOf, shareOf, tallyOf, type MutationTally } from './tally.ts';
 import { mutationTargets, statementTargets, type Target } from './targets.ts';
 
 const aim = 0.9;
@@ -31,24 +31,24 @@ await runScript(async () => {
   const wantedRules = positionals.length === 0 ? rules : rules.filter(isWanted);
   const wantedStatements = positionals.includes('statements') ? statementTargets : statementTargets.filter(isWanted);
 
-  const tallies: Tally[] = [];
+  const tallies: MutationTally[] = [];
   for (const target of wantedRules) tallies.push(await tallyOfRules(target));
   if (wantedStatements.length > 0) {
     const { tryStatements } = await import('./statement-runs.ts');
     await tryStatements(wantedStatements, sample, ({ name }, tried) => {
       const tally = tallyOf(tried.map((one) => ({ result: one.result, line: lineOfChange(one) })));
       tallies.push(tally);
-      say(`${name}: ${closingLine([tally])}`);
+      say(`${name}: ${mutationLine([tally])}`);
     });
   }
   const hung = tallies.flatMap((tally) => tally.hung);
-  say(closingLine(tallies));
+  say(mutationLine(tallies));
   if (hung.length > 0) throw new Problem(aboutHung(hung));
   return shareOf(tallies) < aim ? 1 : 0;
 });
 
 /** Rules that no test reaches count as one survivor a file. */
-async function tallyOfRules(target: Target): Promise<Tally> {
+async function tallyOfRules(target: Target): Promise<MutationTally> {
   const { name, sources, tests } = target;
   if (tests.length === 0) {
     say(`${name}: no unit test reaches its rules (${sources.length} files)`);
@@ -62,7 +62,7 @@ async function tallyOfRules(target: Target): Promise<Tally> {
   const tried = results.map((one) => ({ result: resultOf(one), line: lineOf(one) }));
   for (const { line } of tried.filter(({ result }) => result === 'survived')) say(line);
   const tally = tallyOf(tried);
-  say(`${name}: ${closingLine([tally])}`);
+  say(`${name}: ${mutationLine([tally])}`);
   return tally;
 }
 

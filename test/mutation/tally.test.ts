@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { aboutHung, closingLine, resultOf, shareOf, tallyOf } from './tally.ts';
+import { aboutHung, mutationLine, resultOf, shareOf, tallyOf } from './tally.ts';
 
 describe('the tally of a mutation run', () => {
   it('takes an endless loop that is counted for killed, and a change that hangs for neither', () => {
@@ -15,7 +15,7 @@ describe('the tally of a mutation run', () => {
   it('counts what hung and what tells nothing in no number', () => {
     const results = ['killed', 'killed', 'killed', 'survived', 'hung', 'untold'] as const;
     const tally = tallyOf(results.map((result) => ({ result, line: `the line of ${result}` })));
-    expect(closingLine([tally, tally])).to.equal('mutants 8, killed 6, survived 2, score 0.75');
+    expect(mutationLine([tally, tally])).to.equal('mutants 8, killed 6, survived 2, score 0.75');
     expect(aboutHung(tally.hung)).to.match(/^1 change\(s\) hung\. [^]*\nthe line of hung\n/);
   });
 

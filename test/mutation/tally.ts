@@ -4,7 +4,7 @@ import type { MutantResult } from '@stryker-mutator/api/core';
 /** `untold`: with the change the files do not load, or Postgres cannot read it, or it is left out with a reason. */
 export type Result = 'killed' | 'survived' | 'hung' | 'untold';
 
-export interface Tally {
+export interface MutationTally {
   killed: number;
   survived: number;
   /** Lines that name the changes that did not come to an end. */
@@ -18,20 +18,20 @@ export function resultOf({ status, statusReason }: Pick<MutantResult, 'status' |
   return ['RuntimeError', 'CompileError', 'Ignored'].includes(status) ? 'untold' : 'survived';
 }
 
-export function tallyOf(tried: readonly { result: Result; line: string }[]): Tally {
+export function tallyOf(tried: readonly { result: Result; line: string }[]): MutationTally {
   const count = (wanted: Result) => tried.filter(({ result }) => result === wanted).length;
   const hung = tried.filter(({ result }) => result === 'hung').map(({ line }) => line);
   return { killed: count('killed'), survived: count('survived'), hung };
 }
 
 /** What hung counts in no number. */
-export function closingLine(tallies: readonly Tally[]): string {
+export function mutationLine(tallies: readonly MutationTally[]): string {
   const [killed, survived] = [sum(tallies, 'killed'), sum(tallies, 'survived')];
   return `mutants ${killed + survived}, killed ${killed}, survived ${survived}, score ${shareOf(tallies).toFixed(2)}`;
 }
 
 /** @returns the share of the killed, from 0 to 1; 1 where nothing was changed */
-export function shareOf(tallies: readonly Tally[]): number {
+export function shareOf(tallies: readonly MutationTally[]): number {
   const [killed, survived] = [sum(tallies, 'killed'), sum(tallies, 'survived')];
   return killed + survived === 0 ? 1 : killed / (killed + survived);
 }
@@ -45,6 +45,6 @@ export function aboutHung(lines: readonly string[]): string {
   ].join('\n');
 }
 
-function sum(tallies: readonly Tally[], field: 'killed' | 'survived'): number {
+function sum(tallies: readonly MutationTally[], field: 'killed' | 'survived'): number {
   return tallies.reduce((total, tally) => total + tally[field], 0);
 }

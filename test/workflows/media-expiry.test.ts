@@ -288,7 +288,7 @@ describe('files whose runs wait: videos that the plan does not keep (MED-10), mo
       for (const { id } of videos) expect(await fileOf(id)).to.include({ expiresAt: null, expiryLooksAt: null });
     });
 
-    it('is followed by upkeep that waits for a file, and holds up no further change of the plan meanwhile (ENG-6)', async () => {
+    it('holds up no further change while upkeep waits for a file (ENG-6)', async () => {
       await turnTo('professional');
       await follow();
       const { id } = await buildMedia(clubId, { video: true });

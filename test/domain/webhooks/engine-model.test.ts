@@ -12,10 +12,9 @@ import {
 } from '../../../domain/webhooks/endpoints/endpoint-states.ts';
 import { recoverDeliveries, resendDelivery, sendTest } from '../../../domain/webhooks/deliveries/manual.ts';
 import { rotateSecret } from '../../../domain/webhooks/endpoints/rotation.ts';
-import { VirtualTime } from '../../simulation/simulated-process.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
 import { simulateEngine } from '../../toolkit/model/engine-club.ts';
-import type { WebhookEngine } from '../../toolkit/model/webhook-engine.ts';
+import type { SimulatedEngine } from '../../toolkit/model/engine-simulation.ts';
 import { expectAsInModel, expectNothingStranded } from '../../toolkit/model/engine-checks.ts';
 import { day, type Reply } from '../../toolkit/model/webhook-model.ts';
 
@@ -27,7 +26,7 @@ const hour = 60 * minute;
 const sequences = Number(process.env.ENGINE_MODEL_SEQUENCES ?? 80);
 
 interface World {
-  engine: WebhookEngine;
+  engine: SimulatedEngine;
   deps: VaultDeps;
   studentIds: Id[];
   endpointIds: Id[];
@@ -281,19 +280,15 @@ async function drain({ engine, deps, endpointIds }: World): Promise<void> {
 describe('webhook engine against its model (STATE-1 to STATE-15, DEL-4)', function () {
   this.timeout(sequences * 10_000);
   let deps: VaultDeps;
-  const time = new VirtualTime(0);
-  let restore = () => {};
   before('the database of this file, where time can pass', async () => {
     deps = await testDeps();
-    restore = time.install();
   });
-  after('the time of this process again', () => restore());
 
   it('matches the model after each step, strands nothing and ends, for any sequence of events', () =>
     fc.assert(
       fc.asyncProperty(sequence, async (happened) => {
         const seal = (secret: string, id: Id) => deps.vault.seal(secret, id);
-        const world = { deps, ...(await simulateEngine(deps, seal, { students: 3, endpoints: 2, time })) };
+        const world = { deps, ...(await simulateEngine(deps, seal, { students: 3, endpoints: 2 })) };
         for (const one of happened) {
           await happen(world, one);
           await world.engine.settle();

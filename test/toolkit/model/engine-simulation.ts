@@ -1,6 +1,6 @@
 /**
- * The webhook engine on a real Postgres, one event at a time: the real steps, in the real loop of workflows, over the simulation's
- * Temporal and time (test/simulation). Wakes are carried by hand and can be lost, and receivers answer when they are told to.
+ * The engine's domain on a real Postgres, without Temporal: workflows are rows of a map that say when they look again, wakes
+ * are carried by hand and can be lost or doubled, receivers answer when they are told to, and time passes when it is told to.
  */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -8,10 +8,7 @@ import type { VaultDeps } from '../../../domain/deps.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import { recordFact, type FactToTell } from '../../../platform/engine/facts.ts';
 import { rescueOverdue } from '../../../platform/engine/sweeper.ts';
-import { workflowIdOf, type Run, type WorkflowType } from '../../../platform/engine/workflow-types.ts';
-import type { SimulatedProcess, VirtualTime } from '../../simulation/simulated-process.ts';
-import { simulatedWorkflows } from '../../simulation/temporal/module-hooks.ts';
-import { SimulatedTemporal, type ActivityTask } from '../../simulation/temporal/server.ts';
+import { workflowIdOf, type WorkflowType } from '../../../platform/engine/workflow-types.ts';
 import { fakePlaces } from '../fakes/attempt-places.ts';
 import { attemptDelivery, type DeliveryDeps } from '../../../domain/webhooks/deliveries/attempts.ts';
 import { fanOut } from '../../../domain/webhooks/events/fan-out.ts';
@@ -22,25 +19,25 @@ import { WebhookModel, type Kind, type ModelAttempt, type Reply } from './webhoo
 const second = 1_000;
 const leaseMs = 25 * second;
 const timeLimitMs = 15 * second;
-/** Then it goes on as new. */
-const stepsOfARun = 20;
 /** More rounds than any sequence needs at one moment. */
 const maxRounds = 3_000;
-
-interface Posted {
-  id: Id;
-  /** The step's argument: a repeated one has that of the first. */
-  now: number;
-  message: Message;
-  ended: Promise<{ step: Step } | { error: unknown }>;
-  answer: (step: Step) => void;
-}
 
 const answers: Record<Reply['says'], Omit<AttemptAnswer, 'durationMs'>> = {
   ok: { outcome: 'succeeded', responseStatus: 200 },
   fail: { outcome: 'http_error', responseStatus: 500 },
   retry: { outcome: 'http_error', responseStatus: 503 },
 };
+
+interface Run {
+  type: WorkflowType;
+  id: Id;
+  /** When it looks again by itself, in Unix milliseconds. */
+  at: number;
+  /** A step of it is under way. */
+  busy: boolean;
+  /** It was told to look again during the step. */
+  dirty: boolean;
+}
 
 /** An attempt that was posted and not yet answered. */
 interface Flight {
@@ -55,15 +52,12 @@ interface Flight {
   stall(): Promise<void>;
 }
 
-type Step = Awaited<ReturnType<typeof attemptDelivery>>;
+type Step = { done: true } | { done: false; at: number; waitingFor?: string };
 type Message = Parameters<DeliveryDeps['post']>[0];
 
-const worker: SimulatedProcess = { name: 'worker', alive: true, standsUntil: 0, skewMs: 0 };
-/** Lets promises that have settled be seen. */
-const turn = () => new Promise<void>((resolve) => void setImmediate(resolve));
-
-export class WebhookEngine {
+export class SimulatedEngine {
   readonly model = new WebhookModel();
+  readonly runs = new Map<string, Run>();
   readonly flights: Flight[] = [];
   /** What receivers say from now on; undefined: nothing yet. */
   mood: Reply | undefined = { says: 'ok' };
@@ -73,48 +67,17 @@ export class WebhookEngine {
   relayAway = false;
   /** Whether anything was lost so far: without it, the sweeper has nothing to do. */
   lossy = false;
-  readonly clubId: Id;
 
   private readonly db: Database;
   private readonly deps: VaultDeps;
-  private readonly time: VirtualTime;
-  private readonly temporal: SimulatedTemporal;
-  /** Steps that have neither ended nor posted. */
-  private readonly underWay: Promise<unknown>[] = [];
+  readonly clubId: Id;
+  now: number;
 
-  private constructor(
-    deps: VaultDeps,
-    clubId: Id,
-    time: VirtualTime,
-    workflows: Awaited<ReturnType<typeof simulatedWorkflows>>,
-  ) {
+  constructor(deps: VaultDeps, clubId: Id, now: number) {
     this.deps = deps;
     this.db = deps.db;
     this.clubId = clubId;
-    this.time = time;
-    this.temporal = new SimulatedTemporal({
-      time,
-      workflows,
-      stepsOfARun: () => stepsOfARun,
-      isGivenTwice: () => false,
-      settle: turn,
-      perform: (_, task) => this.perform(task),
-      onFailedRun: (id, error) => this.underWay.push(Promise.reject(new Error(`${id} failed`, { cause: error }))),
-    });
-  }
-
-  /** @param time installed, and at the beginning */
-  static async open(deps: VaultDeps, clubId: Id, time: VirtualTime): Promise<WebhookEngine> {
-    return new WebhookEngine(deps, clubId, time, await simulatedWorkflows());
-  }
-
-  get now(): number {
-    return this.time.now;
-  }
-
-  /** @returns when a run looks by itself, in Unix milliseconds; 0 while it is at work; undefined without a run */
-  looksAt(type: WorkflowType, id: Id): number | undefined {
-    return this.temporal.looksAt(workflowIdOf(type, id));
+    this.now = now;
   }
 
   async commitFact(studentId: Id, type: EventType): Promise<void> {
@@ -127,27 +90,11 @@ export class WebhookEngine {
   async settle(): Promise<void> {
     for (let round = 1; ; round++) {
       if (!this.relayAway) await this.relay();
-      for (const timer of this.time.due()) this.time.fire(timer);
-      if (!(await this.act())) return;
+      const due = [...this.runs.values()].filter(({ busy, at }) => !busy && at <= this.now);
+      if (due.length === 0) return;
       if (round > maxRounds) throw new Error('Somebody looks again and again without end.');
+      for (const run of due) await this.step(run);
     }
-  }
-
-  /** Every task and activity that is due now. @returns whether there were any */
-  private async act(): Promise<boolean> {
-    const actions = this.temporal.actions([worker], () => 0);
-    for (const action of actions) {
-      await action.run();
-      await this.untilPosted();
-    }
-    return actions.length > 0;
-  }
-
-  /** Until every step that was begun has ended, or has posted and waits for an answer. */
-  private async untilPosted(): Promise<void> {
-    await turn();
-    while (this.underWay.length > 0) await Promise.all(this.underWay.splice(0));
-    await turn();
   }
 
   /** @param smoothly everybody looks at their time; otherwise all are late, as after an outage */
@@ -155,14 +102,14 @@ export class WebhookEngine {
     const until = this.now + ms;
     this.relayAway = false;
     while (smoothly) {
-      const next = this.time.next({ withPolls: true }) ?? Infinity;
+      const next = Math.min(...[...this.runs.values()].filter(({ busy }) => !busy).map(({ at }) => at));
       await this.timeOut(Math.min(next, until));
       if (next > until) break;
-      this.time.moveTo(next, { withPolls: true });
+      this.now = Math.max(this.now, next);
       await this.settle();
     }
     if (!smoothly) await this.timeOut(until);
-    this.time.moveTo(until, { withPolls: true });
+    this.now = until;
     await this.settle();
   }
 
@@ -175,9 +122,9 @@ export class WebhookEngine {
 
   /** A third of the workflows is gone, as after a restored backup. */
   forget(third: number): void {
-    [...this.temporal.runs]
-      .filter(([, { activities }], index) => activities.size === 0 && index % 3 === third)
-      .forEach(([id]) => this.temporal.forget(id));
+    [...this.runs]
+      .filter(([, { busy }], index) => !busy && index % 3 === third)
+      .forEach(([id]) => this.runs.delete(id));
     this.lossy = true;
   }
 
@@ -188,14 +135,9 @@ export class WebhookEngine {
 
   /** A second step of a delivery beside whatever its workflow does: a repeated activity. */
   async stepBeside(deliveryId: Id): Promise<void> {
-    const looksAt = this.looksAt('webhookDelivery', deliveryId);
-    if (looksAt !== undefined && looksAt > 0) {
-      this.start('webhookDelivery', deliveryId);
-      await this.act(); // its task asks for a step
-    }
-    for (const action of this.temporal.actions([worker], () => 0)) await action.run();
-    await this.attempt(deliveryId, this.now, () => {});
-    await this.untilPosted();
+    const own = this.runs.get(workflowIdOf('webhookDelivery', deliveryId));
+    const beside: Run = { type: 'webhookDelivery', id: deliveryId, at: this.now, busy: false, dirty: false };
+    await Promise.all([this.takeStep(beside), ...(own && !own.busy ? [this.takeStep(own)] : [])]);
   }
 
   private async relay(): Promise<void> {
@@ -227,29 +169,38 @@ export class WebhookEngine {
     for (const { id } of made) this.start('webhookDelivery', id);
   }
 
-  /** Who runs looks again, who does not begins. */
+  /** signalWithStart: whoever runs looks again, whoever does not begins. */
   start(type: WorkflowType, id: Id): void {
-    const run: Run = { workflowType: type, subjectId: id, clubId: this.clubId, attributes: {} };
-    this.temporal.signalWithStart(run);
+    const key = workflowIdOf(type, id);
+    const run = this.runs.get(key);
+    if (!run) this.runs.set(key, { type, id, at: this.now, busy: false, dirty: false });
+    else if (run.busy) run.dirty = true;
+    else run.at = this.now;
   }
 
-  /** An activity, as a worker has it. */
-  private perform({ name, args }: ActivityTask): Promise<unknown> {
-    const [id, now] = args as [Id, number];
-    const performed = Promise.withResolvers<unknown>();
-    const step =
-      name === 'tendGate'
-        ? tendGate(this.deps, id, now).then(performed.resolve)
-        : this.attempt(id, now, (answered) => performed.resolve(answered));
-    this.underWay.push(step);
-    return performed.promise;
+  private async step(run: Run): Promise<void> {
+    if (run.type === 'webhookDelivery') return this.takeStep(run);
+    this.stepped(run, await tendGate(this.deps, run.id, this.now));
   }
 
-  /**
-   * A step of a delivery. Resolves once it has ended, or has posted and waits for an answer.
-   * @param answer called with what the step returns; never where its worker dies
-   */
-  private async attempt(id: Id, now: number, answer: (step: Step) => void): Promise<void> {
+  private stepped(run: Run, step: Step): void {
+    const key = workflowIdOf(run.type, run.id);
+    if (this.runs.get(key) !== run) return;
+    if (step.done && !run.dirty) this.runs.delete(key);
+    // A lease is of the database's clock, which stands still here.
+    const at = step.done
+      ? this.now
+      : 'waitingFor' in step && step.waitingFor === 'lease'
+        ? this.now + leaseMs
+        : step.at;
+    run.at = run.dirty || step.done ? this.now : Math.max(this.now + second, at);
+    run.dirty = false;
+    run.busy = false;
+  }
+
+  /** Resolves once the step has ended, or has posted and waits for an answer. */
+  private async takeStep(run: Run): Promise<void> {
+    run.busy = true;
     const posted = Promise.withResolvers<{ message: Message; answer: PromiseWithResolvers<AttemptAnswer> }>();
     let gaveUp = false;
     const deps: DeliveryDeps = {
@@ -261,76 +212,77 @@ export class WebhookEngine {
         gaveUp = outcome === 'interrupted';
       },
       post: (message) => {
-        const reply = Promise.withResolvers<AttemptAnswer>();
-        posted.resolve({ message, answer: reply });
-        return reply.promise;
+        const answer = Promise.withResolvers<AttemptAnswer>();
+        posted.resolve({ message, answer });
+        return answer.promise;
       },
     };
-    const ended = attemptDelivery(deps, id, now).then(
-      (step) => ({ step: this.byOurClock(step) }),
+    const ended = attemptDelivery(deps, run.id, this.now).then(
+      (step) => ({ step }),
       (error: unknown) => ({ error }),
     );
     const first = await Promise.race([ended, posted.promise]);
-    if ('message' in first) {
-      await this.fly({ id, now, message: first.message, ended, answer }, first.answer);
-      return;
-    }
+    if ('message' in first) return this.fly(run, first.message, first.answer, ended);
     if ('error' in first) throw first.error;
     if (gaveUp) {
-      await this.begin(id, now);
-      this.model.gaveUp(id);
+      await this.begin(run.id);
+      this.model.gaveUp(run.id);
     }
-    answer(first.step);
+    this.stepped(run, first.step);
   }
 
-  /** A lease is of the database's clock, which stands still here. */
-  private byOurClock(step: Step): Step {
-    return !step.done && step.waitingFor === 'lease' ? { ...step, at: this.now + leaseMs } : step;
-  }
-
-  private async fly({ id, now, message, ended, answer }: Posted, reply: PromiseWithResolvers<AttemptAnswer>) {
-    this.expectSecrets(id, message.secrets, now);
-    const attempt = await this.begin(id, now);
+  private async fly(
+    run: Run,
+    message: Message,
+    answer: PromiseWithResolvers<AttemptAnswer>,
+    ended: Promise<{ step: Step } | { error: unknown }>,
+  ): Promise<void> {
+    this.expectSecrets(run.id, message.secrets);
+    const attempt = await this.begin(run.id);
     const land = async () => {
       this.flights.splice(this.flights.indexOf(flight), 1);
       return ended;
     };
+    const lookAgain = () => {
+      run.busy = false;
+      this.start('webhookDelivery', run.id);
+    };
     const flight: Flight = {
-      deliveryId: id,
+      deliveryId: run.id,
       attempt,
       stalled: false,
-      reply: async (said) => {
-        const retryAfterSeconds = said.says === 'retry' ? { retryAfterSeconds: said.seconds } : {};
-        reply.resolve({ ...answers[said.says], ...retryAfterSeconds, durationMs: 1 });
+      reply: async (reply) => {
+        const retryAfterSeconds = reply.says === 'retry' ? { retryAfterSeconds: reply.seconds } : {};
+        answer.resolve({ ...answers[reply.says], ...retryAfterSeconds, durationMs: 1 });
         const end = await land();
         if ('error' in end) throw end.error;
-        this.model.answered(id, attempt, said);
-        answer(end.step);
-        await turn();
+        this.model.answered(run.id, attempt, reply);
+        if (!flight.stalled) this.stepped(run, end.step);
       },
       die: async () => {
-        reply.reject(new Error('the worker died')); // Temporal hears nothing: the activity's time limit passes
+        answer.reject(new Error('the worker died'));
         await land();
-        await this.endLease(id, attempt);
+        await this.endLease(run.id, attempt);
+        if (!flight.stalled) lookAgain();
       },
       stall: async () => {
         if (flight.stalled) return;
         flight.stalled = true;
-        await this.endLease(id, attempt);
-        this.temporal.timeOut(workflowIdOf('webhookDelivery', id));
+        await this.endLease(run.id, attempt);
+        lookAgain();
       },
     };
     this.flights.push(flight);
     if (this.mood) await flight.reply(this.mood);
   }
 
-  private async begin(deliveryId: Id, now: number): Promise<ModelAttempt> {
+  private async begin(deliveryId: Id): Promise<ModelAttempt> {
     const [row] = await this.db.source.query<{ kind: Kind }[]>(
       `SELECT trigger AS kind FROM webhook_attempts WHERE delivery_id = $1 ORDER BY fence DESC LIMIT 1`,
       [deliveryId],
     );
     if (!row) throw new Error('An attempt without a row.');
-    return this.model.began(deliveryId, row.kind, now);
+    return this.model.began(deliveryId, row.kind, this.now);
   }
 
   /** By the database's clock, so that nobody waits for it. */
@@ -343,9 +295,9 @@ export class WebhookEngine {
     );
   }
 
-  private expectSecrets(deliveryId: Id, secrets: readonly string[], now: number): void {
+  private expectSecrets(deliveryId: Id, secrets: readonly string[]): void {
     const endpoint = this.model.endpoint(this.model.delivery(deliveryId).endpointId);
-    const valid = endpoint.secrets.slice(0, now < endpoint.previousUntil ? 2 : 1);
+    const valid = endpoint.secrets.slice(0, this.now < endpoint.previousUntil ? 2 : 1);
     if (secrets.join() !== valid.join()) throw new Error(`Signed with ${secrets.length} secrets, not ${valid.length}.`);
   }
 }

@@ -28,8 +28,8 @@ export interface StackOptions {
   /** Ports, executables, and addresses that replace a part; this process's environment when absent. */
   readonly env?: Environment;
   readonly report?: (line: string) => void;
-  /** Called when a part ends that nobody asked to, with a sentence and its last words. */
-  readonly onUnexpectedEnd?: (message: string) => void;
+  /** Called when a part ends that nobody asked to, with a sentence and its last words; `startAgain` brings it back. */
+  readonly onUnexpectedEnd?: (message: string, name: PartName) => void;
 }
 
 export interface Stack {
@@ -43,7 +43,7 @@ export interface Stack {
   readonly pids: Readonly<Partial<Record<PartName, number>>>;
   /** Kills a part that is a process of its own, as a crash would. Resolves once it has ended; nobody is told. */
   kill(name: PartName): Promise<void>;
-  /** Starts a killed part again, on the same data and ports. @throws Problem when it does not come up */
+  /** Starts a part again that was killed or has ended, on the same data and ports. @throws Problem when it does not come up */
   startAgain(name: PartName): Promise<void>;
   /** Ends everything that was started. A second call does nothing more. */
   stop(): Promise<void>;
@@ -100,12 +100,12 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       started.set(name, part);
       options.report?.(`${parts[name].title} is up (${((Date.now() - beganAt) / 1000).toFixed(1)} s)`);
     };
-    const watch = (part: Part | undefined) =>
-      reportUnexpectedEnd(part?.child, (message, child) => {
-        if (!killed.has(child)) options.onUnexpectedEnd?.(message);
+    const watch = (name: PartName) =>
+      reportUnexpectedEnd(started.get(name)?.child, (message, child) => {
+        if (!killed.has(child)) options.onUnexpectedEnd?.(message, name);
       });
     await allOrProblem(wanted.map(startPart));
-    for (const part of started.values()) watch(part);
+    wanted.forEach(watch);
 
     return {
       environment: {
@@ -146,7 +146,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       },
       async startAgain(name) {
         await startPart(name);
-        watch(started.get(name));
+        watch(name);
         // Whoever stopped the stack meanwhile could not know of it.
         if (stopping) await started.get(name)?.stop();
       },

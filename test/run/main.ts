@@ -41,9 +41,11 @@ const passedOn = tokens.flatMap((token) =>
 const waitingJobs = 1;
 const jobs = Number(values.jobs ?? os.availableParallelism() + waitingJobs);
 const resultsFile = path.join(path.dirname(timingsFile), 'test-results.json');
+const crashesFile = path.join(path.dirname(timingsFile), 'test-crashes.txt');
 
 mkdirSync(path.dirname(timingsFile), { recursive: true });
 writeFileSync(timingsFile, '');
+writeFileSync(crashesFile, '');
 const first = runMocha(inOrder(positionals.length > 0 ? positionals : wanted()), { TEST_TIMINGS: timingsFile });
 if (first === undefined) {
   process.exitCode = 1; // mocha itself has failed, and said why
@@ -56,6 +58,7 @@ if (first === undefined) {
       process.stdout.write(`${line}\n`);
     }
   }
+  process.stdout.write(readFileSync(crashesFile, 'utf8')); // of the stack's parts: why much may have failed at once
   if (values.durations === true && first.failed === 0) writeDurations(readTimings());
   process.stdout.write(`\n${closingLine(first)}\n`);
   process.exitCode = Math.min(first.failed, 255);
@@ -74,6 +77,7 @@ function runMocha(files: readonly string[], env: Readonly<Record<string, string>
       ...env,
       TEST_JOBS: String(jobs),
       TEST_RESULTS: resultsFile,
+      TEST_CRASHES: crashesFile,
       ...(values.unit === true && { TEST_UNIT: '1' }),
     },
   });

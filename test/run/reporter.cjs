@@ -17,7 +17,10 @@ class SummaryReporter extends reporters.Spec {
   constructor(runner, options) {
     super(runner, options);
     runner.on('retry', (test, error) => this.#repeats.push(`${test.fullTitle()}: ${error?.message ?? ''}`));
-    runner.on('fail', (test) => this.#failures.push({ title: test.fullTitle(), file: test.file ?? '' }));
+    runner.on('fail', (test, error) => {
+      const [message = ''] = String(error?.message ?? '').split('\n', 1);
+      this.#failures.push({ title: test.fullTitle(), file: test.file ?? '', message });
+    });
   }
 
   /** Called when everything is over: nothing is printed after this. */

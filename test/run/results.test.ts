@@ -5,18 +5,19 @@ const resultsOf = (...failures: string[]): Results => ({
   passed: 5,
   failed: failures.length,
   skipped: 0,
-  failures: failures.map((title) => ({ title, file: 'a.test.ts' })),
+  failures: failures.map((title) => ({ title, file: 'a.test.ts', message: 'no answer' })),
 });
 
 describe('test/run/results', () => {
   it('calls a test flaky that fails in the first run alone', () => {
-    expect(flakyTests(resultsOf('one', 'other'), resultsOf('other'))).to.deep.equal(['one']);
+    expect(flakyTests(resultsOf('one', 'other'), resultsOf('other'))).to.deep.equal(resultsOf('one').failures);
   });
 
-  it('tells the cause of a known flake, and what to do about a new one', () => {
-    expect(flakeReport(['known', 'new'], [{ title: 'known', cause: 'a slow clock' }])).to.deep.equal([
-      'Flaky: known (a slow clock)',
-      'Flaky: new (not in test/flakes.json yet: find the cause and mend it, or write it down there)',
+  it('tells how each failed, the cause of a known flake, and what to do about a new one', () => {
+    const { failures } = resultsOf('known', 'new');
+    expect(flakeReport(failures, [{ title: 'known', cause: 'a slow clock' }])).to.deep.equal([
+      'Flaky: known: no answer (a slow clock)',
+      'Flaky: new: no answer (not in test/flakes.json yet: find the cause and mend it, or write it down there)',
     ]);
   });
 

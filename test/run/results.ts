@@ -9,7 +9,7 @@ export interface Results {
   /** Hooks that failed count too. */
   readonly failed: number;
   readonly skipped: number;
-  readonly failures: readonly { readonly title: string; readonly file: string }[];
+  readonly failures: readonly { readonly title: string; readonly file: string; readonly message: string }[];
 }
 
 /** A test that fails now and then, and why; it stands in test/flakes.json until it is mended. */
@@ -24,19 +24,21 @@ export function knownFlakes(): Flake[] {
   return JSON.parse(readFileSync(flakesFile, 'utf8')) as Flake[];
 }
 
-/** The tests that failed in the first run and not in the second. They failed all the same. */
-export function flakyTests(first: Results, second: Results): string[] {
+/** The failures of the first run that were none in the second. They failed all the same. */
+export function flakyTests(first: Results, second: Results): Results['failures'] {
   const stillFailing = new Set(second.failures.map(({ title }) => title));
-  return first.failures.map(({ title }) => title).filter((title) => !stillFailing.has(title));
+  return first.failures.filter(({ title }) => !stillFailing.has(title));
 }
 
-/** A line for each flaky test: what is known of it, or what to do. */
-export function flakeReport(flaky: readonly string[], known: readonly Flake[]): string[] {
-  return flaky.map((title) => {
+/** For each flaky test, how it failed, and what is known of it or what to do. */
+export function flakeReport(flaky: Results['failures'], known: readonly Flake[]): string[] {
+  return flaky.map(({ title, message }) => {
     const cause = known.find((flake) => flake.title === title)?.cause;
-    return `Flaky: ${title} (${cause ?? 'not in test/flakes.json yet: find the cause and mend it, or write it down there'})`;
+    return `Flaky: ${title}: ${message} (${cause ?? unknownFlake})`;
   });
 }
+
+const unknownFlake = 'not in test/flakes.json yet: find the cause and mend it, or write it down there';
 
 /** The last line of a run. */
 export function closingLine({ passed, failed, skipped }: Results): string {

@@ -4,6 +4,7 @@
  * pure functions need none of them.
  */
 import { once } from 'node:events';
+import { appendFileSync } from 'node:fs';
 import { mkdir, rm, readdir } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import os from 'node:os';
@@ -14,7 +15,7 @@ import type { Environment } from '../../config.ts';
 import { Secret } from '../../platform/core/secret.ts';
 import { isAlive } from '../../dev/children.ts';
 import { messageOf, Problem } from '../../dev/problem.ts';
-import { startStack, type Stack } from '../../dev/stack.ts';
+import { startStack, type PartName, type Stack } from '../../dev/stack.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { migrate } from '../../entities/migrate.ts';
 import { writeWorkflowBundle } from '../../worker/workflow-bundle.ts';
@@ -61,13 +62,19 @@ export async function startRunServer(jobs: number, env: Environment = process.en
     return withDatabase(url, name);
   };
 
+  /** Else all that comes after fails, too. The launcher tells of it at the end of the run (`TEST_CRASHES`). */
+  const bringBack = async (message: string, name: PartName) => {
+    process.stderr.write(`${message}\n`);
+    if (env['TEST_CRASHES']) appendFileSync(env['TEST_CRASHES'], `${message}\n`);
+    await (await stack)?.startAgain(name).catch((error: unknown) => process.stderr.write(`${messageOf(error)}\n`));
+  };
   const running = async () => {
     stack ??= startStack({
       directory,
       ports: 'free',
       namespaces,
       parts: ['temporal', 'postgres', 'storage'],
-      onUnexpectedEnd: (message) => process.stderr.write(`${message}\n`),
+      onUnexpectedEnd: (message, name) => void bringBack(message, name),
     });
     const started = await stack;
     const url = started.environment['DATABASE_URL'] ?? '';

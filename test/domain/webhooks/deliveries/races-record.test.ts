@@ -76,6 +76,29 @@ describe('races of an attempt’s record', () => {
     expect((await attemptRows(delivery.id))[0]).to.include({ outcome: 'succeeded', responseExcerpt: null });
   });
 
+  describe('a failure that comes after the lease, of a delivery that another worker has parked', () => {
+    const parkedDuringItsAttempt = async () => {
+      const claim = await claimed(delivery);
+      await endLease(delivery.id);
+      await alter('webhook_endpoints', delivery.endpoint.id, { status: 'paused' });
+      expect(await stepOf(delivery, refused)).to.deep.include({ posted: 0 });
+      expect((await deliveryRow(delivery.id)).parkedAt).not.to.equal(null);
+      await recordFailure({ ...deps, random }, delivery.id, claim, refused, new Date());
+      return deliveryRow(delivery.id);
+    };
+
+    it('ends it: it waits for no gate any more', async () => {
+      await alter('webhook_deliveries', delivery.id, { attempt_count: 7, schedule_position: 7 });
+      expect(await parkedDuringItsAttempt()).to.include({ status: 'failed', attemptCount: 8, parkedAt: null });
+    });
+
+    it('leaves it to the gate, where a further attempt is due', async () => {
+      const row = await parkedDuringItsAttempt();
+      expect(row).to.include({ status: 'pending', attemptCount: 1 });
+      expect(row.parkedAt).not.to.equal(null);
+    });
+  });
+
   describe('a resend and the eighth failure', () => {
     beforeEach('seven attempts have failed', () =>
       alter('webhook_deliveries', delivery.id, { attempt_count: 7, schedule_position: 7 }),

@@ -12,9 +12,10 @@ import {
 } from '../../../domain/webhooks/endpoints/endpoint-states.ts';
 import { recoverDeliveries, resendDelivery, sendTest } from '../../../domain/webhooks/deliveries/manual.ts';
 import { rotateSecret } from '../../../domain/webhooks/endpoints/rotation.ts';
+import { VirtualTime } from '../../simulation/simulated-process.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
 import { simulateEngine } from '../../toolkit/model/engine-club.ts';
-import type { SimulatedEngine } from '../../toolkit/model/engine-simulation.ts';
+import type { WebhookEngine } from '../../toolkit/model/webhook-engine.ts';
 import { expectAsInModel, expectNothingStranded } from '../../toolkit/model/engine-checks.ts';
 import { day, type Reply } from '../../toolkit/model/webhook-model.ts';
 
@@ -26,7 +27,7 @@ const hour = 60 * minute;
 const sequences = Number(process.env.ENGINE_MODEL_SEQUENCES ?? 80);
 
 interface World {
-  engine: SimulatedEngine;
+  engine: WebhookEngine;
   deps: VaultDeps;
   studentIds: Id[];
   endpointIds: Id[];
@@ -119,6 +120,18 @@ const examples: Happening[][] = [
     { name: 'fact', student: 0, count: 1 },
     { name: 'isLate', ms: 31 * day },
     { name: 'passes', ms: second },
+  ],
+  // One that was taken for dead fails a delivery that has parked meanwhile.
+  [
+    { name: 'mood', mood: undefined },
+    { name: 'fact', student: 1, count: 6 },
+    { name: 'disable', endpoint: 0 },
+    { name: 'enable', endpoint: 0 },
+    { name: 'recover', endpoint: 0, back: hour },
+    { name: 'stall', which: 0 },
+    { name: 'pause', endpoint: 0 },
+    { name: 'passes', ms: hour },
+    { name: 'disable', endpoint: 0 },
   ],
 ];
 
@@ -280,15 +293,19 @@ async function drain({ engine, deps, endpointIds }: World): Promise<void> {
 describe('webhook engine against its model (STATE-1 to STATE-15, DEL-4)', function () {
   this.timeout(sequences * 10_000);
   let deps: VaultDeps;
+  const time = new VirtualTime(0);
+  let restore = () => {};
   before('the database of this file, where time can pass', async () => {
     deps = await testDeps();
+    restore = time.install();
   });
+  after('the time of this process again', () => restore());
 
   it('matches the model after each step, strands nothing and ends, for any sequence of events', () =>
     fc.assert(
       fc.asyncProperty(sequence, async (happened) => {
         const seal = (secret: string, id: Id) => deps.vault.seal(secret, id);
-        const world = { deps, ...(await simulateEngine(deps, seal, { students: 3, endpoints: 2 })) };
+        const world = { deps, ...(await simulateEngine(deps, seal, { students: 3, endpoints: 2, time })) };
         for (const one of happened) {
           await happen(world, one);
           await world.engine.settle();

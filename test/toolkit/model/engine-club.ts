@@ -1,19 +1,21 @@
-/** The club that a simulated engine works for, alone in its database. */
+/** The club that the engine of a model test works for, alone in its database. */
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { VaultDeps } from '../../../domain/deps.ts';
-import { SimulatedEngine } from './engine-simulation.ts';
+import type { VirtualTime } from '../../simulation/simulated-process.ts';
+import { WebhookEngine } from './webhook-engine.ts';
 import { day } from './webhook-model.ts';
 
 /** Empties the database. @returns an engine whose time is long ago, with students and endpoints that ask for everything about them */
 export async function simulateEngine(
   deps: VaultDeps,
   seal: (secret: string, endpointId: Id) => Buffer,
-  { students, endpoints }: { students: number; endpoints: number },
-): Promise<{ engine: SimulatedEngine; studentIds: Id[]; endpointIds: Id[] }> {
+  { students, endpoints, time }: { students: number; endpoints: number; time: VirtualTime },
+): Promise<{ engine: WebhookEngine; studentIds: Id[]; endpointIds: Id[] }> {
   const { source } = deps.db;
   const clubId = newId();
   const now = Date.now() - 100 * day;
-  const engine = new SimulatedEngine(deps, clubId, now);
+  time.begin(now, () => 0.5);
+  const engine = await WebhookEngine.open(deps, clubId, time);
   // All that belongs to a club goes with it. A TRUNCATE would make the files of some 60 tables anew.
   for (const table of ['wakes', 'facts', 'clubs']) await source.query(`DELETE FROM ${table}`);
   await source.query(`INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, 'Club', $3, $2)`, [

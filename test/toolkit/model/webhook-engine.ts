@@ -1,6 +1,7 @@
 /**
- * The engine's domain on a real Postgres, without Temporal: workflows are rows of a map that say when they look again, wakes
- * are carried by hand and can be lost or doubled, receivers answer when they are told to, and time passes when it is told to.
+ * The webhook engine on a real Postgres, one event at a time: the real steps, in the real loop of workflows, over the
+ * simulation's Temporal and time (test/simulation). Wakes are carried by hand and can be lost, and receivers answer when
+ * they are told to.
  */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -8,7 +9,10 @@ import type { VaultDeps } from '../../../domain/deps.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import { recordFact, type FactToTell } from '../../../platform/engine/facts.ts';
 import { rescueOverdue } from '../../../platform/engine/sweeper.ts';
-import { workflowIdOf, type WorkflowType } from '../../../platform/engine/workflow-types.ts';
+import { workflowIdOf, type Run, type WorkflowType } from '../../../platform/engine/workflow-types.ts';
+import type { SimulatedProcess, VirtualTime } from '../../simulation/simulated-process.ts';
+import { simulatedWorkflows } from '../../simulation/temporal/module-hooks.ts';
+import { SimulatedTemporal, type ActivityTask } from '../../simulation/temporal/server.ts';
 import { fakePlaces } from '../fakes/attempt-places.ts';
 import { attemptDelivery, type DeliveryDeps } from '../../../domain/webhooks/deliveries/attempts.ts';
 import { fanOut } from '../../../domain/webhooks/events/fan-out.ts';
@@ -19,25 +23,27 @@ import { WebhookModel, type Kind, type ModelAttempt, type Reply } from './webhoo
 const second = 1_000;
 const leaseMs = 25 * second;
 const timeLimitMs = 15 * second;
+/** Of workflows, before they look again at what is due. */
+const shortestWaitMs = second;
+/** Then it goes on as new. */
+const stepsOfARun = 20;
 /** More rounds than any sequence needs at one moment. */
 const maxRounds = 3_000;
+
+interface Posted {
+  id: Id;
+  /** The step's argument: a repeated one has that of the first. */
+  now: number;
+  message: Message;
+  ended: Promise<{ step: Step } | { error: unknown }>;
+  answer: (step: Step) => void;
+}
 
 const answers: Record<Reply['says'], Omit<AttemptAnswer, 'durationMs'>> = {
   ok: { outcome: 'succeeded', responseStatus: 200 },
   fail: { outcome: 'http_error', responseStatus: 500 },
   retry: { outcome: 'http_error', responseStatus: 503 },
 };
-
-interface Run {
-  type: WorkflowType;
-  id: Id;
-  /** When it looks again by itself, in Unix milliseconds. */
-  at: number;
-  /** A step of it is under way. */
-  busy: boolean;
-  /** It was told to look again during the step. */
-  dirty: boolean;
-}
 
 /** An attempt that was posted and not yet answered. */
 interface Flight {
@@ -52,12 +58,15 @@ interface Flight {
   stall(): Promise<void>;
 }
 
-type Step = { done: true } | { done: false; at: number; waitingFor?: string };
+type Step = Awaited<ReturnType<typeof attemptDelivery>>;
 type Message = Parameters<DeliveryDeps['post']>[0];
 
-export class SimulatedEngine {
+const worker: SimulatedProcess = { name: 'worker', alive: true, standsUntil: 0, skewMs: 0 };
+/** Lets promises that have settled be seen. */
+const turn = () => new Promise<void>((resolve) => void setImmediate(resolve));
+
+export class WebhookEngine {
   readonly model = new WebhookModel();
-  readonly runs = new Map<string, Run>();
   readonly flights: Flight[] = [];
   /** What receivers say from now on; undefined: nothing yet. */
   mood: Reply | undefined = { says: 'ok' };
@@ -67,17 +76,48 @@ export class SimulatedEngine {
   relayAway = false;
   /** Whether anything was lost so far: without it, the sweeper has nothing to do. */
   lossy = false;
+  readonly clubId: Id;
 
   private readonly db: Database;
   private readonly deps: VaultDeps;
-  readonly clubId: Id;
-  now: number;
+  private readonly time: VirtualTime;
+  private readonly temporal: SimulatedTemporal;
+  /** Steps that have neither ended nor posted. */
+  private readonly underWay: Promise<unknown>[] = [];
 
-  constructor(deps: VaultDeps, clubId: Id, now: number) {
+  private constructor(
+    deps: VaultDeps,
+    clubId: Id,
+    time: VirtualTime,
+    workflows: Awaited<ReturnType<typeof simulatedWorkflows>>,
+  ) {
     this.deps = deps;
     this.db = deps.db;
     this.clubId = clubId;
-    this.now = now;
+    this.time = time;
+    this.temporal = new SimulatedTemporal({
+      time,
+      workflows,
+      stepsOfARun: () => stepsOfARun,
+      isGivenTwice: () => false,
+      settle: turn,
+      perform: (_, task) => this.perform(task),
+      onFailedRun: (id, error) => this.underWay.push(Promise.reject(new Error(`${id} failed`, { cause: error }))),
+    });
+  }
+
+  /** @param time installed, and at the beginning */
+  static async open(deps: VaultDeps, clubId: Id, time: VirtualTime): Promise<WebhookEngine> {
+    return new WebhookEngine(deps, clubId, time, await simulatedWorkflows());
+  }
+
+  get now(): number {
+    return this.time.now;
+  }
+
+  /** @returns when a run looks by itself, in Unix milliseconds; 0 while it is at work; undefined without a run */
+  looksAt(type: WorkflowType, id: Id): number | undefined {
+    return this.temporal.looksAt(workflowIdOf(type, id));
   }
 
   async commitFact(studentId: Id, type: EventType): Promise<void> {
@@ -90,11 +130,27 @@ export class SimulatedEngine {
   async settle(): Promise<void> {
     for (let round = 1; ; round++) {
       if (!this.relayAway) await this.relay();
-      const due = [...this.runs.values()].filter(({ busy, at }) => !busy && at <= this.now);
-      if (due.length === 0) return;
+      for (const timer of this.time.due()) this.time.fire(timer);
+      if (!(await this.act())) return;
       if (round > maxRounds) throw new Error('Somebody looks again and again without end.');
-      for (const run of due) await this.step(run);
     }
+  }
+
+  /** Every task and activity that is due now. @returns whether there were any */
+  private async act(): Promise<boolean> {
+    const actions = this.temporal.actions([worker], () => 0);
+    for (const action of actions) {
+      await action.run();
+      await this.untilPosted();
+    }
+    return actions.length > 0;
+  }
+
+  /** Until every step that was begun has ended, or has posted and waits for an answer. */
+  private async untilPosted(): Promise<void> {
+    await turn();
+    while (this.underWay.length > 0) await Promise.all(this.underWay.splice(0));
+    await turn();
   }
 
   /** @param smoothly everybody looks at their time; otherwise all are late, as after an outage */
@@ -102,15 +158,16 @@ export class SimulatedEngine {
     const until = this.now + ms;
     this.relayAway = false;
     while (smoothly) {
-      const next = Math.min(...[...this.runs.values()].filter(({ busy }) => !busy).map(({ at }) => at));
+      const next = this.time.next({ withPolls: true }) ?? Infinity;
       await this.timeOut(Math.min(next, until));
       if (next > until) break;
-      this.now = Math.max(this.now, next);
+      this.time.moveTo(next, { withPolls: true });
       await this.settle();
     }
     if (!smoothly) await this.timeOut(until);
-    this.now = until;
+    this.time.moveTo(until, { withPolls: true });
     await this.settle();
+    if (!smoothly) await this.pass(shortestWaitMs, true); // who was told meanwhile of a time that is over looks only then
   }
 
   /** No attempt takes longer than its time limit. */
@@ -122,9 +179,9 @@ export class SimulatedEngine {
 
   /** A third of the workflows is gone, as after a restored backup. */
   forget(third: number): void {
-    [...this.runs]
-      .filter(([, { busy }], index) => !busy && index % 3 === third)
-      .forEach(([id]) => this.runs.delete(id));
+    [...this.temporal.runs]
+      .filter(([, { activities }], index) => activities.size === 0 && index % 3 === third)
+      .forEach(([id]) => this.temporal.forget(id));
     this.lossy = true;
   }
 
@@ -135,9 +192,14 @@ export class SimulatedEngine {
 
   /** A second step of a delivery beside whatever its workflow does: a repeated activity. */
   async stepBeside(deliveryId: Id): Promise<void> {
-    const own = this.runs.get(workflowIdOf('webhookDelivery', deliveryId));
-    const beside: Run = { type: 'webhookDelivery', id: deliveryId, at: this.now, busy: false, dirty: false };
-    await Promise.all([this.takeStep(beside), ...(own && !own.busy ? [this.takeStep(own)] : [])]);
+    const looksAt = this.looksAt('webhookDelivery', deliveryId);
+    if (looksAt !== undefined && looksAt > 0) {
+      this.start('webhookDelivery', deliveryId);
+      await this.act(); // its task asks for a step
+    }
+    for (const action of this.temporal.actions([worker], () => 0)) await action.run();
+    await this.attempt(deliveryId, this.now, () => {});
+    await this.untilPosted();
   }
 
   private async relay(): Promise<void> {
@@ -169,38 +231,30 @@ export class SimulatedEngine {
     for (const { id } of made) this.start('webhookDelivery', id);
   }
 
-  /** signalWithStart: whoever runs looks again, whoever does not begins. */
+  /** Who runs looks again, who does not begins. */
   start(type: WorkflowType, id: Id): void {
-    const key = workflowIdOf(type, id);
-    const run = this.runs.get(key);
-    if (!run) this.runs.set(key, { type, id, at: this.now, busy: false, dirty: false });
-    else if (run.busy) run.dirty = true;
-    else run.at = this.now;
+    const run: Run = { workflowType: type, subjectId: id, clubId: this.clubId, attributes: {} };
+    this.temporal.signalWithStart(run);
   }
 
-  private async step(run: Run): Promise<void> {
-    if (run.type === 'webhookDelivery') return this.takeStep(run);
-    this.stepped(run, await tendGate(this.deps, run.id, this.now));
+  /** An activity, as a worker has it. */
+  private perform({ name, args }: ActivityTask): Promise<unknown> {
+    const [id, asked] = args as [Id, number];
+    const now = Math.max(asked, this.now); // of a step that is repeated hours later, as in activities/step.ts
+    const performed = Promise.withResolvers<unknown>();
+    const step =
+      name === 'tendGate'
+        ? tendGate(this.deps, id, now).then(performed.resolve)
+        : this.attempt(id, now, (answered) => performed.resolve(answered));
+    this.underWay.push(step);
+    return performed.promise;
   }
 
-  private stepped(run: Run, step: Step): void {
-    const key = workflowIdOf(run.type, run.id);
-    if (this.runs.get(key) !== run) return;
-    if (step.done && !run.dirty) this.runs.delete(key);
-    // A lease is of the database's clock, which stands still here.
-    const at = step.done
-      ? this.now
-      : 'waitingFor' in step && step.waitingFor === 'lease'
-        ? this.now + leaseMs
-        : step.at;
-    run.at = run.dirty || step.done ? this.now : Math.max(this.now + second, at);
-    run.dirty = false;
-    run.busy = false;
-  }
-
-  /** Resolves once the step has ended, or has posted and waits for an answer. */
-  private async takeStep(run: Run): Promise<void> {
-    run.busy = true;
+  /**
+   * A step of a delivery. Resolves once it has ended, or has posted and waits for an answer.
+   * @param answer called with what the step returns; never where its worker dies
+   */
+  private async attempt(id: Id, now: number, answer: (step: Step) => void): Promise<void> {
     const posted = Promise.withResolvers<{ message: Message; answer: PromiseWithResolvers<AttemptAnswer> }>();
     let gaveUp = false;
     const deps: DeliveryDeps = {
@@ -212,77 +266,76 @@ export class SimulatedEngine {
         gaveUp = outcome === 'interrupted';
       },
       post: (message) => {
-        const answer = Promise.withResolvers<AttemptAnswer>();
-        posted.resolve({ message, answer });
-        return answer.promise;
+        const reply = Promise.withResolvers<AttemptAnswer>();
+        posted.resolve({ message, answer: reply });
+        return reply.promise;
       },
     };
-    const ended = attemptDelivery(deps, run.id, this.now).then(
-      (step) => ({ step }),
+    const ended = attemptDelivery(deps, id, now).then(
+      (step) => ({ step: this.byOurClock(step) }),
       (error: unknown) => ({ error }),
     );
     const first = await Promise.race([ended, posted.promise]);
-    if ('message' in first) return this.fly(run, first.message, first.answer, ended);
+    if ('message' in first) {
+      await this.fly({ id, now, message: first.message, ended, answer }, first.answer);
+      return;
+    }
     if ('error' in first) throw first.error;
     if (gaveUp) {
-      await this.begin(run.id);
-      this.model.gaveUp(run.id);
+      await this.begin(id, now);
+      this.model.gaveUp(id);
     }
-    this.stepped(run, first.step);
+    answer(first.step);
   }
 
-  private async fly(
-    run: Run,
-    message: Message,
-    answer: PromiseWithResolvers<AttemptAnswer>,
-    ended: Promise<{ step: Step } | { error: unknown }>,
-  ): Promise<void> {
-    this.expectSecrets(run.id, message.secrets);
-    const attempt = await this.begin(run.id);
+  /** A lease is of the database's clock, which stands still here. */
+  private byOurClock(step: Step): Step {
+    return !step.done && step.waitingFor === 'lease' ? { ...step, at: this.now + leaseMs } : step;
+  }
+
+  private async fly({ id, now, message, ended, answer }: Posted, reply: PromiseWithResolvers<AttemptAnswer>) {
+    this.expectSecrets(id, message.secrets, now);
+    const attempt = await this.begin(id, now);
     const land = async () => {
       this.flights.splice(this.flights.indexOf(flight), 1);
       return ended;
     };
-    const lookAgain = () => {
-      run.busy = false;
-      this.start('webhookDelivery', run.id);
-    };
     const flight: Flight = {
-      deliveryId: run.id,
+      deliveryId: id,
       attempt,
       stalled: false,
-      reply: async (reply) => {
-        const retryAfterSeconds = reply.says === 'retry' ? { retryAfterSeconds: reply.seconds } : {};
-        answer.resolve({ ...answers[reply.says], ...retryAfterSeconds, durationMs: 1 });
+      reply: async (said) => {
+        const retryAfterSeconds = said.says === 'retry' ? { retryAfterSeconds: said.seconds } : {};
+        reply.resolve({ ...answers[said.says], ...retryAfterSeconds, durationMs: 1 });
         const end = await land();
         if ('error' in end) throw end.error;
-        this.model.answered(run.id, attempt, reply);
-        if (!flight.stalled) this.stepped(run, end.step);
+        this.model.answered(id, attempt, said);
+        answer(end.step);
+        await turn();
       },
       die: async () => {
-        answer.reject(new Error('the worker died'));
+        reply.reject(new Error('the worker died')); // Temporal hears nothing: the activity's time limit passes
         await land();
-        await this.endLease(run.id, attempt);
-        if (!flight.stalled) lookAgain();
+        await this.endLease(id, attempt);
       },
       stall: async () => {
         if (flight.stalled) return;
         flight.stalled = true;
-        await this.endLease(run.id, attempt);
-        lookAgain();
+        await this.endLease(id, attempt);
+        this.temporal.timeOut(workflowIdOf('webhookDelivery', id));
       },
     };
     this.flights.push(flight);
     if (this.mood) await flight.reply(this.mood);
   }
 
-  private async begin(deliveryId: Id): Promise<ModelAttempt> {
+  private async begin(deliveryId: Id, now: number): Promise<ModelAttempt> {
     const [row] = await this.db.source.query<{ kind: Kind }[]>(
       `SELECT trigger AS kind FROM webhook_attempts WHERE delivery_id = $1 ORDER BY fence DESC LIMIT 1`,
       [deliveryId],
     );
     if (!row) throw new Error('An attempt without a row.');
-    return this.model.began(deliveryId, row.kind, this.now);
+    return this.model.began(deliveryId, row.kind, now);
   }
 
   /** By the database's clock, so that nobody waits for it. */
@@ -295,9 +348,9 @@ export class SimulatedEngine {
     );
   }
 
-  private expectSecrets(deliveryId: Id, secrets: readonly string[]): void {
+  private expectSecrets(deliveryId: Id, secrets: readonly string[], now: number): void {
     const endpoint = this.model.endpoint(this.model.delivery(deliveryId).endpointId);
-    const valid = endpoint.secrets.slice(0, this.now < endpoint.previousUntil ? 2 : 1);
+    const valid = endpoint.secrets.slice(0, now < endpoint.previousUntil ? 2 : 1);
     if (secrets.join() !== valid.join()) throw new Error(`Signed with ${secrets.length} secrets, not ${valid.length}.`);
   }
 }

@@ -119,6 +119,16 @@ describe('dev/stack', () => {
     );
   });
 
+  it('names a part that ends by itself, and starts it again on its data when asked to', async () => {
+    const ended = Promise.withResolvers<string>();
+    const stack = await start({ onUnexpectedEnd: (_, name) => ended.resolve(name) });
+    await query(stack, 'CREATE TABLE kept AS SELECT 1 AS one');
+    process.kill(stack.pids.postgres ?? 0, 'SIGINT');
+    expect(await ended.promise).to.equal('postgres');
+    await stack.startAgain('postgres');
+    expect(await query(stack, 'SELECT * FROM kept')).to.deep.equal([{ one: 1 }]);
+  });
+
   it('restarts a killed part on its data and port, without reporting it', async () => {
     const reports: string[] = [];
     const stack = await start({ onUnexpectedEnd: (message) => reports.push(message) });

@@ -62,7 +62,7 @@ export async function startRunServer(jobs: number, env: Environment = process.en
     return withDatabase(url, name);
   };
 
-  /** Else all that comes after fails, too. The launcher tells of it at the end of the run (`TEST_CRASHES`). */
+  /** Starts a part again that has ended by itself: without it all further tests would fail. `TEST_CRASHES` is for the launcher. */
   const bringBack = async (message: string, name: PartName) => {
     process.stderr.write(`${message}\n`);
     if (env['TEST_CRASHES']) appendFileSync(env['TEST_CRASHES'], `${message}\n`);

@@ -178,7 +178,7 @@ async function writeFailure(
         SET lease_until = NULL, in_flight = NULL, attempt_count = attempt_count + 1,
             schedule_position = ${claim.onSchedule ? claim.schedulePosition : claim.schedulePosition - 1},
             next_attempt_at = CASE WHEN requested IS NULL THEN coalesce(${dueAt}, next_attempt_at) ELSE next_attempt_at END,
-            -- Its worker was taken for dead, and another has parked it: what has ended waits for no gate.
+            -- Another worker may have parked it after the lease was over. What has ended waits for no gate.
             parked_at = CASE WHEN requested IS NOT NULL OR (status = 'pending' AND NOT (${itFails})) THEN parked_at END,
             status = CASE WHEN ${itFails} THEN 'failed' ELSE status END,
             completed_at = CASE WHEN ${itFails} THEN ${now} ELSE completed_at END

@@ -121,17 +121,17 @@ const examples: Happening[][] = [
     { name: 'isLate', ms: 31 * day },
     { name: 'passes', ms: second },
   ],
-  // One that was taken for dead fails a delivery that has parked meanwhile.
+  // A recovery that was taken for dead parks at a paused endpoint, and then its first worker records that it has failed.
   [
+    { name: 'mood', mood: fail },
+    { name: 'fact', student: 0, count: 6 },
     { name: 'mood', mood: undefined },
-    { name: 'fact', student: 1, count: 6 },
     { name: 'disable', endpoint: 0 },
     { name: 'enable', endpoint: 0 },
     { name: 'recover', endpoint: 0, back: hour },
     { name: 'stall', which: 0 },
     { name: 'pause', endpoint: 0 },
-    { name: 'passes', ms: hour },
-    { name: 'disable', endpoint: 0 },
+    { name: 'passes', ms: minute },
   ],
 ];
 

@@ -120,7 +120,10 @@ export async function expectNothingStranded(engine: WebhookEngine, { source }: D
   const gates = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
   for (const row of rows) {
     const asked = row.requested ?? row.inFlight;
-    if (row.status !== 'pending' && asked === null) continue;
+    if (row.status !== 'pending' && asked === null) {
+      expect(row.parkedAt, `delivery ${row.id} has ended: parked`).to.equal(null);
+      continue;
+    }
     const about = `delivery ${row.id} (${row.status}, ${asked ?? 'not asked for'})`;
     const endpoint = gates.get(row.endpointId);
     expect(endpoint?.status, `${about}: its endpoint`).not.to.equal('disabled');

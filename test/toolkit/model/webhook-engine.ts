@@ -23,7 +23,7 @@ import { WebhookModel, type Kind, type ModelAttempt, type Reply } from './webhoo
 const second = 1_000;
 const leaseMs = 25 * second;
 const timeLimitMs = 15 * second;
-/** Of workflows, before they look again at what is due. */
+/** A workflow waits at least so long between two steps (workflows/step-workflow.ts). */
 const shortestWaitMs = second;
 /** Then it goes on as new. */
 const stepsOfARun = 20;
@@ -32,7 +32,7 @@ const maxRounds = 3_000;
 
 interface Posted {
   id: Id;
-  /** The step's argument: a repeated one has that of the first. */
+  /** The time of the step, in Unix milliseconds. */
   now: number;
   message: Message;
   ended: Promise<{ step: Step } | { error: unknown }>;
@@ -167,7 +167,8 @@ export class WebhookEngine {
     if (!smoothly) await this.timeOut(until);
     this.time.moveTo(until, { withPolls: true });
     await this.settle();
-    if (!smoothly) await this.pass(shortestWaitMs, true); // who was told meanwhile of a time that is over looks only then
+    // A step may name a time that is over: its workflow waits for the shortest time all the same.
+    if (!smoothly) await this.pass(shortestWaitMs, true);
   }
 
   /** No attempt takes longer than its time limit. */
@@ -240,7 +241,7 @@ export class WebhookEngine {
   /** An activity, as a worker has it. */
   private perform({ name, args }: ActivityTask): Promise<unknown> {
     const [id, asked] = args as [Id, number];
-    const now = Math.max(asked, this.now); // of a step that is repeated hours later, as in activities/step.ts
+    const now = Math.max(asked, this.now); // as in activities/step.ts: a step may be repeated hours later
     const performed = Promise.withResolvers<unknown>();
     const step =
       name === 'tendGate'

@@ -10,6 +10,7 @@ import {
   claimFacts,
   deferFact,
   removeFacts,
+  turnFromAnywhere,
   type ClaimedFact,
   type Failure,
   type InHand,
@@ -76,6 +77,7 @@ export function startRelay(deps: RelayDeps): Relay {
   const bulkWakeMs = (1_000 * maxPerClub * openToBulk) / deps.bulkStartsPerSecond;
   const inFlight = new Set<Promise<void>>();
   const inHand = { fact: new Map<Id, InHand>(), wake: new Map<Id, InHand>() };
+  const turns = { fact: turnFromAnywhere(), wake: turnFromAnywhere() };
   /** Whether a claim may find rows. After a claim that found fewer than it wanted, not before a NOTIFY, a freed place or a poll. */
   const mayWait = { fact: true, wake: true };
   const notify = (...kinds: readonly Kind[]) => {
@@ -169,6 +171,7 @@ export function startRelay(deps: RelayDeps): Relay {
     perClub: maxPerClub,
     bulkPerClub: maxPerClub * openToBulk,
     inHand: inHand[kind],
+    turn: turns[kind],
   });
 
   /**

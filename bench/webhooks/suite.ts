@@ -1,6 +1,7 @@
 /** The webhook measurements, in the order in which they run: each leaves a clean scene to the next. */
 import { progress } from '../support.ts';
 import { measureBrownOut } from './brown-out.ts';
+import { benchClaims } from './claims.ts';
 import { startDelayLine, type DelayLine } from './delay-line.ts';
 import { measureFairness } from './fairness.ts';
 import { benchHistory } from './history.ts';
@@ -22,10 +23,13 @@ const measurements: Readonly<Record<string, (scene: Scene) => Promise<void>>> = 
 /** Needs Postgres alone, and a database of its own: five million rows leave no clean scene. */
 const history = 'history';
 
+/** The same, of a million facts. */
+const claims = 'claims';
+
 /** Needs a worker whose line to Postgres can be slow. */
 const brownOut = 'brown-out';
 
-export const webhookMeasurements = [...Object.keys(measurements), history, brownOut];
+export const webhookMeasurements = [...Object.keys(measurements), history, claims, brownOut];
 
 const warmUpFacts = 200;
 
@@ -35,6 +39,10 @@ export async function benchWebhooks(wanted: readonly string[]): Promise<void> {
   if (wanted.includes(history)) {
     progress(history);
     await benchHistory();
+  }
+  if (wanted.includes(claims)) {
+    progress(claims);
+    await benchClaims();
   }
   if (wanted.includes(brownOut)) {
     progress(brownOut);

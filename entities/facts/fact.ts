@@ -4,8 +4,7 @@ import type { FactDetails, Priority } from './values.ts';
 import type { EventType } from '../../platform/core/event-types.ts';
 
 @Entity('facts')
-@Index('facts_turn', ['clubId', 'priority', 'dueAt', 'seq'])
-@Index('facts_leased', ['clubId', 'leaseUntil'], { where: `lease_until IS NOT NULL` })
+@Index('facts_turn', ['priority', 'clubId', 'dueAt', 'seq'])
 @Index('facts_failing', ['recordedAt'], { where: `attempt_count > 0` })
 export class Fact {
   /** Becomes the event's id: the `webhook-id` of every delivery. */

@@ -1,7 +1,8 @@
 /** The values that columns of facts and list tallies may hold. */
 
 /** How urgent work is: 0 a person waits for it, 1 normal, 2 bulk. The lower goes first (ENG-15). */
-export type Priority = 0 | 1 | 2;
+export const priorities = [0, 1, 2] as const;
+export type Priority = (typeof priorities)[number];
 export const bulk = 2 satisfies Priority;
 
 /** The lists that have tallies. Triggers keep them, but for events of mails: the transaction that notes one counts it. */

@@ -3,8 +3,7 @@ import { Column, Entity, Generated, Index, PrimaryColumn } from 'typeorm';
 import type { Priority } from './values.ts';
 
 @Entity('wakes')
-@Index('wakes_turn', ['clubId', 'priority', 'dueAt'])
-@Index('wakes_leased', ['clubId', 'leaseUntil'], { where: `lease_until IS NOT NULL` })
+@Index('wakes_turn', ['priority', 'clubId', 'dueAt'])
 @Index('wakes_of_runs', ['clubId'], { where: `workflow_type = 'automationRun'` })
 @Index('wakes_failing', ['recordedAt'], { where: `attempt_count > 0` })
 export class Wake {

@@ -5,5 +5,15 @@ export type Id = string;
 
 export const newId = (): Id => v7();
 
-/** In place of a club's id, for rows that belong to no club. */
+/** @returns an id as it would have been made at that time, in ms since 1970 */
+export const idOfTime = (atMs: number): Id => v7({ msecs: atMs });
+
+/** @returns the next in the order of ids */
+export function idAfter(id: Id): Id {
+  const next = (BigInt(`0x${id.replaceAll('-', '')}`) + 1n).toString(16).padStart(32, '0');
+  return [next.slice(0, 8), next.slice(8, 12), next.slice(12, 16), next.slice(16, 20), next.slice(20)].join('-');
+}
+
+/** In place of a club's id, for rows that belong to no club: before all others. */
 export const noClub: Id = '00000000-0000-0000-0000-000000000000';
+export const highestId: Id = 'ffffffff-ffff-ffff-ffff-ffffffffffff';

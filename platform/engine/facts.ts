@@ -3,11 +3,11 @@
  * delete each once its workflows are started (ENG-4, ENG-9). Wakes are claimed in the same way.
  */
 import type { DataSource } from 'typeorm';
-import { bulk, type FactDetails, type Priority } from '../../entities/facts/values.ts';
+import { bulk, priorities, type FactDetails, type Priority } from '../../entities/facts/values.ts';
 import { Queries, type Transaction } from '../infra/postgres/database.ts';
 import { prepared, type Statement } from '../infra/postgres/prepared.ts';
 import { sql, type Sql } from '../infra/postgres/sql.ts';
-import { newId, type Id } from '../core/ids.ts';
+import { highestId, idAfter, idOfTime, newId, noClub, type Id } from '../core/ids.ts';
 import type { EventType } from '../core/event-types.ts';
 
 export interface NewFact {
@@ -76,6 +76,20 @@ export interface Room {
   bulkPerClub: number;
   /** By club: what this relay has in hand. */
   inHand: ReadonlyMap<Id, InHand>;
+  /** Whose turn it is; a claim moves it on. */
+  turn: Turn;
+}
+
+/** By priority: the club whose turn was last. */
+export type Turn = Map<Priority, Id>;
+
+/** Clubs of before have ids of before. */
+const firstClubs = Date.UTC(2025, 0, 1);
+
+/** @returns a turn that begins anywhere: relays that start together, or again and again, do not all begin with the oldest clubs */
+export function turnFromAnywhere(): Turn {
+  const somewhen = () => idOfTime(firstClubs + Math.floor(Math.random() * (Date.now() - firstClubs)));
+  return new Map(priorities.map((priority) => [priority, somewhen()]));
 }
 
 /** How many rows of a club a relay has in hand. */
@@ -101,9 +115,10 @@ const maxTries = 6;
 export async function claimInTurns<Row>(
   lease: Statement<Claimed<Row>>,
   db: DataSource | Queries,
-  { limit, perClub, inHand, ...ofBulk }: Room,
+  { limit, perClub, inHand, turn, ...ofBulk }: Room,
 ): Promise<Row[]> {
   for (let tries = 1; ; tries++) {
+    const last = priorities.map((priority) => turn.get(priority) ?? noClub);
     const rows = await lease(db, [
       limit,
       leaseSeconds,
@@ -113,15 +128,24 @@ export async function claimInTurns<Row>(
       [...inHand.values()].map((ofClub) => ofClub.bulk),
       ofBulk.bulk,
       ofBulk.bulkPerClub,
+      last.map(idAfter),
+      last,
     ]);
     const [first] = rows;
-    if (first?.found) return rows.map(({ found: _found, contended: _contended, ...row }) => row as unknown as Row);
+    if (first?.found) {
+      for (const { priority, clubId } of rows.toSorted((a, b) => a.step - b.step)) turn.set(priority, clubId);
+      return rows.map(({ found: _found, contended: _contended, step: _step, ...row }) => row as unknown as Row);
+    }
     if (!first?.contended || tries === maxTries) return [];
   }
 }
 
 /** A claimed row, or the only row of an answer without any. */
 export type Claimed<Row> = Row & {
+  clubId: Id;
+  priority: Priority;
+  /** The how many-th it was of its priority as the claim went round. */
+  step: number;
   /** Whether it is a claimed row. */
   found: boolean;
   /** Whether there were candidates. */
@@ -157,57 +181,73 @@ export function deferring(table: Sql, row: Sql, failure: Failure): Sql {
 
 /** Candidates for each wanted row: several relays that claim at the same moment still get their rows. */
 const candidatesARow = 4;
-/** Rows to read: of each club and priority at least, and in all for each wanted row. */
-const readOfAClub = 4;
+/** Rows to read for each wanted row, over all streams. */
 const readARow = 2 * candidatesARow;
 
+/** The streams from the one whose turn it is to the last, and then those before it; the most urgent first. */
+const laps = [0, 1, 2].flatMap((priority) => {
+  const from = `($9::uuid[])[${priority + 1}]`;
+  const before = `($10::uuid[])[${priority + 1}]`;
+  return [
+    `(${priority}::smallint, ${from}, '${highestId}'::uuid)`,
+    `(${priority}::smallint, '${noClub}'::uuid, ${before})`,
+  ];
+});
+
 /**
- * Leases rows, the most urgent first (ENG-15), and in turns over the clubs (ENG-9). The rank of a row is its turn among the rows of
- * its club and priority, plus the club's leased rows. Chance decides between equal ranks; else the lowest club ids would always win.
+ * Leases rows, the most urgent first (ENG-15), and in turns over the clubs (ENG-9). A stream is what a club has of one priority. A
+ * claim goes round the streams from the first that the last one did not serve, takes the first row of each, then the second of each …
  *
  * A row that failed is due later, so it lies behind the others in the index and is not read until then.
  *
- * The statement finds clubs and priorities by skipping through the index, and reads a few rows of each: a long backlog costs no more
- * than a short one. It skips rows that other relays or transactions have locked before the limit counts, so they delay no others.
+ * The statement skips through the index from stream to stream and stops at enough, and reads a few rows of each: neither many clubs
+ * that wait nor a long backlog cost more. It skips rows that other relays or transactions have locked before the limit counts, so
+ * they delay no others.
  */
 export function inTurns(table: 'facts' | 'wakes', key: string, order: string, columns: string): string {
   const free = `${table}.due_at <= statement_timestamp() AND (${table}.lease_until IS NULL OR ${table}.lease_until < clock_timestamp())`;
   return `
-    WITH RECURSIVE lines AS (
-      (SELECT club_id, priority FROM ${table} ORDER BY club_id, priority LIMIT 1)
-      UNION ALL
-      SELECT next.club_id, next.priority FROM lines CROSS JOIN LATERAL (
-        SELECT club_id, priority FROM ${table} WHERE (club_id, priority) > (lines.club_id, lines.priority)
-         ORDER BY club_id, priority LIMIT 1) next),
-    in_hand AS (SELECT * FROM unnest($4::uuid[], $5::int[], $6::int[]) AS held (club_id, count, bulk)),
-    leased AS (
-      SELECT club_id, count(*) FROM ${table} WHERE lease_until > statement_timestamp() GROUP BY club_id),
-    candidates AS (
-      SELECT waiting.key, lines.priority, waiting.turn + coalesce(leased.count, 0) AS rank, random() AS lot
-        FROM lines LEFT JOIN leased USING (club_id) LEFT JOIN in_hand USING (club_id)
+    WITH in_hand AS (SELECT * FROM unnest($4::uuid[], $5::int[], $6::int[]) AS held (club_id, count, bulk)),
+    streams AS MATERIALIZED (
+      SELECT lap.priority, club.club_id, row_number() OVER () AS place
+        FROM (VALUES ${laps.join(', ')}) AS lap (priority, first_id, last_id)
        CROSS JOIN LATERAL (
+        WITH RECURSIVE clubs AS (
+          (SELECT club_id FROM ${table} WHERE priority = lap.priority AND club_id >= lap.first_id AND club_id <= lap.last_id
+            ORDER BY club_id LIMIT 1)
+          UNION ALL
+          SELECT next.club_id FROM clubs CROSS JOIN LATERAL (
+            SELECT club_id FROM ${table} WHERE priority = lap.priority AND club_id > clubs.club_id AND club_id <= lap.last_id
+             ORDER BY club_id LIMIT 1) next)
+        SELECT club_id FROM clubs) club
+        LEFT JOIN in_hand USING (club_id)
+       WHERE coalesce(in_hand.count, 0) < $3 AND (lap.priority < ${bulk} OR ($7 > 0 AND coalesce(in_hand.bulk, 0) < $8))
+         AND (SELECT true FROM ${table} WHERE priority = lap.priority AND club_id = club.club_id AND ${free} ORDER BY ${order} LIMIT 1)
+       LIMIT $1 * ${candidatesARow}),
+    candidates AS (
+      SELECT waiting.key, streams.priority, waiting.turn, streams.place
+        FROM streams CROSS JOIN LATERAL (
          SELECT first.key, row_number() OVER (ORDER BY ${order}) AS turn
            FROM (SELECT ${key} AS key, ${order} FROM ${table}
-                  WHERE club_id = lines.club_id AND priority = lines.priority AND ${free} ORDER BY ${order}
-                  LIMIT (SELECT greatest(${readOfAClub}, $1 * ${readARow} / count(*)) FROM lines)) first) waiting
-       WHERE coalesce(in_hand.count, 0) < $3 AND (priority < ${bulk} OR ($7 > 0 AND coalesce(in_hand.bulk, 0) < $8))
-       ORDER BY priority, rank, lot LIMIT $1 * ${candidatesARow}),
+                  WHERE priority = streams.priority AND club_id = streams.club_id AND ${free} ORDER BY ${order}
+                  LIMIT (SELECT greatest(1, $1 * ${readARow} / count(*)) FROM streams)) first) waiting
+       ORDER BY priority, turn, place LIMIT $1 * ${candidatesARow}),
     locked AS (
-      SELECT ${table}.${key} AS key, ${table}.club_id, candidates.priority, candidates.rank, candidates.lot
+      SELECT ${table}.${key} AS key, ${table}.club_id, candidates.priority, candidates.turn, candidates.place
         FROM candidates JOIN ${table} ON ${table}.${key} = candidates.key
-       WHERE ${free} ORDER BY candidates.priority, rank, lot LIMIT $1 FOR UPDATE OF ${table} SKIP LOCKED),
+       WHERE ${free} ORDER BY candidates.priority, turn, place LIMIT $1 FOR UPDATE OF ${table} SKIP LOCKED),
     mine AS (
-      SELECT key FROM (
+      SELECT key, step FROM (
         SELECT key, priority,
-               row_number() OVER (PARTITION BY club_id ORDER BY priority, rank, lot) + coalesce(in_hand.count, 0) AS place,
-               row_number() OVER (PARTITION BY priority ORDER BY rank, lot) AS place_in_bulk,
-               row_number() OVER (PARTITION BY priority, club_id ORDER BY rank, lot) + coalesce(in_hand.bulk, 0) AS place_in_bulk_of_club
+               row_number() OVER (PARTITION BY club_id ORDER BY priority, turn, place) + coalesce(in_hand.count, 0) AS place_of_club,
+               row_number() OVER (PARTITION BY priority ORDER BY turn, place) AS step,
+               row_number() OVER (PARTITION BY priority, club_id ORDER BY turn, place) + coalesce(in_hand.bulk, 0) AS place_in_bulk_of_club
           FROM locked LEFT JOIN in_hand USING (club_id)) placed
-       WHERE place <= $3 AND (priority < ${bulk} OR (place_in_bulk <= $7 AND place_in_bulk_of_club <= $8))),
+       WHERE place_of_club <= $3 AND (priority < ${bulk} OR (step <= $7 AND place_in_bulk_of_club <= $8))),
     taken AS (
       UPDATE ${table} SET lease_until = clock_timestamp() + make_interval(secs => $2)
         FROM mine WHERE ${table}.${key} = mine.key
-   RETURNING true AS found, ${columns})
+   RETURNING true AS found, mine.step::int, ${columns})
     SELECT taken.*, waiting.contended
       FROM (SELECT EXISTS (SELECT FROM candidates) AS contended) waiting LEFT JOIN taken ON true`;
 }

@@ -4,7 +4,7 @@ import type { DataSource } from 'typeorm';
 import type { Priority } from '../../../entities/facts/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
-import { claimFacts, type Room } from '../../../platform/engine/facts.ts';
+import { claimFacts, type Room, type Turn } from '../../../platform/engine/facts.ts';
 import { claimWakes } from '../../../platform/engine/wakes.ts';
 import { wakeRuns } from '../../../platform/engine/wakes.ts';
 import type { Run } from '../../../platform/engine/workflow-types.ts';
@@ -15,11 +15,17 @@ import { testDatabase } from '../stack/database.ts';
 type Table = 'facts' | 'wakes';
 
 /** @param inHand rows of a club that the relay has in hand, none of them bulk */
-export const roomFor = (limit: number, perClub = 100, inHand: Readonly<Record<Id, number>> = {}): Room => ({
+export const roomFor = (
+  limit: number,
+  perClub = 100,
+  inHand: Readonly<Record<Id, number>> = {},
+  turn: Turn = new Map(),
+): Room => ({
   limit,
   bulk: limit,
   perClub,
   bulkPerClub: perClub,
+  turn,
   inHand: new Map(Object.entries(inHand).map(([clubId, all]) => [clubId, { all, bulk: 0 }])),
 });
 
@@ -46,12 +52,14 @@ export function useRelayQueue() {
   let source: DataSource;
   let db: Database;
   let notifications = 0;
+  let turn: Turn;
   before('open the database of the file', async () => {
     source = await testDatabase();
     db = new Database(source, { notify: () => void (notifications += 1) });
   });
   beforeEach('empty the queue', async () => {
     notifications = 0;
+    turn = new Map();
     await source.query(`TRUNCATE facts, wakes`);
   });
 
@@ -67,7 +75,7 @@ export function useRelayQueue() {
     /** How often the relay was notified in this test. */
     notifications: () => notifications,
     everyFact: (limit = 100, perClub = 100, inHand: Readonly<Record<Id, number>> = {}) =>
-      claimFacts(source, roomFor(limit, perClub, inHand)),
+      claimFacts(source, roomFor(limit, perClub, inHand, turn)),
     someWakes: (limit: number, perClub = 100) => claimWakes(source, roomFor(limit, perClub)),
     /** @returns the fact's id */
     record: (clubId: Id, studentId = newId()) =>

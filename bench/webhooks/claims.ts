@@ -1,0 +1,98 @@
+/** What a relay's claim costs, whoever waits: 10 clubs or 5,000, with a short backlog or a million facts. */
+import type { DataSource } from 'typeorm';
+import { readConfig } from '../../config.ts';
+import { claimFacts, removeFacts, turnFromAnywhere, type Room } from '../../platform/engine/facts.ts';
+import { prepared } from '../../platform/infra/postgres/prepared.ts';
+import { createDataSource } from '../../entities/data-source.ts';
+import { migrate } from '../../entities/migrate.ts';
+import { onFreshStack, progress, quantile, report, reportBeside, type Round } from '../support.ts';
+
+const queues = [
+  { clubs: 10, factsOfEach: 2_000 },
+  { clubs: 5_000, factsOfEach: 2 },
+  { clubs: 5_000, factsOfEach: 200 },
+] as const;
+/** Facts of a claim. */
+const room = 16;
+const rounds = 5;
+/** Claims of a round, each beside the bare statement. */
+const claims = 50;
+const warmUps = 20;
+
+export async function benchClaims(): Promise<void> {
+  await onFreshStack(['postgres'], async ({ env }) => {
+    const source = await createDataSource(readConfig(env).database, 'club-bench').initialize();
+    try {
+      await migrate(source);
+      for (const { clubs, factsOfEach } of queues) {
+        await source.query(`TRUNCATE facts`);
+        await fill(source, clubs, factsOfEach);
+        const words = `claim of ${room} where ${clubs} clubs have ${factsOfEach} facts each`;
+        progress(words);
+        await measure(source, words);
+      }
+      await source.query(`UPDATE facts SET due_at = clock_timestamp() + interval '1 hour'`);
+      await source.query(`VACUUM ANALYZE facts`);
+      const took: number[] = [];
+      for (let nth = 0; nth < claims; nth++) took.push((await timed(() => claimFacts(source, roomOf(room)))).ms);
+      report(`a claim that finds 1,000,000 facts put off p50 ms`, { value: quantile(took, 0.5) });
+    } finally {
+      await source.destroy();
+    }
+  });
+}
+
+/** A third of them bulk. */
+async function fill(source: DataSource, clubs: number, factsOfEach: number): Promise<void> {
+  await source.query(
+    `INSERT INTO facts (id, club_id, type, student_id, occurred_at, priority)
+     SELECT gen_random_uuid(), ('01980000-0000-7000-8000-' || lpad(to_hex(number % $1::int), 12, '0'))::uuid, 'student.created',
+            gen_random_uuid(), now(), CASE number % 3 WHEN 0 THEN 2 ELSE 1 END
+       FROM generate_series(1, $1::int * $2::int) number`,
+    [clubs, factsOfEach],
+  );
+  await source.query(`VACUUM ANALYZE facts`);
+}
+
+/** Leases as many rows that are known by their ids. */
+const leaseKnown = prepared(
+  'bench_lease_known',
+  `UPDATE facts SET lease_until = clock_timestamp() + interval '30 s' WHERE id = ANY ($1)
+   RETURNING id, club_id, type, student_id, subject_id, details, occurred_at, priority`,
+);
+
+/** Each claim takes facts away, so that it has the queue of a relay that works. */
+async function measure(source: DataSource, words: string): Promise<void> {
+  const turn = turnFromAnywhere();
+  const measured: Round[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const took = { ours: [] as number[], bare: [] as number[] };
+    for (let nth = 0; nth < warmUps + claims; nth++) {
+      const { ms, result: claimed } = await timed(() => claimFacts(source, { ...roomOf(room), turn }));
+      const ids = claimed.map(({ id }) => id);
+      if (ids.length === 0) throw new Error(`Nothing was left to claim: ${words}.`);
+      const bare = await timed(() => leaseKnown(source, [ids]));
+      await removeFacts(source, ids);
+      if (nth < warmUps) continue;
+      took.ours.push(ms);
+      took.bare.push(bare.ms);
+    }
+    measured.push({ ours: quantile(took.ours, 0.5), bare: quantile(took.bare, 0.5) });
+  }
+  reportBeside(`${words} p50 ms`, measured);
+}
+
+const roomOf = (limit: number): Room => ({
+  limit,
+  bulk: limit,
+  perClub: 8,
+  bulkPerClub: 6,
+  inHand: new Map(),
+  turn: turnFromAnywhere(),
+});
+
+async function timed<Result>(work: () => Promise<Result>): Promise<{ ms: number; result: Result }> {
+  const started = performance.now();
+  const result = await work();
+  return { ms: performance.now() - started, result };
+}

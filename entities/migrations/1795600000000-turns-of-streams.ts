@@ -1,0 +1,35 @@
+/**
+ * Facts and wakes are found by priority and then by club. What relays have leased counts no more, so leasing a row changes no
+ * index: with room in its page, the new version stays there. Dead rows are removed by number, however few rows live.
+ */
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+const tables = ['facts', 'wakes'] as const;
+const orders = { facts: '"due_at", "seq"', wakes: '"due_at"' } as const;
+
+const up = tables.map(
+  (table) => `
+  DROP INDEX "${table}_leased";
+  DROP INDEX "${table}_turn";
+  CREATE INDEX "${table}_turn" ON "${table}"  ("priority", "club_id", ${orders[table]});
+  ALTER TABLE "${table}" SET (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+`,
+);
+const down = tables.map(
+  (table) => `
+  ALTER TABLE "${table}" RESET (fillfactor, autovacuum_vacuum_scale_factor, autovacuum_vacuum_threshold);
+  DROP INDEX "${table}_turn";
+  CREATE INDEX "${table}_turn" ON "${table}"  ("club_id", "priority", ${orders[table]});
+  CREATE INDEX "${table}_leased" ON "${table}"  ("club_id", "lease_until") WHERE lease_until IS NOT NULL;
+`,
+);
+
+export class TurnsOfStreams1795600000000 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    for (const statements of up) await queryRunner.query(statements);
+  }
+
+  async down(queryRunner: QueryRunner): Promise<void> {
+    for (const statements of down) await queryRunner.query(statements);
+  }
+}

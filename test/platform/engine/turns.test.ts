@@ -1,0 +1,125 @@
+/** Whose turn it is (ENG-9): claims against a model that goes round, and what they read while thousands of clubs wait. */
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { priorities, type Priority } from '../../../entities/facts/values.ts';
+import { idAfter, idOfTime, newId, noClub, type Id } from '../../../platform/core/ids.ts';
+import { claimFacts, removeFacts, turnFromAnywhere, type Turn } from '../../../platform/engine/facts.ts';
+import { countsOf, roomFor, useRelayQueue } from '../../toolkit/drive/relay-queue.ts';
+
+/** The nil uuid first, and the others in their order. */
+const clubs: readonly Id[] = [noClub, ...Array.from({ length: 6 }, (_, index) => idOfTime(1_700_000_000_000 + index))];
+
+type Queue = Map<Id, number>[];
+
+/** The model: so many steps, each to the next club that has a row of the most urgent priority of which there is any. */
+function stepsOf(queue: Queue, turn: Turn, limit: number): Record<string, number> {
+  const taken: Record<string, number> = {};
+  let left = limit;
+  for (const priority of priorities) {
+    const rows = queue[priority] ?? new Map<Id, number>();
+    for (; left > 0; left--) {
+      const last = turn.get(priority) ?? noClub;
+      const waiting = clubs.filter((club) => (rows.get(club) ?? 0) > 0);
+      const next = waiting.find((club) => club > last) ?? waiting[0];
+      if (next === undefined) break;
+      rows.set(next, (rows.get(next) ?? 0) - 1);
+      turn.set(priority, next);
+      taken[`${priority} ${next}`] = (taken[`${priority} ${next}`] ?? 0) + 1;
+    }
+  }
+  return taken;
+}
+
+describe('turns over the streams of clubs (ENG-9, ENG-15)', () => {
+  const { source, recordMany, rowsRead } = useRelayQueue();
+
+  it('go round from where the last claim stopped, the most urgent first, as a model does', async () => {
+    const row = fc.record({ club: fc.constantFrom(...clubs), priority: fc.constantFrom<Priority>(...priorities) });
+    const rows = fc.array(row, { maxLength: 40 });
+    const command = fc.oneof(
+      { weight: 3, arbitrary: fc.integer({ min: 1, max: 9 }) }, // a claim of so many
+      { weight: 1, arbitrary: rows }, // more rows
+    );
+    await fc.assert(
+      fc.asyncProperty(rows, fc.array(command, { maxLength: 10 }), async (first, commands) => {
+        await source().query(`TRUNCATE facts`);
+        const queue: Queue = priorities.map(() => new Map());
+        const [turn, turnOfModel]: Turn[] = [new Map(), new Map()];
+        for (const one of [first, ...commands, 100]) {
+          if (typeof one === 'number') {
+            const claimed = await claimFacts(source(), { ...roomFor(one, 100), turn: turn ?? new Map() });
+            const taken: Record<string, number> = {};
+            for (const { priority, clubId } of claimed)
+              taken[`${priority} ${clubId}`] = (taken[`${priority} ${clubId}`] ?? 0) + 1;
+            expect(taken).to.deep.equal(stepsOf(queue, turnOfModel ?? new Map(), one));
+            await removeFacts(
+              source(),
+              claimed.map(({ id }) => id),
+            );
+          } else
+            for (const { club, priority } of one) {
+              await recordMany(club, 1, priority);
+              queue[priority]?.set(club, (queue[priority].get(club) ?? 0) + 1);
+            }
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('serve each of 100 clubs once in a round of claims of eight, also those that begin to wait during it', async () => {
+    const many = Array.from({ length: 100 }, (_, index) => idOfTime(1_700_000_000_000 + index));
+    for (const club of many.slice(0, 96)) await recordMany(club, 5);
+    const turn: Turn = new Map();
+    const served: Id[] = [];
+    for (let claim = 0; claim < 12; claim++) {
+      if (claim === 6) for (const club of many.slice(96)) await recordMany(club, 5);
+      served.push(...(await claimFacts(source(), { ...roomFor(8), turn })).map(({ clubId }) => clubId));
+    }
+    served.push(...(await claimFacts(source(), { ...roomFor(4), turn })).map(({ clubId }) => clubId));
+    expect(countsOf(served.map((clubId) => ({ clubId })))).to.deep.equal(
+      Object.fromEntries(many.map((club) => [club, 1])),
+    );
+  });
+
+  it('begin with another club in each process', () => {
+    const begins = Array.from({ length: 20 }, () => turnFromAnywhere().get(1));
+    expect(new Set(begins).size).to.equal(20);
+  });
+
+  it('pass over clubs whose rows are put off or in hand, however many there are', async () => {
+    await source().query(
+      `INSERT INTO facts (id, club_id, type, student_id, occurred_at, due_at)
+       SELECT gen_random_uuid(), gen_random_uuid(), 'student.created', gen_random_uuid(), now(), now() + interval '1 h'
+         FROM generate_series(1, 300)`,
+    );
+    const club = newId();
+    await recordMany(club, 3);
+    expect(countsOf(await claimFacts(source(), roomFor(4)))).to.deep.equal({ [club]: 3 });
+    const held = Array.from({ length: 60 }, newId);
+    for (const clubId of [...held, club]) await recordMany(clubId, 1);
+    const inHand = Object.fromEntries(held.map((clubId) => [clubId, 8]));
+    expect(countsOf(await claimFacts(source(), roomFor(4, 8, inHand)))).to.deep.equal({ [club]: 1 });
+  });
+
+  it('read as few rows where 5,000 clubs wait as where 100 do', async () => {
+    for (const waiting of [100, 5_000]) {
+      await source().query(`TRUNCATE facts`);
+      await source().query(
+        `INSERT INTO facts (id, club_id, type, student_id, occurred_at, priority)
+         SELECT gen_random_uuid(), lpad(to_hex(number % $1::int), 32, '0')::uuid, 'student.created', gen_random_uuid(), now(), 1 + number % 2
+           FROM generate_series(1, $1::int * 4) number`,
+        [waiting],
+      );
+      expect(await rowsRead('facts', (tx) => claimFacts(tx, roomFor(8, 8))), `${waiting} clubs`).to.be.below(400);
+    }
+  });
+});
+
+describe('the order of ids', () => {
+  it('has a next one for each', () => {
+    expect(idAfter(noClub)).to.equal('00000000-0000-0000-0000-000000000001');
+    expect(idAfter('01980000-0000-7000-8000-0000ffffffff')).to.equal('01980000-0000-7000-8000-000100000000');
+    expect(idAfter('01980000-00ff-ffff-ffff-ffffffffffff')).to.equal('01980000-0100-0000-0000-000000000000');
+  });
+});

@@ -7,8 +7,7 @@ import type { Id } from '../../platform/core/ids.ts';
 import { ending } from './deliveries/ending.ts';
 import { deliveryRules } from './deliveries/schedule.policy.ts';
 import { rollUpTallies } from './deliveries/tallies.ts';
-import { columnsToWake, type DeliveryToWake } from './wakes.ts';
-import { wake } from '../../platform/engine/wakes.ts';
+import { columnsToWake, wakeManyDeliveries, type DeliveryToWake } from './wakes.ts';
 
 const dayMs = 86_400_000;
 
@@ -85,7 +84,7 @@ async function purgeBodies(tx: Transaction, createdBy: Date, now: Date): Promise
       WHERE event_id = ANY (${ids})`,
   );
   await tx.run(sql`UPDATE webhook_events SET body = NULL WHERE id = ANY (${ids})`);
-  await wake(tx, 'webhookDelivery', awaited, now);
+  await wakeManyDeliveries(tx, awaited, now);
   return events.length;
 }
 

@@ -6,8 +6,7 @@ import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { ending } from './deliveries/ending.ts';
-import { columnsToWake, type DeliveryToWake } from './wakes.ts';
-import { wake } from '../../platform/engine/wakes.ts';
+import { columnsToWake, wakeManyDeliveries, type DeliveryToWake } from './wakes.ts';
 
 /**
  * Deletes bodies and response excerpts, cancels what is unsent and wakes its workflows so that they end. An attempt that
@@ -30,5 +29,5 @@ export async function purgeStudentFromWebhooks(tx: Transaction, studentId: Id, n
        FROM webhook_deliveries delivery
       WHERE delivery.student_id = ${studentId} AND attempt.delivery_id = delivery.id AND attempt.response_excerpt IS NOT NULL`,
   );
-  await wake(tx, 'webhookDelivery', stopped, now);
+  await wakeManyDeliveries(tx, stopped, now);
 }

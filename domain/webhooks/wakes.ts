@@ -1,4 +1,5 @@
 /** Waking the runs of deliveries and of gates. */
+import { bulk } from '../../entities/facts/values.ts';
 import { WebhookDelivery } from '../../entities/webhooks/webhook-delivery.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns } from '../../platform/infra/postgres/sql.ts';
@@ -11,6 +12,20 @@ export type DeliveryToWake = Subject<'webhookDelivery'>;
 /** @returns the columns of a delivery that its wake needs, for `RETURNING` and `SELECT` @param table its name there */
 export const columnsToWake = (table = 'webhook_deliveries') =>
   columns(WebhookDelivery, ['id', 'clubId', 'endpointId', 'eventType'], table);
+
+/** Wakes many at once, as bulk: what is released, canceled or purged must not go before new facts of anybody (ENG-15). */
+export async function wakeManyDeliveries(
+  tx: Transaction,
+  deliveries: readonly DeliveryToWake[],
+  now: Date,
+): Promise<void> {
+  await wake(
+    tx,
+    'webhookDelivery',
+    deliveries.map((delivery) => ({ ...delivery, priority: bulk })),
+    now,
+  );
+}
 
 /** Makes the endpoint's gate look again, and run if it does not. */
 export async function callGate(

@@ -1,5 +1,6 @@
 /** The sweeper: wakes overdue rows without a lease, and removes expired rows (ENG-5). */
 import type { DataSource } from 'typeorm';
+import { bulk } from '../../entities/facts/values.ts';
 import type { Database, Queries } from '../infra/postgres/database.ts';
 import { list, sql, type Sql } from '../infra/postgres/sql.ts';
 import { columnOf, dueRowsOf } from './due-rows.ts';
@@ -84,10 +85,15 @@ interface OverdueQuery {
 /** @returns the query of each `due` of each workflow type: rows due before this time that no wake, no lease and no fault covers */
 export function overdueQueries(source: DataSource, before: Date): OverdueQuery[] {
   return workflowTypeNames.flatMap((workflowType) => {
-    const { key, attributes } = workflowTypes[workflowType];
+    const { key, attributes, taskQueue, bulkTaskQueue } = workflowTypes[workflowType];
     const subject = columnOf(source, workflowType, key);
     const hasOwn = source.getMetadata(workflowTypes[workflowType].entity).findColumnWithPropertyName('priority');
-    const priority = hasOwn ? sql`row.priority` : sql`${workflowTypes[workflowType].priority}::smallint`;
+    // Where many rows are overdue at once, new work goes before them (ENG-15). Nobody's mail changes its queue by being late.
+    const rescued =
+      taskQueue === bulkTaskQueue && workflowTypes[workflowType].priority > 0
+        ? bulk
+        : workflowTypes[workflowType].priority;
+    const priority = hasOwn ? sql`row.priority` : sql`${rescued}::smallint`;
     const pairs = Object.entries(attributes).map(
       ([name, of]) => sql`${name}::text, ${columnOf(source, workflowType, of)}`,
     );

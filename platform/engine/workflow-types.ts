@@ -81,7 +81,7 @@ interface Definition<E, K, A> {
   priority?: Priority;
   /** The column that names the run and is its argument; `id` if absent. */
   key?: K;
-  /** As how many starts a wake counts in the pace of bulk; one if absent. */
+  /** As how many starts a wake of bulk counts in the pace of the relay; one if absent. */
   bulkStarts?: number;
   /** Somebody waits: the first wake of a row starts its run in the worker that carries the wake, if that has room. */
   startsEagerly?: true;
@@ -118,6 +118,7 @@ export const workflowTypes = {
     taskQueue: 'webhooks',
     attributes: { ClubId: 'clubId', EndpointId: 'endpointId', EventType: 'eventType' },
     summary: '{EventType} to endpoint {EndpointId}',
+    bulkStarts: 1 / 2, // a run that waits is signaled, and takes one step
     due: [
       {
         at: 'nextAttemptAt',

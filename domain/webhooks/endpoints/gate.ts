@@ -10,7 +10,7 @@ import type { Vault } from '../../../platform/infra/vault.ts';
 import { failingDeadline, isThrottled } from './breaker.policy.ts';
 import { leaseSeconds } from '../deliveries/attempts.ts';
 import { cancelSome, closeEndpoint } from './queue.ts';
-import { columnsToWake, type DeliveryToWake } from '../wakes.ts';
+import { columnsToWake, wakeManyDeliveries, type DeliveryToWake } from '../wakes.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 
 export const gateRules = {
@@ -223,6 +223,9 @@ async function release(
       WHERE delivery.id = next.id
   RETURNING ${columnsToWake('delivery')}`,
   );
-  await wake(tx, 'webhookDelivery', released, new Date(now));
+  // One decides for all others, whether it probes or is the first page.
+  await (limit > 1
+    ? wakeManyDeliveries(tx, released, new Date(now))
+    : wake(tx, 'webhookDelivery', released, new Date(now)));
   return released;
 }

@@ -5,8 +5,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
 import { requestMail } from '../../mail/requests.ts';
 import { ending } from '../deliveries/ending.ts';
-import { callGate, columnsToWake, type DeliveryToWake } from '../wakes.ts';
-import { wake } from '../../../platform/engine/wakes.ts';
+import { callGate, columnsToWake, wakeManyDeliveries, type DeliveryToWake } from '../wakes.ts';
 
 /** Deliveries canceled in one transaction: more would hold the endpoint's row for seconds. */
 const canceledAtOnce = 2_000;
@@ -56,7 +55,7 @@ export async function cancelSome(tx: Transaction, endpointId: Id, now: Date): Pr
       WHERE delivery.id = found.id
   RETURNING ${columnsToWake('delivery')}`,
   );
-  await wake(tx, 'webhookDelivery', ended, now);
+  await wakeManyDeliveries(tx, ended, now);
   return ended.length >= canceledAtOnce;
 }
 

@@ -54,7 +54,7 @@ describe('rescue of overdue workflows (ENG-5)', () => {
     expect(await rescue()).to.equal(1);
     const source = await testDatabase();
     const [row] = await source.query<object[]>(
-      `SELECT workflow_type, subject_id, club_id, attributes FROM wakes WHERE workflow_id = $1`,
+      `SELECT workflow_type, subject_id, club_id, attributes, priority FROM wakes WHERE workflow_id = $1`,
       [`webhook-delivery/${overdue.id}`],
     );
     expect(row).to.deep.equal({
@@ -62,6 +62,7 @@ describe('rescue of overdue workflows (ENG-5)', () => {
       subject_id: overdue.id,
       club_id: overdue.clubId,
       attributes: { ClubId: overdue.clubId, EndpointId: overdue.endpoint.id, EventType: 'student.updated' },
+      priority: 2, // new work goes before what is made good
     });
   });
 

@@ -3,7 +3,7 @@ import { disableEndpoint, enableEndpoint } from '../../../../domain/webhooks/end
 import { tendGate } from '../../../../domain/webhooks/endpoints/gate.ts';
 import { recoverDeliveries } from '../../../../domain/webhooks/deliveries/manual.ts';
 import { closeEndpoint } from '../../../../domain/webhooks/endpoints/queue.ts';
-import { gateRun, wakesBy } from '../../../toolkit/assert/wakes.ts';
+import { gateRun, wakesBy, wakesOf } from '../../../toolkit/assert/wakes.ts';
 import { deliveryRow, endpointRow } from '../../../toolkit/assert/webhooks.ts';
 import { buildSubscription, buildWebhookDelivery, type Subscription } from '../../../toolkit/builders/webhooks.ts';
 import { alter } from '../../../toolkit/drive/alter.ts';
@@ -63,6 +63,24 @@ describe('an endpoint with a long queue', function () {
     expect(await tend()).to.deep.equal({ done: true, outcome: 'disabled' });
     expect(await statuses(subscription.endpoint.id)).to.deep.equal({ canceled: 2_500 });
     expect((await endpointRow(subscription.endpoint.id)).gateLooksAt).to.equal(null);
+  });
+
+  it('is canceled as bulk, and released as bulk but for the first delivery, which decides for all (ENG-15)', async () => {
+    const deps = await testDeps();
+    const wakesAfter = async (act: () => Promise<unknown>) => {
+      await wakesBy(subscription.clubId, act);
+      const wakes = await wakesOf(subscription.clubId);
+      return wakes.filter(({ workflowType }) => workflowType === 'webhookDelivery').map(({ priority }) => priority);
+    };
+    await (
+      await testDatabase()
+    ).query(`UPDATE webhook_deliveries SET parked_at = now() WHERE endpoint_id = $1`, [subscription.endpoint.id]);
+    const now = Date.now();
+    expect(await wakesAfter(() => tend(now))).to.deep.equal([1]);
+    await alter('webhook_endpoints', subscription.endpoint.id, { release_page: 2 });
+    expect(await wakesAfter(() => tend(now + 1_000))).to.deep.equal([2, 2, 2]); // of a page of four, one is under way
+    const canceled = await wakesAfter(() => disableEndpoint(deps, ...ids(), new Date()));
+    expect(canceled).to.deep.equal(Array.from({ length: 2_000 }, () => 2));
   });
 
   it('answers endpoint_not_enabled when enabled before its queue is canceled', async () => {

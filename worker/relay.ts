@@ -140,7 +140,7 @@ export function startRelay(deps: RelayDeps): Relay {
             'fact',
             fact,
             async () => void ((await together) || (await carryFacts(deps, [fact]))),
-            (failure) => deferFact(deps.db.source, fact.id, failure),
+            (failure) => deferFact(deps.db.source, fact, failure),
           );
         }
       }
@@ -280,10 +280,7 @@ async function carryFacts(
       ),
     ),
   );
-  await removeFacts(
-    db.source,
-    facts.map(({ id }) => id),
-  );
+  await removeFacts(db.source, facts);
 }
 
 /** Deletes the wake only if it was not raised meanwhile: a wake that came later must be sent too. */

@@ -7,6 +7,9 @@ import type { EventType } from '../../platform/core/event-types.ts';
 @Index('facts_turn', ['priority', 'clubId', 'dueAt', 'seq'])
 @Index('facts_failing', ['recordedAt'], { where: `attempt_count > 0` })
 export class Fact {
+  @PrimaryColumn({ type: 'uuid' })
+  clubId: string;
+
   /** Becomes the event's id: the `webhook-id` of every delivery. */
   @PrimaryColumn({ type: 'uuid' })
   id: string;
@@ -14,9 +17,6 @@ export class Fact {
   @Column({ type: 'bigint' })
   @Generated('increment')
   seq: string;
-
-  @Column({ type: 'uuid' })
-  clubId: string;
 
   @Column({ type: 'text' })
   type: EventType;

@@ -7,6 +7,10 @@ import type { Priority } from './values.ts';
 @Index('wakes_of_runs', ['clubId'], { where: `workflow_type = 'automationRun'` })
 @Index('wakes_failing', ['recordedAt'], { where: `attempt_count > 0` })
 export class Wake {
+  /** Whose turn it counts against; the nil uuid for what belongs to no club. */
+  @PrimaryColumn({ type: 'uuid' })
+  clubId: string;
+
   @PrimaryColumn({ type: 'text' })
   workflowId: string;
 
@@ -28,10 +32,6 @@ export class Wake {
   /** Names the row that the workflow is about: its only argument. An id, most of the time. */
   @Column({ type: 'text' })
   subjectId: string;
-
-  /** Whose turn it counts against; the nil uuid for what belongs to no club. */
-  @Column({ type: 'uuid' })
-  clubId: string;
 
   /** What an operator finds the run by, should the wake have to start it: ids and event types alone. */
   @Column({ type: 'jsonb' })

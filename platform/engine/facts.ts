@@ -152,12 +152,19 @@ export type Claimed<Row> = Row & {
   contended: boolean;
 };
 
+/** What a fact is known by: its key begins with its club, as all that a club has. */
+export type FactKey = Pick<FactToTell, 'clubId' | 'id'>;
+
 /** The workflows of these facts are started. */
-export async function removeFacts(source: DataSource, ids: readonly Id[]): Promise<void> {
-  await deleteFacts(source, [ids]);
+export async function removeFacts(source: DataSource, facts: readonly FactKey[]): Promise<void> {
+  await deleteFacts(source, [facts.map(({ clubId }) => clubId), facts.map(({ id }) => id)]);
 }
 
-const deleteFacts = prepared('delete_facts', `DELETE FROM facts WHERE id = ANY ($1)`);
+const deleteFacts = prepared(
+  'delete_facts',
+  `DELETE FROM facts USING unnest($1::uuid[], $2::uuid[]) AS done (club_id, id)
+    WHERE facts.club_id = done.club_id AND facts.id = done.id`,
+);
 
 /** Why a row failed. A fault of `its own` lengthens its pause; while Temporal is `away`, no row is at fault. */
 export type Failure = 'its own' | 'away';
@@ -166,8 +173,8 @@ export type Failure = 'its own' | 'away';
  * Makes a failed fact due again after 5 s. The pause doubles with each further fault of its own, up to 10 minutes. The fact then
  * queues behind the facts that were due before.
  */
-export async function deferFact(source: DataSource, id: Id, failure: Failure): Promise<void> {
-  await new Queries(source.manager).run(deferring(sql`facts`, sql`id = ${id}`, failure));
+export async function deferFact(source: DataSource, { clubId, id }: FactKey, failure: Failure): Promise<void> {
+  await new Queries(source.manager).run(deferring(sql`facts`, sql`club_id = ${clubId} AND id = ${id}`, failure));
 }
 
 export function deferring(table: Sql, row: Sql, failure: Failure): Sql {
@@ -214,18 +221,18 @@ export function inTurns(table: 'facts' | 'wakes', key: string, order: string, co
        CROSS JOIN LATERAL (
         WITH RECURSIVE clubs AS (
           (SELECT club_id FROM ${table} WHERE priority = lap.priority AND club_id >= lap.first_id AND club_id <= lap.last_id
-            ORDER BY club_id LIMIT 1)
+            ORDER BY club_id, ${order} LIMIT 1)
           UNION ALL
           SELECT next.club_id FROM clubs CROSS JOIN LATERAL (
             SELECT club_id FROM ${table} WHERE priority = lap.priority AND club_id > clubs.club_id AND club_id <= lap.last_id
-             ORDER BY club_id LIMIT 1) next)
+             ORDER BY club_id, ${order} LIMIT 1) next)
         SELECT club_id FROM clubs) club
         LEFT JOIN in_hand USING (club_id)
        WHERE coalesce(in_hand.count, 0) < $3 AND (lap.priority < ${bulk} OR ($7 > 0 AND coalesce(in_hand.bulk, 0) < $8))
          AND (SELECT true FROM ${table} WHERE priority = lap.priority AND club_id = club.club_id AND ${free} ORDER BY ${order} LIMIT 1)
        LIMIT $1 * ${candidatesARow}),
     candidates AS (
-      SELECT waiting.key, streams.priority, waiting.turn, streams.place
+      SELECT streams.club_id, waiting.key, streams.priority, waiting.turn, streams.place
         FROM streams CROSS JOIN LATERAL (
          SELECT first.key, row_number() OVER (ORDER BY ${order}) AS turn
            FROM (SELECT ${key} AS key, ${order} FROM ${table}
@@ -233,12 +240,12 @@ export function inTurns(table: 'facts' | 'wakes', key: string, order: string, co
                   LIMIT (SELECT greatest(1, $1 * ${readARow} / count(*)) FROM streams)) first) waiting
        ORDER BY priority, turn, place LIMIT $1 * ${candidatesARow}),
     locked AS (
-      SELECT ${table}.${key} AS key, ${table}.club_id, candidates.priority, candidates.turn, candidates.place
-        FROM candidates JOIN ${table} ON ${table}.${key} = candidates.key
-       WHERE ${free} ORDER BY candidates.priority, turn, place LIMIT $1 FOR UPDATE OF ${table} SKIP LOCKED),
+      SELECT candidates.* FROM candidates CROSS JOIN LATERAL (
+        SELECT FROM ${table} WHERE club_id = candidates.club_id AND ${key} = candidates.key AND ${free} FOR UPDATE SKIP LOCKED) row
+       LIMIT $1),
     mine AS (
-      SELECT key, step FROM (
-        SELECT key, priority,
+      SELECT club_id, key, step FROM (
+        SELECT club_id, key, priority,
                row_number() OVER (PARTITION BY club_id ORDER BY priority, turn, place) + coalesce(in_hand.count, 0) AS place_of_club,
                row_number() OVER (PARTITION BY priority ORDER BY turn, place) AS step,
                row_number() OVER (PARTITION BY priority, club_id ORDER BY turn, place) + coalesce(in_hand.bulk, 0) AS place_in_bulk_of_club
@@ -246,7 +253,7 @@ export function inTurns(table: 'facts' | 'wakes', key: string, order: string, co
        WHERE place_of_club <= $3 AND (priority < ${bulk} OR (step <= $7 AND place_in_bulk_of_club <= $8))),
     taken AS (
       UPDATE ${table} SET lease_until = clock_timestamp() + make_interval(secs => $2)
-        FROM mine WHERE ${table}.${key} = mine.key
+        FROM mine WHERE ${table}.club_id = mine.club_id AND ${table}.${key} = mine.key
    RETURNING true AS found, mine.step::int, ${columns})
     SELECT taken.*, waiting.contended
       FROM (SELECT EXISTS (SELECT FROM candidates) AS contended) waiting LEFT JOIN taken ON true`;

@@ -3,6 +3,7 @@ import type { DataSource } from 'typeorm';
 import { bulk } from '../../entities/facts/values.ts';
 import type { Database, Queries } from '../infra/postgres/database.ts';
 import { list, sql, type Sql } from '../infra/postgres/sql.ts';
+import { noClub } from '../core/ids.ts';
 import { columnOf, dueRowsOf } from './due-rows.ts';
 import { isFailing } from './faults.ts';
 import { wakeRuns } from './wakes.ts';
@@ -106,7 +107,7 @@ export function overdueQueries(source: DataSource, before: Date): OverdueQuery[]
                ${priority} AS priority
           FROM ${from}
          WHERE ${at} < ${before} AND ${condition}
-           AND NOT EXISTS (SELECT FROM wakes WHERE workflow_id = ${workflowIdOf(workflowType, '')} || ${subject})
+           AND NOT EXISTS (SELECT FROM wakes WHERE club_id = coalesce(row.club_id, ${noClub}) AND workflow_id = ${workflowIdOf(workflowType, '')} || ${subject})
            AND NOT ${isFailing(workflowType, subject, sql`${before}`)}
          ORDER BY ${at} LIMIT ${rescuedARound}`,
     }));

@@ -34,7 +34,7 @@ export async function wakeRuns(tx: Transaction, runs: readonly Run[], now: Date)
     sql`INSERT INTO wakes (workflow_id, workflow_type, subject_id, club_id, attributes, recorded_at, priority)
      SELECT one->>'workflowId', one->>'workflowType', one->>'subjectId', (one->>'clubId')::uuid, one->'attributes', ${now}::timestamptz, (one->>'priority')::smallint
        FROM jsonb_array_elements(${JSON.stringify(rows)}::jsonb) AS one
-     ON CONFLICT (workflow_id) DO UPDATE SET seq = nextval('wakes_seq_seq'), raised = true, due_at = least(wakes.due_at, clock_timestamp()),
+     ON CONFLICT (club_id, workflow_id) DO UPDATE SET seq = nextval('wakes_seq_seq'), raised = true, due_at = least(wakes.due_at, clock_timestamp()),
        priority = least(wakes.priority, excluded.priority)`,
   );
   tx.notifyRelay();
@@ -67,15 +67,23 @@ const leaseWakes = prepared<Claimed<ClaimedWake>>(
 );
 
 /** Deletes a sent wake. One that was raised meanwhile stays, and can be claimed at once. */
-export async function removeWake(source: DataSource, { workflowId, seq }: ClaimedWake): Promise<void> {
-  const removed = await deleteWake(source, [workflowId, seq]);
-  if (removed.length === 0) await freeWake(source, [workflowId]);
+export async function removeWake(source: DataSource, { clubId, workflowId, seq }: ClaimedWake): Promise<void> {
+  const removed = await deleteWake(source, [clubId, workflowId, seq]);
+  if (removed.length === 0) await freeWake(source, [clubId, workflowId]);
 }
 
-const deleteWake = prepared('delete_wake', `DELETE FROM wakes WHERE workflow_id = $1 AND seq = $2 RETURNING 1`);
-const freeWake = prepared('free_wake', `UPDATE wakes SET lease_until = NULL, attempt_count = 0 WHERE workflow_id = $1`);
+const deleteWake = prepared(
+  'delete_wake',
+  `DELETE FROM wakes WHERE club_id = $1 AND workflow_id = $2 AND seq = $3 RETURNING 1`,
+);
+const freeWake = prepared(
+  'free_wake',
+  `UPDATE wakes SET lease_until = NULL, attempt_count = 0 WHERE club_id = $1 AND workflow_id = $2`,
+);
 
 /** A wake that could not be sent is due again as a fact is (`deferFact`); one that is raised meanwhile is due at once. */
-export async function deferWake(source: DataSource, { workflowId }: ClaimedWake, failure: Failure): Promise<void> {
-  await new Queries(source.manager).run(deferring(sql`wakes`, sql`workflow_id = ${workflowId}`, failure));
+export async function deferWake(source: DataSource, claimed: ClaimedWake, failure: Failure): Promise<void> {
+  const { clubId, workflowId } = claimed;
+  const row = sql`club_id = ${clubId} AND workflow_id = ${workflowId}`;
+  await new Queries(source.manager).run(deferring(sql`wakes`, row, failure));
 }

@@ -112,10 +112,7 @@ async function letAllEnd(from: Date, activities: Activities): Promise<Ends> {
     ) {
       for (const consume of contextsInLockOrder.flatMap(({ factConsumers }) => factConsumers))
         for (const caused of await consume(deps.db, facts, new Date())) temporal.start(caused, [false]);
-      await removeFacts(
-        source,
-        facts.map(({ id }) => id),
-      );
+      await removeFacts(source, facts);
     }
     const wakes = await source.query<ClaimedWake[]>(
       `SELECT workflow_id AS "workflowId", seq, raised, priority, workflow_type AS "workflowType",

@@ -93,8 +93,8 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     file: 'platform/engine/wakes.ts',
     changes: [
       [
-        'WHERE workflow_id = $1 AND seq = $2 RETURNING 1',
-        'WHERE workflow_id = $1 AND seq <> 0 * $2::bigint - 1 RETURNING 1',
+        'AND workflow_id = $2 AND seq = $3 RETURNING 1',
+        'AND workflow_id = $2 AND seq <> 0 * $3::bigint - 1 RETURNING 1',
       ],
     ],
     engine: 'webhooks',
@@ -110,8 +110,8 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     rule: 'ENG-4: a fact is deleted once its workflows are started',
     file: 'worker/relay.ts',
     changes: [
-      ["  await failpoint('fanned_out');", '  await removeFacts(db.source, facts.map(({ id }) => id));'],
-      ['  await removeFacts(\n    db.source,\n    facts.map(({ id }) => id),\n  );', ''],
+      ["  await failpoint('fanned_out');", '  await removeFacts(db.source, [...facts]);'],
+      ['  await removeFacts(db.source, facts);', ''],
     ],
     engine: 'webhooks',
   },

@@ -77,7 +77,7 @@ describe('facts (ENG-9)', () => {
       const [fact] = await everyFact(1);
       if (!fact) break;
       claimed.push(fact);
-      await removeFacts(source(), [fact.id]);
+      await removeFacts(source(), [fact]);
     }
     expect(claimed).to.have.length(60);
     for (const clubId of clubs) expect(countsOf(claimed)[clubId], `club ${clubId}`).to.equal(10);
@@ -151,7 +151,7 @@ describe('facts (ENG-9)', () => {
   it('that fail again and again do not hold up the club’s next good one', async () => {
     await recordMany(clubA, 40);
     const poisoned = await everyFact();
-    for (const { id } of poisoned) await deferFact(source(), id, 'its own');
+    for (const fact of poisoned) await deferFact(source(), fact, 'its own');
     const good = await record(clubA);
     await endPauses('facts');
     expect((await everyFact(1)).map(({ id }) => id)).to.deep.equal([good]);

@@ -62,7 +62,7 @@ describe('facts (ENG-4)', () => {
   it('that were carried on are removed', async () => {
     const [put, carried] = [await record(clubA), await record(clubB)];
     await everyFact();
-    await removeFacts(source(), [carried]);
+    await removeFacts(source(), [{ clubId: clubB, id: carried }]);
     expect(await source().query(`SELECT id FROM facts`)).to.deep.equal([{ id: put }]);
   });
 
@@ -70,7 +70,7 @@ describe('facts (ENG-4)', () => {
     const id = await record(clubA);
     for (const [index, seconds] of [5, 10, 20, 40, 80, 160, 320, 600, 600].entries()) {
       expect(await everyFact(), `before failure ${index + 1}`).to.have.length(1);
-      await expectEnd('due_at', 'facts', seconds, () => deferFact(source(), id, 'its own'));
+      await expectEnd('due_at', 'facts', seconds, () => deferFact(source(), { clubId: clubA, id }, 'its own'));
       expect(await everyFact()).to.deep.equal([]);
       await endPauses('facts');
     }
@@ -80,13 +80,13 @@ describe('facts (ENG-4)', () => {
   it('that failed 40 times are deferred without an error', async () => {
     const id = await record(clubA);
     await source().query(`UPDATE facts SET attempt_count = 32767`);
-    await expectEnd('due_at', 'facts', 600, () => deferFact(source(), id, 'its own'));
+    await expectEnd('due_at', 'facts', 600, () => deferFact(source(), { clubId: clubA, id }, 'its own'));
   });
 
   it('that could not be carried on because the engine was away are due after 5 s each time', async () => {
     const id = await record(clubA);
     for (let failures = 1; failures <= 3; failures++)
-      await expectEnd('due_at', 'facts', 5, () => deferFact(source(), id, 'away'));
+      await expectEnd('due_at', 'facts', 5, () => deferFact(source(), { clubId: clubA, id }, 'away'));
     expect(await source().query(`SELECT attempt_count AS count FROM facts`)).to.deep.equal([{ count: 0 }]);
   });
 });

@@ -52,10 +52,7 @@ describe('turns over the streams of clubs (ENG-9, ENG-15)', () => {
             for (const { priority, clubId } of claimed)
               taken[`${priority} ${clubId}`] = (taken[`${priority} ${clubId}`] ?? 0) + 1;
             expect(taken).to.deep.equal(stepsOf(queue, turnOfModel ?? new Map(), one));
-            await removeFacts(
-              source(),
-              claimed.map(({ id }) => id),
-            );
+            await removeFacts(source(), claimed);
           } else
             for (const { club, priority } of one) {
               await recordMany(club, 1, priority);

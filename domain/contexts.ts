@@ -35,7 +35,7 @@ import { purgeStudentFromMentorships } from './mentorships/student-removal.ts';
 import { rollUpStorage } from './media/storage.ts';
 import { retainNotices } from './sales/retention.ts';
 import { claimNotices, purgeStudentFromSales } from './sales/student-removal.ts';
-import { fanOutEach } from './webhooks/events/fan-out.ts';
+import { fanOutFacts } from './webhooks/events/fan-out.ts';
 import { followAccessByTime } from './joining/joining.ts';
 import { retainDigests } from './community/digests/retention.ts';
 import { retainModeration } from './community/moderation.ts';
@@ -75,14 +75,15 @@ export interface RetentionJob {
 /**
  * Commits what facts cause. Safe to repeat: a relay that died before it removed the facts hands them over again.
  * @param waitSpeed how many times faster waits of automations pass; 1 if absent
- * @returns the workflows to start
+ * @returns for each fact the workflows to start; undefined for one that would hold up the others: it is to be given alone
+ * @throws error, whichever fact is at fault: each is to be given alone
  */
 export type FactConsumer = (
   db: Database,
   facts: readonly ClaimedFact[],
   now: Date,
   waitSpeed?: number,
-) => Promise<readonly CausedWorkflow[]>;
+) => Promise<readonly (readonly CausedWorkflow[] | undefined)[]>;
 
 export interface CausedWorkflow extends Run {
   /** The endpoint that counts a first attempt in the relay's own process; absent where none may be made there. */
@@ -301,7 +302,7 @@ export const contexts = {
     eraseStudent: (tx, { studentId }, now) => purgeStudentFromWebhooks(tx, studentId, now),
     changeEmail: null,
     retention: [{ run: ({ db }, now) => retainWebhooks(db, now) }],
-    factConsumers: [fanOutEach],
+    factConsumers: [fanOutFacts],
   },
 } as const satisfies Record<string, ContextParts>;
 

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { DataSource } from 'typeorm';
 import { bulk, type Priority } from '../entities/facts/values.ts';
 import type { Id } from '../platform/core/ids.ts';
+import { gathered } from '../platform/core/gathered.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import { listen, relayChannel } from '../platform/infra/postgres/notifications.ts';
@@ -18,7 +19,7 @@ import {
 } from '../platform/engine/facts.ts';
 import { claimWakes, deferWake, removeWake, type ClaimedWake } from '../platform/engine/wakes.ts';
 import { workflowTypes } from '../platform/engine/workflow-types.ts';
-import { contextsInLockOrder, type CausedWorkflow } from '../domain/contexts.ts';
+import { contextsInLockOrder, type CausedWorkflow, type FactConsumer } from '../domain/contexts.ts';
 import type { LocalStarts } from './attempt-places.ts';
 import { relayed, relayErrors } from './metrics.ts';
 import { isEngineAway, type WorkflowClient } from './workflow-client.ts';
@@ -33,7 +34,7 @@ const openToBulk = 3 / 4;
  * A relay with hardly a free place gathers some more, or waits so long, before it claims: a claim costs about the same whether
  * it finds one row or four, and in a burst there would be one for each row that was carried.
  */
-const gathered = { places: 4, ms: 10 } as const;
+const gathering = { places: 4, ms: 10 } as const;
 /** How often the relay polls: a lost NOTIFY costs at most this. */
 const pollMs = 1_000;
 /** A relay that has not read its work for so long is not alive. */
@@ -77,6 +78,7 @@ export function startRelay(deps: RelayDeps): Relay {
   const bulkWakeMs = (1_000 * maxPerClub * openToBulk) / deps.bulkStartsPerSecond;
   const inFlight = new Set<Promise<void>>();
   const inHand = { fact: new Map<Id, InHand>(), wake: new Map<Id, InHand>() };
+  const carryFact = createCarrier(deps);
   const turns = { fact: turnFromAnywhere(), wake: turnFromAnywhere() };
   /** Whether a claim may find rows. After a claim that found fewer than it wanted, not before a NOTIFY, a freed place or a poll. */
   const mayWait = { fact: true, wake: true };
@@ -105,8 +107,8 @@ export function startRelay(deps: RelayDeps): Relay {
   }
 
   async function gatherPlaces(): Promise<void> {
-    const latest = performance.now() + gathered.ms;
-    while (!stopped && maxInFlight - inFlight.size < gathered.places) {
+    const latest = performance.now() + gathering.ms;
+    while (!stopped && maxInFlight - inFlight.size < gathering.places) {
       const leftMs = latest - performance.now();
       if (leftMs <= 0) return;
       notified = false;
@@ -133,16 +135,13 @@ export function startRelay(deps: RelayDeps): Relay {
       }
       const facts = await claim('fact', claimFacts, wakes.length > 0 ? half : room);
       if (looksForAll) lookedAt = performance.now();
-      for (const group of inGroups(facts)) {
-        const together = group.length > 1 ? carryTogether(deps, group) : Promise.resolve(false);
-        for (const fact of group) {
-          carry(
-            'fact',
-            fact,
-            async () => void ((await together) || (await carryFacts(deps, [fact]))),
-            (failure) => deferFact(deps.db.source, fact, failure),
-          );
-        }
+      for (const fact of facts) {
+        carry(
+          'fact',
+          fact,
+          () => carryFact(fact),
+          (failure) => deferFact(deps.db.source, fact, failure),
+        );
       }
       return wakes.length + facts.length;
     } catch (error) {
@@ -246,41 +245,55 @@ function bulkOf(inHand: ReadonlyMap<Id, InHand>): number {
   return [...inHand.values()].reduce((sum, ofClub) => sum + ofClub.bulk, 0);
 }
 
-/** Bulk facts of one club go together: an import records two for each row, and most concern nobody. Any other goes alone, at once. */
-function inGroups(facts: readonly ClaimedFact[]): ClaimedFact[][] {
-  const groups = Map.groupBy(facts, ({ id, clubId, priority }) => (priority === bulk ? clubId : id));
-  return [...groups.values()];
-}
-
-/** @returns whether all is done; where anything fails, each fact is to be carried by itself, so that one cannot hold up the others */
-async function carryTogether(deps: RelayDeps, facts: readonly ClaimedFact[]): Promise<boolean> {
-  return carryFacts(deps, facts).then(
-    () => true,
-    () => false,
-  );
-}
-
 /**
  * Hands facts to their consumers, starts the workflows that they caused, and only then deletes them: after a crash all is repeated.
- * @param facts of one priority
+ * Facts that were claimed together go together through the consumers; if anything fails there, each goes by itself, so that one
+ * cannot hold up the others. One batch at a time: what is claimed meanwhile is the next one.
  */
-async function carryFacts(
-  { db, workflows, localAttempts, waitSpeed, failpoint }: RelayDeps,
-  facts: readonly ClaimedFact[],
-): Promise<void> {
-  const priority = facts[0]?.priority;
-  const caused: CausedWorkflow[] = [];
-  for (const consume of contextsInLockOrder.flatMap(({ factConsumers }) => factConsumers))
-    caused.push(...(await consume(db, facts, new Date(), waitSpeed)));
-  await failpoint('fanned_out');
-  await Promise.all(
-    caused.map(({ localAttemptAt, ...run }) =>
-      localAttempts.start(run.subjectId, localAttemptAt, (local) =>
-        workflows.start({ ...run, ...(priority !== undefined && { priority }) }, [local]),
+function createCarrier(deps: RelayDeps): (fact: ClaimedFact) => Promise<void> {
+  const { db, workflows, localAttempts, failpoint } = deps;
+  const alone = async (fact: ClaimedFact) => {
+    const [caused] = await consumeAll(deps, [fact]);
+    if (!caused) throw new Error('A fact that is given alone is told');
+    return caused;
+  };
+  const consume = gathered(async (facts: readonly ClaimedFact[]) => {
+    // One that comes alone waits for whoever holds its student, so it must not make others wait.
+    const together = facts.length > 1 ? await consumeAll(deps, facts).catch(() => []) : [];
+    return facts.map((fact, place) => async () => together[place] ?? alone(fact));
+  });
+  const remove = gathered(async (facts: readonly ClaimedFact[]) => {
+    await removeFacts(db.source, facts);
+    return facts;
+  });
+  return async (fact) => {
+    const causedBy = await consume(fact);
+    const caused = await causedBy();
+    await failpoint('fanned_out');
+    await Promise.all(
+      caused.map(({ localAttemptAt, ...run }) =>
+        localAttempts.start(run.subjectId, localAttemptAt, (local) =>
+          workflows.start({ ...run, priority: fact.priority }, [local]),
+        ),
       ),
-    ),
-  );
-  await removeFacts(db.source, facts);
+    );
+    await remove(fact);
+  };
+}
+
+/** @returns for each fact the workflows to start; undefined for one that is to be given alone */
+async function consumeAll(
+  { db, waitSpeed }: RelayDeps,
+  facts: readonly ClaimedFact[],
+): Promise<(CausedWorkflow[] | undefined)[]> {
+  const now = new Date();
+  const answers: Awaited<ReturnType<FactConsumer>>[] = [];
+  for (const consume of contextsInLockOrder.flatMap(({ factConsumers }) => factConsumers))
+    answers.push(await consume(db, facts, now, waitSpeed));
+  return facts.map((_, place) => {
+    const caused = answers.map((ofFacts) => ofFacts[place]);
+    return caused.includes(undefined) ? undefined : caused.flatMap((runs) => runs ?? []);
+  });
 }
 
 /** Deletes the wake only if it was not raised meanwhile: a wake that came later must be sent too. */

@@ -111,7 +111,8 @@ async function letAllEnd(from: Date, activities: Activities): Promise<Ends> {
       facts = await claimFacts(source, roomFor(100))
     ) {
       for (const consume of contextsInLockOrder.flatMap(({ factConsumers }) => factConsumers))
-        for (const caused of await consume(deps.db, facts, new Date())) temporal.start(caused, [false]);
+        for (const caused of (await consume(deps.db, facts, new Date())).flatMap((runs) => runs ?? []))
+          temporal.start(caused, [false]);
       await removeFacts(source, facts);
     }
     const wakes = await source.query<ClaimedWake[]>(

@@ -110,8 +110,8 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     rule: 'ENG-4: a fact is deleted once its workflows are started',
     file: 'worker/relay.ts',
     changes: [
-      ["  await failpoint('fanned_out');", '  await removeFacts(db.source, [...facts]);'],
-      ['  await removeFacts(db.source, facts);', ''],
+      ["await failpoint('fanned_out');", 'await removeFacts(db.source, [fact]);'],
+      ['await removeFacts(db.source, facts);', ''],
     ],
     engine: 'webhooks',
   },

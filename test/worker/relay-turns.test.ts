@@ -12,6 +12,7 @@ import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub } from '../toolkit/builders/clubs.ts';
 import { buildSubscription, type Subscription } from '../toolkit/builders/webhooks.ts';
 import { commitFact } from '../toolkit/drive/facts.ts';
+import { withOpenTransaction } from '../toolkit/drive/races.ts';
 import { until } from '../toolkit/drive/until.ts';
 import { startPostgresLine } from '../toolkit/fakes/postgres-line.ts';
 import { withoutTimersOf } from '../toolkit/fakes/timers.ts';
@@ -273,6 +274,31 @@ describe('the relay', () => {
         await db.run(sql`DELETE FROM facts WHERE club_id = ${subscription.clubId}`);
       }
     });
+  });
+
+  it('carries facts beside one whose student somebody holds, and that one afterwards', async () => {
+    const [held, ...free] = await Promise.all([1, 2, 3].map(() => buildSubscription('https://example.com/')));
+    if (!held) throw new Error('One of three');
+    const facts = await Promise.all([held, ...free].map((about) => commitFact(about, { notified: false })));
+    const engine = new WaitingEngine();
+    engine.release();
+    let relay: Relay | undefined;
+    await withOpenTransaction(
+      (tx) => tx.run(sql`SELECT FROM students WHERE id = ${held.studentId} FOR UPDATE`),
+      async () => {
+        relay = await relayTo(engine);
+        await until('the two others', { timeoutMs: 10_000 }, async () => engine.started.length === 2);
+      },
+    );
+    try {
+      await until('all three', { timeoutMs: 10_000 }, async () => engine.started.length === 3);
+      const { db } = await testDeps();
+      await until('no fact', { timeoutMs: 10_000 }, async () => {
+        return (await db.rows(sql`SELECT FROM facts WHERE id = ANY (${facts})`)).length === 0;
+      });
+    } finally {
+      await relay?.stop();
+    }
   });
 
   it('carries the next good fact of a club beside 2,000 that fail again and again', async () => {

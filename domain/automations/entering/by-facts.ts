@@ -10,21 +10,24 @@ import type { Trigger, TriggerList } from '../definition.policy.ts';
 import { enter, shareOpen } from './entering.ts';
 
 /**
- * Starts the runs that facts cause and wakes those that they concern, each fact in a transaction of its own. A club without
- * automations costs one query, however many facts there are. The runs start by wakes, so a fact that is fanned out again starts
- * nothing.
+ * Starts the runs that facts cause and wakes those that they concern, each fact in a transaction of its own, side by side. A club
+ * without automations costs one query, however many facts there are. The runs start by wakes, so a fact that is fanned out again
+ * starts nothing.
  * @param waitSpeed how many times faster waits pass; 1 if absent
- * @returns none to start at once
+ * @returns for each fact none to start at once
  */
 export async function enrollByFacts(
   db: Database,
   facts: readonly ClaimedFact[],
   now: Date,
   waitSpeed?: number,
-): Promise<readonly never[]> {
-  for (const { fact, automationIds } of await concerned(db, facts))
-    await db.transaction((tx) => tell(tx, fact, { automationIds, waitSpeed }, now));
-  return [];
+): Promise<(readonly never[])[]> {
+  const told = (await concerned(db, facts)).map(({ fact, automationIds }) =>
+    db.transaction((tx) => tell(tx, fact, { automationIds, waitSpeed }, now)),
+  );
+  const failed = (await Promise.allSettled(told)).find((one) => one.status === 'rejected');
+  if (failed) throw failed.reason;
+  return facts.map(() => []);
 }
 
 const kindOf = ({ type }: Pick<ClaimedFact, 'type'>) => type.replace('.', '_') as TriggerKind;

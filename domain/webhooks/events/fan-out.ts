@@ -32,57 +32,110 @@ export interface NewDelivery {
  * that a relay which died between the commit and the start is made good by the next one.
  * @returns the deliveries that have a way to go; none for a student who was removed meanwhile
  */
-export async function fanOut(db: Database, fact: FactToTell, now: Date): Promise<NewDelivery[]> {
+export async function fanOut(db: Database, fact: FactToTell, now: Date): Promise<readonly NewDelivery[]> {
   return db.transaction(async (tx) => {
-    const { student, endpoints } = await lockAudience(tx, fact);
-    if (endpoints.length === 0) return [];
-
-    // Events about a removed student are not sent, except the removal itself (DEL-9).
-    const told = student !== undefined && (!student.removed || fact.type === 'student.removed');
-    const deliveries = endpoints.map(({ endpointId, healthy }) => ({ id: newId(), endpointId, healthy }));
-    const inserted = await insertDeliveries(tx, [
-      JSON.stringify(deliveries),
-      fact.clubId,
-      fact.id,
-      fact.type,
-      fact.studentId,
-      told ? 'pending' : 'canceled',
-      told ? null : 'student_removed',
-      told ? null : now,
-      now,
-      fact.occurredAt,
-      told ? await assembleBody(tx, fact, student, now) : null,
-    ]);
-    if (!told) return [];
-    return inserted.length === deliveries.length ? deliveries : pendingOf(tx, fact.id);
+    const [made = []] = await insertTold(tx, [{ fact, ...(await lockAudience(tx, fact)) }], now);
+    return made;
   });
 }
 
+/** Somebody who holds an endpoint for longer is waited for by each fact alone. */
+const togetherWaitsMs = 100;
+
 /**
- * Fans several facts out, each in a transaction of its own. Bulk that no endpoint asked for costs one query together, without a lock.
- * @returns the workflows of their deliveries
+ * Fans facts out. Several go in one transaction, which waits for nobody's student and hardly for an endpoint.
+ * @returns for each fact the workflows of its deliveries; undefined for a fact whose student somebody holds: it is to be given alone
+ * @throws error of the transaction, which has left nothing behind: each fact is to be given alone
  */
-export async function fanOutEach(
+export async function fanOutFacts(
   db: Database,
   facts: readonly ClaimedFact[],
   now: Date,
-): Promise<(Run & { localAttemptAt?: Id })[]> {
-  const started = [];
-  for (const fact of await askedFor(db, facts))
-    for (const { id, endpointId, healthy } of await fanOut(db, fact, now))
-      started.push({
-        ...runOf('webhookDelivery', { id, clubId: fact.clubId, endpointId, eventType: fact.type }),
-        ...(healthy && { localAttemptAt: endpointId }),
-      });
-  return started;
+): Promise<(readonly (Run & { localAttemptAt?: Id })[] | undefined)[]> {
+  const asked = await askedFor(db, facts);
+  const [first] = asked;
+  const made =
+    facts.length === 1 && first ? new Map([[first.id, await fanOut(db, first, now)]]) : await fanOutAll(db, asked, now);
+  const isAsked = new Set(asked.map(({ id }) => id));
+  return facts.map(({ id, clubId, type }) => {
+    if (!isAsked.has(id)) return [];
+    return made.get(id)?.map((delivery) => ({
+      ...runOf('webhookDelivery', { id: delivery.id, clubId, endpointId: delivery.endpointId, eventType: type }),
+      ...(delivery.healthy && { localAttemptAt: delivery.endpointId }),
+    }));
+  });
 }
 
-/** @returns the facts without the bulk that no endpoint asked for by now; an endpoint that asks later comes after them */
+/** @returns by fact; without those whose student somebody holds */
+async function fanOutAll(
+  db: Database,
+  facts: readonly ClaimedFact[],
+  now: Date,
+): Promise<ReadonlyMap<Id, readonly NewDelivery[]>> {
+  if (facts.length === 0) return new Map();
+  return db.transaction(async (tx) => {
+    await tx.run(sql`SELECT set_config('lock_timeout', ${String(togetherWaitsMs)}, true)`);
+    const locked = await lockFreeStudents(tx, [facts.map(({ studentId }) => studentId)]);
+    const students = new Map(locked.map((student) => [student.id, student]));
+    const free = facts.filter(({ studentId }) => students.has(studentId));
+    const endpoints = await lockEndpoints(tx, [free.map(({ clubId }) => clubId), free.map(({ type }) => type)]);
+    const told = free.map((fact) => ({
+      fact,
+      student: students.get(fact.studentId),
+      endpoints: endpoints.filter(({ clubId, types }) => clubId === fact.clubId && types.includes(fact.type)),
+    }));
+    const made = await insertTold(tx, told, now);
+    return new Map(free.map(({ id }, place) => [id, made[place] ?? []]));
+  });
+}
+
+interface Told extends Audience {
+  fact: FactToTell;
+}
+
+/** @returns for each fact the deliveries that have a way to go */
+async function insertTold(tx: Transaction, told: readonly Told[], now: Date): Promise<(readonly NewDelivery[])[]> {
+  const wanted = [];
+  for (const { fact, student, endpoints } of told) {
+    // Events about a removed student are not sent, except the removal itself (DEL-9).
+    const isSent = student !== undefined && (!student.removed || fact.type === 'student.removed');
+    const deliveries = endpoints.map(({ endpointId, healthy }) => ({ id: newId(), endpointId, healthy }));
+    const body = isSent && deliveries.length > 0 ? await assembleBody(tx, fact, student, now) : null;
+    wanted.push({ fact, isSent, deliveries, body });
+  }
+  const events = wanted.filter(({ deliveries }) => deliveries.length > 0);
+  if (events.length === 0) return told.map(() => []);
+  const rows = events.flatMap(({ deliveries }, place) =>
+    deliveries.map((delivery) => ({ ...delivery, place: place + 1 })),
+  );
+  const inserted = await insertDeliveries(tx, [
+    now,
+    events.map(({ fact }) => fact.id),
+    events.map(({ fact }) => fact.clubId),
+    events.map(({ fact }) => fact.type),
+    events.map(({ fact }) => fact.studentId),
+    events.map(({ fact }) => fact.occurredAt),
+    events.map(({ body }) => body),
+    events.map(({ isSent }) => isSent),
+    rows.map(({ id }) => id),
+    rows.map(({ endpointId }) => endpointId),
+    rows.map(({ place }) => place),
+  ]);
+  const isNew = new Set(inserted.map(({ id }) => id));
+  const made = [];
+  for (const { fact, isSent, deliveries } of wanted)
+    made.push(!isSent ? [] : deliveries.every(({ id }) => isNew.has(id)) ? deliveries : await pendingOf(tx, fact.id));
+  return made;
+}
+
+/**
+ * Without a lock: an endpoint that asks later comes after these facts.
+ * @returns those of several facts, or of bulk, that an endpoint has asked for by now
+ */
 async function askedFor(db: Queries, facts: readonly ClaimedFact[]): Promise<readonly ClaimedFact[]> {
-  const bulky = facts.filter(({ priority }) => priority === bulk);
-  if (bulky.length === 0) return facts;
+  if (facts.length === 1 && facts[0]?.priority !== bulk) return facts;
   const unasked = await db.rows<{ id: Id }>(sql`SELECT given.id
-      FROM unnest(${bulky.map(({ id }) => id)}::uuid[], ${bulky.map(({ clubId }) => clubId)}::uuid[], ${bulky.map(({ type }) => type)}::text[]) AS given (id, club_id, type)
+      FROM unnest(${facts.map(({ id }) => id)}::uuid[], ${facts.map(({ clubId }) => clubId)}::uuid[], ${facts.map(({ type }) => type)}::text[]) AS given (id, club_id, type)
      WHERE NOT EXISTS (SELECT FROM webhook_endpoints endpoint
        WHERE endpoint.club_id = given.club_id AND endpoint.status <> 'disabled' AND endpoint.event_types @> ARRAY[given.type])`);
   const ids = new Set(unasked.map(({ id }) => id));
@@ -91,13 +144,19 @@ async function askedFor(db: Queries, facts: readonly ClaimedFact[]): Promise<rea
 
 const insertDeliveries = prepared<{ id: Id }>(
   'insert_deliveries',
-  `WITH event AS (
+  `WITH event AS MATERIALIZED (
+         SELECT * FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::uuid[], $6::timestamptz[], $7::text[], $8::boolean[])
+           WITH ORDINALITY AS event (id, club_id, type, student_id, occurred_at, body, is_sent, place)),
+       inserted AS (
          INSERT INTO webhook_events (id, club_id, type, student_id, occurred_at, body, created_at)
-         VALUES ($3, $2, $4, $5, $10, $11, $9) ON CONFLICT (id) DO NOTHING)
+         SELECT id, club_id, type, student_id, occurred_at, body, $1 FROM event ORDER BY id ON CONFLICT (id) DO NOTHING)
        INSERT INTO webhook_deliveries (id, club_id, endpoint_id, event_id, event_type, student_id, status, cancel_reason,
                                        payload_purged_at, next_attempt_at, created_at, completed_at)
-       SELECT (one->>'id')::uuid, $2, (one->>'endpointId')::uuid, $3, $4, $5, $6, $7, $8, $9, $9, $8
-         FROM jsonb_array_elements($1::jsonb) AS one
+       SELECT delivery.id, event.club_id, delivery.endpoint_id, event.id, event.type, event.student_id,
+              CASE WHEN is_sent THEN 'pending' ELSE 'canceled' END, CASE WHEN NOT is_sent THEN 'student_removed' END,
+              CASE WHEN NOT is_sent THEN $1 END, $1, $1, CASE WHEN NOT is_sent THEN $1 END
+         FROM unnest($9::uuid[], $10::uuid[], $11::int[]) AS delivery (id, endpoint_id, place) JOIN event USING (place)
+        ORDER BY event.id, delivery.endpoint_id
        ON CONFLICT (event_id, endpoint_id) DO NOTHING
        RETURNING id`,
 );
@@ -126,6 +185,20 @@ const lockStudentAndEndpoints = prepared<SubjectStudent & { endpointId: Id; heal
          SELECT id, consecutive_failures = 0 AS healthy FROM webhook_endpoints
           WHERE club_id = $1 AND status <> 'disabled' AND event_types @> ARRAY[$3] AND student.id IS NOT NULL
           ORDER BY id FOR SHARE) endpoint`,
+);
+
+/** In the order of their ids, as everywhere where several are; those that somebody holds are left out. */
+const lockFreeStudents = prepared<SubjectStudent>(
+  'lock_free_students',
+  `SELECT id, name, email, verified_at IS NOT NULL AS verified, created_at AS "createdAt", removed_at IS NOT NULL AS removed
+     FROM students WHERE id = ANY ($1) ORDER BY id FOR SHARE SKIP LOCKED`,
+);
+
+const lockEndpoints = prepared<{ endpointId: Id; healthy: boolean; clubId: Id; types: EventType[] }>(
+  'lock_endpoints_of_clubs',
+  `SELECT id AS "endpointId", consecutive_failures = 0 AS healthy, club_id AS "clubId", event_types AS types
+     FROM webhook_endpoints WHERE club_id = ANY ($1) AND status <> 'disabled' AND event_types && $2::text[]
+    ORDER BY id FOR SHARE`,
 );
 
 /** For a fact that is fanned out again: what is still on its way of what the first time inserted. */

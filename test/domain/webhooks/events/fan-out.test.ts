@@ -1,10 +1,12 @@
 import { expect } from 'chai';
 import { bulk, type Priority } from '../../../../entities/facts/values.ts';
+import { newId } from '../../../../platform/core/ids.ts';
+import { sqlStateOf } from '../../../../platform/infra/postgres/errors.ts';
 import { sql } from '../../../../platform/infra/postgres/sql.ts';
 import type { Database } from '../../../../platform/infra/postgres/database.ts';
 import type { EventType } from '../../../../platform/core/event-types.ts';
 import { removeStudent, updateStudent } from '../../../../domain/students/students.ts';
-import { fanOut, fanOutEach } from '../../../../domain/webhooks/events/fan-out.ts';
+import { fanOut, fanOutFacts } from '../../../../domain/webhooks/events/fan-out.ts';
 import { WebhookDelivery } from '../../../../entities/webhooks/webhook-delivery.ts';
 import { testDeps, depsOn } from '../../../toolkit/stack/database.ts';
 import { eventFaults } from '../../../toolkit/assert/contract-schemas.ts';
@@ -77,7 +79,7 @@ describe('fan-out of a fact', () => {
         ...factAbout({ clubId, studentId }, 'student.updated'),
         priority: 1 as const,
       }));
-      const caused = await fanOutEach(db, facts, new Date());
+      const caused = (await fanOutFacts(db, facts, new Date())).flatMap((runs) => runs ?? []);
       const ids = (await Promise.all(facts.map(({ id }) => deliveriesOf(id)))).flat().map(({ id }) => id);
       expect(caused).to.deep.equal(
         ids.map((subjectId) => ({
@@ -99,12 +101,90 @@ describe('fan-out of a fact', () => {
       const unasked = [bulkFact('student.updated'), bulkFact('access.granted')];
       await withOpenTransaction(
         (tx) => tx.run(sql`SELECT 1 FROM students WHERE id = ${studentId} FOR UPDATE`),
-        async () => void expect(await fanOutEach(db, unasked, new Date())).to.deep.equal([]),
+        async () => void expect(await fanOutFacts(db, unasked, new Date())).to.deep.equal([[], []]),
       );
-      const caused = await fanOutEach(db, [...unasked, bulkFact('student.created')], new Date());
-      expect(caused.map(({ attributes }) => attributes)).to.deep.equal([
+      const caused = await fanOutFacts(db, [...unasked, bulkFact('student.created')], new Date());
+      expect(caused.flatMap((runs) => runs ?? []).map(({ attributes }) => attributes)).to.deep.equal([
         { ClubId: clubId, EndpointId: endpoint.id, EventType: 'student.created' },
       ]);
+    });
+
+    describe('of several facts', () => {
+      const priority = 1 as const;
+      const updateOf = (about: Parameters<typeof factAbout>[0]) => ({
+        ...factAbout(about, 'student.updated'),
+        priority,
+      });
+
+      it('are committed together: a body that cannot be read leaves nothing of any', async () => {
+        const subscription = await buildSubscription(url, ['student.updated', 'lesson.completed']);
+        const good = updateOf(subscription);
+        const bad = { ...factAbout(subscription, 'lesson.completed'), priority, subjectId: newId() };
+        const failed = await fanOutFacts(db, [good, bad], new Date()).catch((error: unknown) => error);
+        expect(failed).to.be.instanceOf(Error);
+        expect(await deliveriesOf(good.id)).to.deep.equal([]);
+        expect((await fanOutFacts(db, [good], new Date()))[0]).to.have.length(1);
+      });
+
+      it('go each to the endpoints of its own club and type, in the order of the facts', async () => {
+        const [one, other] = [await buildSubscription(url), await buildSubscription(url, ['student.created'])];
+        const facts = [
+          updateOf(one),
+          updateOf(other),
+          { ...factAbout(other, 'student.created'), priority },
+          updateOf(one),
+        ];
+        const caused = await fanOutFacts(db, facts, new Date());
+        expect(caused.map((runs) => runs?.map(({ attributes }) => attributes.EndpointId))).to.deep.equal([
+          [one.endpoint.id],
+          [],
+          [other.endpoint.id],
+          [one.endpoint.id],
+        ]);
+        expect(await Promise.all(facts.map(({ id }) => deliveriesOf(id).then((rows) => rows.length)))).to.deep.equal([
+          1, 0, 1, 1,
+        ]);
+      });
+
+      it('pass over a student whom somebody holds, and send the others at once', async () => {
+        const [held, free] = [await buildSubscription(url), await buildSubscription(url)];
+        const facts = [updateOf(held), updateOf(free)];
+        await withOpenTransaction(
+          (tx) => tx.run(sql`SELECT 1 FROM students WHERE id = ${held.studentId} FOR UPDATE`),
+          async () => {
+            const [ofHeld, ofFree] = await fanOutFacts(db, facts, new Date());
+            expect([ofHeld, ofFree?.length]).to.deep.equal([undefined, 1]);
+          },
+        );
+        expect((await fanOutFacts(db, facts, new Date())).map((runs) => runs?.length)).to.deep.equal([1, 1]);
+      });
+
+      it('wait 100 ms for an endpoint at most, and then leave nothing', async () => {
+        const [held, free] = [await buildSubscription(url), await buildSubscription(url)];
+        const facts = [updateOf(held), updateOf(free)];
+        await withOpenTransaction(
+          (tx) => tx.run(sql`SELECT 1 FROM webhook_endpoints WHERE id = ${held.endpoint.id} FOR UPDATE`),
+          async () => {
+            const failed = await fanOutFacts(db, facts, new Date()).catch((error: unknown) => error);
+            expect(sqlStateOf(failed)).to.equal('55P03');
+            expect((await fanOutFacts(db, facts.slice(1), new Date()))[0]).to.have.length(1);
+          },
+        );
+        expect(await deliveriesOf(facts[0]?.id ?? '')).to.deep.equal([]);
+      });
+
+      it('are the same when they are fanned out again, also beside new ones and removed students', async () => {
+        const [one, other] = [await buildSubscription(url), await buildSubscription(url)];
+        const facts = [updateOf(one), updateOf(other)];
+        const first = await fanOutFacts(db, facts, new Date());
+        await removeStudent(depsOn(db), other.clubId, other.studentId, new Date());
+        const again = await fanOutFacts(db, [...facts, updateOf(other), updateOf(one)], new Date());
+        expect(again.slice(0, 3)).to.deep.equal([first[0], [], []]);
+        expect(again[3]).to.have.length(1);
+        expect(new Set((await deliveriesOf(facts[1]?.id ?? '')).map(({ status }) => status))).to.deep.equal(
+          new Set(['canceled']),
+        );
+      });
     });
 
     it('share one event with one body and one webhook-id', async () => {
@@ -276,7 +356,7 @@ describe('fan-out of a fact', () => {
       const subscription = await buildSubscription(url);
       const fact = factAbout(subscription, 'student.updated');
       let removing: Promise<void> | undefined;
-      let made: Promise<{ id: string }[]> | undefined;
+      let made: Promise<readonly { id: string }[]> | undefined;
       // The fan-out locks the endpoints after the student: there it is held up.
       await withOpenTransaction(
         (tx) =>

@@ -168,9 +168,15 @@ export class Simulation {
   /** A call to the outside: it arrives, and is answered, as two steps of the schedule. */
   async outside<T>(label: string, arrive: () => T): Promise<T> {
     await this.#step(`${label} is sent`);
-    const answer = arrive();
-    await this.#step(`${label} is answered`);
-    return answer;
+    try {
+      return arrive();
+    } catch (error) {
+      // The step that called may take it for a fault of the outside, and go on.
+      if (error instanceof BrokenInvariant) this.#fault ??= error;
+      throw error;
+    } finally {
+      await this.#step(`${label} is answered`);
+    }
   }
 
   /** Plays the schedule to its end. @param commands at most @throws BrokenInvariant */

@@ -51,8 +51,10 @@ export const statementTargets: readonly Target[] = [
     name: 'webhook-claims',
     sources: ['domain/webhooks/deliveries/attempts.ts'],
     tests: [
-      'test/domain/webhooks/deliveries/attempts-claim.test.ts',
+      'test/worker/attempts-at-once.test.ts',
       'test/domain/webhooks/deliveries/manual.test.ts',
+      'test/domain/webhooks/deliveries/attempts-claim.test.ts',
+      'test/domain/webhooks/deliveries/races-record.test.ts',
       'test/domain/webhooks/deliveries/attempts.test.ts',
     ],
   },

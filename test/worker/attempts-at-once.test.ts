@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { newId } from '../../platform/core/ids.ts';
 import { attemptDelivery, type DeliveryDeps } from '../../domain/webhooks/deliveries/attempts.ts';
 import { resendDelivery } from '../../domain/webhooks/deliveries/manual.ts';
+import { removeStudent } from '../../domain/students/students.ts';
 import { createAttemptPlaces, createPlaces, placesOfAHost, placesOfAnEndpoint } from '../../worker/attempt-places.ts';
 import { attemptRows, deliveryRow } from '../toolkit/assert/webhooks.ts';
 import {
@@ -10,9 +11,11 @@ import {
   type Subscription,
   type TestWebhookDelivery,
 } from '../toolkit/builders/webhooks.ts';
-import { accepted, answering } from '../toolkit/drive/attempts.ts';
+import { accepted, answering, claimed, refused, stepOf } from '../toolkit/drive/attempts.ts';
+import { endLease } from '../toolkit/drive/deliveries.ts';
 import { until } from '../toolkit/drive/until.ts';
-import { testDeps } from '../toolkit/stack/database.ts';
+import { fakePlaces } from '../toolkit/fakes/attempt-places.ts';
+import { depsOn, testDeps } from '../toolkit/stack/database.ts';
 
 const second = 1_000;
 const minute = 60 * second;
@@ -96,6 +99,67 @@ describe('attempts at once', () => {
     hang.resolve();
     await Promise.all(steps);
     expect(posted.filter((host) => host === 'hung-host.example')).to.have.length(2);
+  });
+
+  describe('that are put off', () => {
+    const full = (comeAgainAt: number): DeliveryDeps['places'] => ({
+      ...fakePlaces,
+      take: ({ asked }) => (asked ? undefined : comeAgainAt),
+    });
+    const outcomesOf = async ({ id }: { id: string }) =>
+      (await attemptRows(id)).map(({ number, fence, outcome }) => ({ number, fence, outcome }));
+    let one: TestWebhookDelivery;
+    let other: TestWebhookDelivery;
+    let now: number;
+    beforeEach(async () => {
+      const deliveries = await deliveriesTo(await buildSubscription('https://receiver.example/'), 2);
+      [one, other] = deliveries as [TestWebhookDelivery, TestWebhookDelivery];
+      now = Date.now();
+    });
+
+    it('leave alone what was attempted before, and the attempts of other deliveries', async () => {
+      for (const delivery of [one, other]) await stepOf(delivery, refused, now);
+      const again = now + minute;
+      await claimed(other, again);
+      deps = { ...deps, places: full(again + minute) };
+      expect(await attemptDelivery(deps, one.id, again)).to.include({ waitingFor: 'attempt', at: again + minute });
+      const failed = { number: 1, fence: 1, outcome: 'http_error' };
+      expect(await outcomesOf(one)).to.deep.equal([failed]);
+      expect(await outcomesOf(other)).to.deep.equal([failed, { number: 2, fence: 2, outcome: null }]);
+    });
+
+    it('leave the lease with whoever has claimed the delivery meanwhile', async () => {
+      const failpoint = async () => {
+        await endLease(one.id);
+        await claimed(one, now);
+      };
+      deps = { ...deps, places: full(now + minute), failpoint };
+      expect(await attemptDelivery(deps, one.id, now)).to.include({ done: false, waitingFor: 'lease' });
+      expect(await outcomesOf(one)).to.deep.equal([
+        { number: 1, fence: 1, outcome: 'interrupted' },
+        { number: 1, fence: 2, outcome: null },
+      ]);
+    });
+
+    it('come again at once, and are made, where a resend was asked for meanwhile', async () => {
+      const failpoint = async () => {
+        await resendDelivery(await testDeps(), one.clubId, one.endpoint.id, one.id, new Date(now));
+      };
+      deps = { ...deps, places: full(now + minute), failpoint };
+      const comesNow = { done: false, waitingFor: 'attempt', at: now, attempt: 1 };
+      expect(await attemptDelivery(deps, one.id, now)).to.deep.equal(comesNow);
+      const row = await deliveryRow(one.id);
+      expect(row.nextAttemptAt.getTime(), 'overdue for the sweeper').to.equal(now);
+      expect(await attemptDelivery({ ...deps, failpoint: async () => {} }, one.id, now)).to.deep.equal(succeeded);
+      expect((await attemptRows(one.id)).map(({ trigger }) => trigger)).to.deep.equal(['manual']);
+    });
+
+    it('end where their student was removed meanwhile', async () => {
+      const failpoint = () => removeStudent(depsOn(deps.db), one.clubId, one.studentId, new Date(now));
+      deps = { ...deps, places: full(now + minute), failpoint };
+      expect(await attemptDelivery(deps, one.id, now)).to.deep.equal({ done: true, outcome: 'canceled' });
+      expect(await outcomesOf(one)).to.deep.equal([]);
+    });
   });
 
   it('are so few, while records are slow, that all can be recorded before their leases end (ENG-18)', () => {

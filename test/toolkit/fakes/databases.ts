@@ -40,14 +40,16 @@ export function recordingEnds(db: Database): Database & { ends: string[] } {
   return Object.assign(new Database(source, db.notifier), { ends });
 }
 
+type Loss = 'before' | 'after' | undefined;
+
 /**
- * @param fails asked before each transaction and each statement outside one; `'after'`: it is committed, and the connection
- * is lost before we hear of it
+ * @param fails asked before each transaction and each statement outside one, which wait for its answer; `'after'`: it is
+ * committed, and the connection is lost before we hear of it
  */
-export function unreliable(db: Database, fails: () => 'before' | 'after' | undefined): Database {
+export function unreliable(db: Database, fails: () => Loss | Promise<Loss>): Database {
   const lost = () => new Error('Connection terminated unexpectedly');
   const tried = async (call: Call, parameters: unknown[]) => {
-    const when = fails();
+    const when = await fails();
     if (when === 'before') throw lost();
     const result = await call(...parameters);
     if (when === 'after') throw lost();

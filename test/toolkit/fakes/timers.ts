@@ -35,21 +35,30 @@ export async function withClockStopped<T>(work: (now: number) => Promise<T>, at 
   }
 }
 
-/** Call it in a `describe`: the clocks stand still in each of its tests, from its `beforeEach` on. @see withClockStopped */
-export function useStoppedClock(): void {
+/**
+ * Call it in a `describe`: the clocks stand still in each of its tests, from its `beforeEach` on. @see withClockStopped
+ * @returns lets so many milliseconds pass, inside a test
+ */
+export function useStoppedClock(): (milliseconds: number) => void {
   let goOn = () => {};
+  let pass: (milliseconds: number) => void = () => {};
   beforeEach('stop the clocks', () => {
-    ({ goOn } = stopClock());
+    ({ goOn, pass } = stopClock());
   });
   afterEach('let the clocks go on', () => goOn());
+  return (milliseconds) => pass(milliseconds);
 }
 
-function stopClock(now = Date.now()): { now: number; goOn: () => void } {
-  const elapsed = performance.now();
+function stopClock(now = Date.now()): { now: number; pass: (milliseconds: number) => void; goOn: () => void } {
+  let elapsed = performance.now();
   mock.timers.enable({ apis: ['Date'], now });
   const passed = mock.method(performance, 'now', () => elapsed);
   return {
     now,
+    pass(milliseconds) {
+      elapsed += milliseconds;
+      mock.timers.tick(milliseconds);
+    },
     goOn() {
       passed.mock.restore();
       mock.timers.reset();

@@ -13,6 +13,7 @@ import {
 } from '../../../toolkit/builders/webhooks.ts';
 import { alter } from '../../../toolkit/drive/alter.ts';
 import { endLease } from '../../../toolkit/drive/deliveries.ts';
+import { unreliable } from '../../../toolkit/fakes/databases.ts';
 import { withOpenTransaction, untilWaitingForLocks } from '../../../toolkit/drive/races.ts';
 import { useDeliveries } from '../../../toolkit/stack/receivers.ts';
 
@@ -85,9 +86,54 @@ describe('claim and record of a webhook attempt (ENG-2)', () => {
       expect(receiver.requests).to.have.length(1);
       expect(await deliveryRow(delivery.id)).to.include({ status: 'succeeded', attemptCount: 1, fence: 1 });
     });
+
+    it('is tried again where the endpoint opens just before the delivery would park', async () => {
+      const { receiver, delivery } = await dueAt();
+      await alter('webhook_endpoints', delivery.endpoint.id, { status: 'paused' });
+      let step: ReturnType<typeof attempt> | undefined;
+      await withOpenTransaction(
+        (tx) =>
+          tx.manager.query(`UPDATE webhook_endpoints SET status = 'enabled' WHERE id = $1`, [delivery.endpoint.id]),
+        async () => {
+          step = attempt(delivery);
+          await untilWaitingForLocks(1);
+        },
+      );
+      expect(await step).to.deep.equal({ done: true, outcome: 'succeeded' });
+      expect(receiver.requests).to.have.length(1);
+    });
+
+    it('is left to the next step after three, where the endpoint opens and shuts between them', async () => {
+      const { receiver, delivery } = await dueAt();
+      let statements = 0;
+      const db = unreliable((await testDeps()).db, async () => {
+        const status = ++statements % 2 === 1 && statements < 7 ? 'paused' : 'enabled'; // a claim, a look, a claim …
+        await alter('webhook_endpoints', delivery.endpoint.id, { status });
+        return undefined;
+      });
+      const now = Date.now();
+      expect(await attempt(delivery, { db }, now)).to.deep.equal({
+        done: false,
+        waitingFor: 'attempt',
+        at: now,
+        attempt: 1,
+      });
+      expect(statements).to.equal(6);
+      expect(receiver.requests).to.have.length(0);
+    });
   });
 
   describe('an attempt whose worker died', () => {
+    it('is interrupted alone: an attempt of another delivery goes on', async () => {
+      const { delivery } = await dueAt();
+      const other = await dueAt();
+      await diesAt('claimed', delivery);
+      await endLease(delivery.id);
+      await diesAt('claimed', other.delivery);
+      expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'succeeded' });
+      expect(await outcomesOf(other.delivery)).to.deep.equal([{ number: 1, fence: 1, outcome: null }]);
+    });
+
     it('is interrupted after its lease, and its number is used again', async () => {
       const { receiver, delivery } = await dueAt();
       await diesAt('posted', delivery);

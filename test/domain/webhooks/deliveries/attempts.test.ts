@@ -6,6 +6,7 @@ import { newSecret } from '../../../../domain/webhooks/deliveries/post.ts';
 import { attemptRows, deliveryRow, endpointRow, eventRow } from '../../../toolkit/assert/webhooks.ts';
 import { buildSubscription, buildWebhookDelivery, type Subscription } from '../../../toolkit/builders/webhooks.ts';
 import { alter } from '../../../toolkit/drive/alter.ts';
+import { accepted, refused } from '../../../toolkit/drive/attempts.ts';
 import { useStoppedClock } from '../../../toolkit/fakes/timers.ts';
 import { selfSigned } from '../../../toolkit/fakes/tls-receiver.ts';
 import { testDeps } from '../../../toolkit/stack/database.ts';
@@ -73,6 +74,20 @@ describe('step of a webhook delivery', () => {
       expect(after?.headers['webhook-signature']).to.match(/^v1,\S+$/);
       new Webhook(delivery.endpoint.secret).verify(after?.body ?? '', { ...after?.headers });
     });
+  });
+
+  it('tells of each attempt that was posted: its endpoint, host with port, outcome and duration', async () => {
+    const delivery = await buildWebhookDelivery(await buildSubscription('https://receiver.test:8443/hook'));
+    const answers = [refused, { ...accepted, durationMs: 7 }];
+    const told: Parameters<DeliveryDeps['onAttempt']>[0][] = [];
+    const post = async () => answers.shift() ?? accepted;
+    for (const at of [Date.now(), Date.now() + minute])
+      await attempt(delivery, { post, onAttempt: (one) => told.push(one) }, at);
+    const of = { endpointId: delivery.endpoint.id, host: 'receiver.test:8443' };
+    expect(told).to.deep.equal([
+      { ...of, outcome: 'http_error', durationMs: 1 },
+      { ...of, outcome: 'succeeded', durationMs: 7 },
+    ]);
   });
 
   describe('any 2xx succeeds, anything else fails (DEL-1)', () => {

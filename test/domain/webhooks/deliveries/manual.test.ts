@@ -13,6 +13,8 @@ import {
   type TestWebhookDelivery,
 } from '../../../toolkit/builders/webhooks.ts';
 import { alter } from '../../../toolkit/drive/alter.ts';
+import { claimed } from '../../../toolkit/drive/attempts.ts';
+import { endLease } from '../../../toolkit/drive/deliveries.ts';
 import { useStoppedClock } from '../../../toolkit/fakes/timers.ts';
 import { testDeps } from '../../../toolkit/stack/database.ts';
 import { useDeliveries } from '../../../toolkit/stack/receivers.ts';
@@ -65,6 +67,8 @@ describe('requested attempts', () => {
       hold_until: new Date(Date.now() + 30 * minute),
     });
   const failing: Answer = { status: 500 };
+  /** The attempt that may be made now, by a worker that dies before it posts. */
+  const dies = async (delivery: { id: string }) => void (await claimed(delivery));
 
   describe('resend of an ended delivery', () => {
     for (const status of ['succeeded', 'failed', 'canceled'] as const) {
@@ -130,6 +134,22 @@ describe('requested attempts', () => {
       expect(await underway).to.include({ done: false });
       expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'failed' });
       expect(await triggers(delivery)).to.deep.equal(['manual', 'manual']);
+    });
+
+    it('is repeated after its worker died, and a second one requested meanwhile is made as well', async () => {
+      const delivery = await ended('failed');
+      await resend(delivery);
+      await dies(delivery);
+      await resend(delivery);
+      await endLease(delivery.id);
+      answers = [failing, failing];
+      expect(await attempt(delivery)).to.include({ done: false });
+      expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'failed' });
+      expect((await attemptRows(delivery.id)).map(({ number, outcome }) => [number, outcome])).to.deep.equal([
+        [9, 'interrupted'],
+        [9, 'http_error'],
+        [10, 'http_error'],
+      ]);
     });
   });
 
@@ -256,6 +276,24 @@ describe('requested attempts', () => {
       expect(await triggers(delivery)).to.deep.equal(['manual', 'recovery']);
     });
 
+    it('keeps its own attempt when requested during a resend whose worker died, off the schedule', async () => {
+      const delivery = await ended('canceled', { attempt_count: 2, schedule_position: 2 });
+      await resend(delivery);
+      await dies(delivery);
+      expect(await recover()).to.deep.equal({ recovered: 1 });
+      await endLease(delivery.id);
+      answers = [failing, failing];
+      await attempt(delivery);
+      expect(await deliveryRow(delivery.id)).to.include({
+        status: 'pending',
+        requested: 'recovery',
+        schedulePosition: 2,
+      });
+      await tend();
+      expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'failed' });
+      expect(await triggers(delivery)).to.deep.equal(['manual', 'manual', 'recovery']);
+    });
+
     it('goes at once when a resend follows it, and is still one attempt', async () => {
       const delivery = await ended('failed');
       answers = [failing];
@@ -316,6 +354,21 @@ describe('requested attempts', () => {
       await throttle();
       expect(await attempt(await due())).to.include({ done: false, waitingFor: 'gate' });
       expect(receiver.requests).to.have.length(0);
+    });
+
+    it('a scheduled attempt is made once the gate has admitted its delivery; others go on waiting', async () => {
+      await throttle();
+      const [one, other] = [await due(), await due()];
+      for (const delivery of [one, other]) expect(await attempt(delivery)).to.include({ waitingFor: 'gate' });
+      const afterTheHold = Date.now() + hour;
+      expect(await tend(afterTheHold)).to.include({ done: false, doing: 'probing', parked: 1 });
+      const { admittedDeliveryId } = await endpoint();
+      const [admitted, waiting] = admittedDeliveryId === one.id ? [one, other] : [other, one];
+      expect(await attempt(waiting, {}, afterTheHold)).to.include({ done: false, waitingFor: 'gate' });
+      answers = [failing];
+      await attempt(admitted, {}, afterTheHold);
+      expect(await triggers(waiting)).to.deep.equal([]);
+      expect(await triggers(admitted)).to.deep.equal(['schedule']);
     });
   });
 });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { VaultDeps } from '../../../../domain/deps.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
-import { attemptDelivery } from '../../../../domain/webhooks/deliveries/attempts.ts';
+import { attemptDelivery, type DeliveryDeps } from '../../../../domain/webhooks/deliveries/attempts.ts';
 import { disableEndpoint } from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
 import { resendDelivery } from '../../../../domain/webhooks/deliveries/manual.ts';
 import type { AttemptAnswer } from '../../../../domain/webhooks/deliveries/post.ts';
@@ -17,7 +17,9 @@ import { testDeps, depsOn } from '../../../toolkit/stack/database.ts';
 import { alter } from '../../../toolkit/drive/alter.ts';
 import { endLease } from '../../../toolkit/drive/deliveries.ts';
 import { withOpenTransaction, untilWaitingForLocks } from '../../../toolkit/drive/races.ts';
+import { fakePlaces } from '../../../toolkit/fakes/attempt-places.ts';
 import { databaseOf, unreliable } from '../../../toolkit/fakes/databases.ts';
+import { useStoppedClock } from '../../../toolkit/fakes/timers.ts';
 
 describe('races of an attempt’s record', () => {
   let deps: VaultDeps;
@@ -239,6 +241,18 @@ describe('races of an attempt’s record', () => {
       expect(await endpointRow(delivery.endpoint.id)).to.include({ consecutiveFailures: 1 });
     });
 
+    it('is tried again after 100 ms, then after 400 ms', async () => {
+      const tries: number[] = [];
+      await stepThrough(accepted, (call) => {
+        tries.push(performance.now());
+        return twice(call);
+      });
+      const waits = tries.slice(1).map((at, index) => at - (tries[index] ?? 0));
+      expect(waits).to.have.length(2);
+      expect(waits[0]).to.be.at.least(99); // a timer may end in the millisecond before
+      expect(waits[1]).to.be.at.least(399);
+    });
+
     it('is counted once as a success when the connection is lost after the commit', async () => {
       const { step, posted } = await stepThrough(accepted, thenLost);
       expect({ step, posted }).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 1 });
@@ -252,5 +266,89 @@ describe('races of an attempt’s record', () => {
       expect(await deliveryRow(delivery.id)).to.include({ attemptCount: 1, schedulePosition: 1 });
       expect(await endpointRow(delivery.endpoint.id)).to.include({ consecutiveFailures: 1 });
     });
+  });
+
+  describe('an attempt that takes its time', () => {
+    const pass = useStoppedClock();
+    /** One step whose request takes so long. @param beforeRecord asked before each statement after the answer */
+    const stepTaking = async (
+      tookMs: number,
+      answer: AttemptAnswer,
+      beforeRecord: () => 'before' | undefined = () => undefined,
+      changes: Partial<DeliveryDeps> = {},
+    ) => {
+      let isPosted = false;
+      const post = async () => {
+        pass(tookMs);
+        isPosted = true;
+        return answer;
+      };
+      const db = unreliable(deps.db, () => (isPosted ? beforeRecord() : undefined));
+      return attemptDelivery(await answering(post, { db, ...changes }), delivery.id, Date.now());
+    };
+    const outcomesOnly = async () => (await outcomes()).map(({ outcome }) => outcome);
+
+    it('has ended its delivery when the answer came', async () => {
+      const begun = Date.now();
+      await stepTaking(1_500, accepted);
+      expect((await deliveryRow(delivery.id)).completedAt?.getTime()).to.equal(begun + 1_500);
+    });
+
+    it('is followed by the next one so much later, too', async () => {
+      const at = Date.now() + 1_500 + 5_000;
+      expect(await stepTaking(1_500, refused)).to.deep.equal({ done: false, waitingFor: 'attempt', attempt: 2, at });
+    });
+
+    it('cancels its delivery as expired where it fails when the 30 days are over', async () => {
+      const post = async () => {
+        pass(1);
+        return refused;
+      };
+      const expiresAt = (await deliveryRow(delivery.id)).createdAt.getTime() + 30 * 86_400_000;
+      expect(await attemptDelivery(await answering(post), delivery.id, expiresAt - 1)).to.deep.equal({
+        done: true,
+        outcome: 'canceled',
+      });
+      expect(await deliveryRow(delivery.id)).to.include({ cancelReason: 'expired', attemptCount: 1 });
+    });
+
+    it('is followed at once by the resend that was asked for meanwhile', async () => {
+      const begun = Date.now();
+      const step = await stepTaking(1_500, refused, undefined, { failpoint: async () => void (await resend()) });
+      expect(step).to.include({ done: false, waitingFor: 'attempt', at: begun + 1_500 });
+    });
+
+    it('takes one statement to record a success, whose duration bounds the attempts at once (ENG-18)', async () => {
+      const told: number[] = [];
+      let statements = 0;
+      const takes40ms = () => {
+        statements++;
+        pass(40);
+        return undefined;
+      };
+      const places = { ...fakePlaces, recorded: (tookMs: number) => told.push(tookMs) };
+      expect(await stepTaking(1_500, accepted, takes40ms, { places })).to.deep.equal({
+        done: true,
+        outcome: 'succeeded',
+      });
+      expect({ statements, told }).to.deep.equal({ statements: 1, told: [40] });
+    });
+
+    for (const { tookMs, recorded } of [
+      { tookMs: 22_999, recorded: true },
+      { tookMs: 23_000, recorded: false },
+    ]) {
+      it(`${recorded ? 'is' : 'is not'} recorded again after ${tookMs} ms of its lease of 25 s`, async () => {
+        let tries = 0;
+        const step = stepTaking(tookMs, accepted, () => (++tries === 1 ? 'before' : undefined));
+        const said = await step.then(
+          ({ done }) => done,
+          (error: Error) => error.message,
+        );
+        expect(said).to.equal(recorded ? true : 'Connection terminated unexpectedly');
+        expect(tries).to.equal(recorded ? 2 : 1);
+        expect(await outcomesOnly()).to.deep.equal([recorded ? 'succeeded' : null]);
+      });
+    }
   });
 });

@@ -62,9 +62,11 @@ export const statementTargets: readonly Target[] = [
     name: 'webhook-records',
     sources: ['domain/webhooks/deliveries/record.ts'],
     tests: [
+      'test/domain/webhooks/deliveries/record.test.ts',
+      'test/api/webhook-failing.test.ts',
+      'test/domain/webhooks/deliveries/manual.test.ts',
       'test/domain/webhooks/deliveries/attempts-claim.test.ts',
       'test/domain/webhooks/deliveries/races-record.test.ts',
-      'test/domain/webhooks/deliveries/manual.test.ts',
       'test/domain/webhooks/deliveries/post-record.test.ts',
       'test/domain/webhooks/deliveries/attempts.test.ts',
     ],

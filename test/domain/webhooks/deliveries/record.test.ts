@@ -1,0 +1,318 @@
+import { expect } from 'chai';
+import type { VaultDeps } from '../../../../domain/deps.ts';
+import type { Claim } from '../../../../domain/webhooks/deliveries/attempts.ts';
+import { recoverDeliveries, resendDelivery } from '../../../../domain/webhooks/deliveries/manual.ts';
+import { recordFailure, recordSuccess } from '../../../../domain/webhooks/deliveries/record.ts';
+import { disableEndpoint, enableEndpoint } from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
+import { tendGate } from '../../../../domain/webhooks/endpoints/gate.ts';
+import { fanOut } from '../../../../domain/webhooks/events/fan-out.ts';
+import { gateRun, wakesBy } from '../../../toolkit/assert/wakes.ts';
+import { attemptRows, deliveryRow, endpointRow } from '../../../toolkit/assert/webhooks.ts';
+import {
+  buildSubscription,
+  buildWebhookDelivery,
+  factAbout,
+  type Subscription,
+  type TestWebhookDelivery,
+} from '../../../toolkit/builders/webhooks.ts';
+import { alter } from '../../../toolkit/drive/alter.ts';
+import { accepted, claimed, refused, stepOf } from '../../../toolkit/drive/attempts.ts';
+import { endLease } from '../../../toolkit/drive/deliveries.ts';
+import { testDeps } from '../../../toolkit/stack/database.ts';
+
+const minute = 60_000;
+
+/** Beside races-record.test.ts: what a record changes, and what it leaves as it is. */
+describe('record of a webhook attempt', () => {
+  let deps: VaultDeps;
+  let subscription: Subscription;
+  let delivery: TestWebhookDelivery;
+  let now: number;
+  beforeEach(async () => {
+    deps = await testDeps();
+    now = Date.now();
+    subscription = await buildSubscription('https://receiver.test/hook');
+    delivery = await due();
+  });
+
+  const due = () => buildWebhookDelivery(subscription, new Date(now));
+  const succeeds = (claim: Claim, answer = accepted, { id } = delivery) =>
+    recordSuccess(deps.db, id, claim, answer, new Date(now));
+  const fails = (claim: Claim, answer = refused, { id } = delivery) =>
+    recordFailure({ ...deps, random: () => 0.5 }, id, claim, answer, new Date(now));
+  const endpointId = () => subscription.endpoint.id;
+  const alterEndpoint = (columns: object) => alter('webhook_endpoints', endpointId(), { ...columns });
+  const resend = () => resendDelivery(deps, subscription.clubId, endpointId(), delivery.id, new Date(now));
+  const recover = () =>
+    recoverDeliveries(deps, subscription.clubId, endpointId(), new Date(now - minute), new Date(now));
+  const hasFailed = () =>
+    alter('webhook_deliveries', delivery.id, {
+      status: 'failed',
+      completed_at: new Date(now),
+      attempt_count: 8,
+      schedule_position: 8,
+    });
+  const outcomesOf = async ({ id }: { id: string }) => (await attemptRows(id)).map(({ outcome }) => outcome);
+  const isFailing = { consecutive_failures: 1, failing_since: new Date(0), enabled_at: new Date() };
+
+  for (const { what, before, record, outcome } of [
+    { what: 'a success', before: {}, record: succeeds, outcome: 'succeeded' },
+    { what: 'a success at a failing endpoint', before: isFailing, record: succeeds, outcome: 'succeeded' },
+    { what: 'a failure', before: {}, record: fails, outcome: 'http_error' },
+  ] as const) {
+    it(`${what} says how its own attempt ended, and nothing of those in flight to the same endpoint`, async () => {
+      if (Object.keys(before).length > 0) await alterEndpoint(before);
+      const other = await due();
+      await claimed(other, now);
+      await record(await claimed(delivery, now));
+      expect(await outcomesOf(delivery)).to.deep.equal([outcome]);
+      expect(await outcomesOf(other)).to.deep.equal([null]);
+    });
+  }
+
+  it('a success is told of its own endpoint alone', async () => {
+    const elsewhere = await buildSubscription('https://elsewhere.test/hook');
+    await succeeds(await claimed(delivery, now));
+    expect((await endpointRow(endpointId())).lastSuccessAt?.getTime()).to.equal(now);
+    expect((await endpointRow(elsewhere.endpoint.id)).lastSuccessAt).to.equal(null);
+  });
+
+  for (const { outcome, record } of [
+    { outcome: 'succeeded', record: succeeds },
+    { outcome: 'http_error', record: fails },
+  ] as const) {
+    it(`keeps no excerpt of an answer to student.removed, which may quote the person (${outcome})`, async () => {
+      const made = await fanOut(deps.db, factAbout(subscription, 'student.removed', new Date(now)), new Date(now));
+      const removal = made.map(({ id }) => ({ ...delivery, id }));
+      expect(removal).to.have.length(1);
+      for (const one of removal) {
+        const claim = await claimed(one, now);
+        await record(claim, { ...accepted, outcome, responseExcerpt: 'Stella Student was told' }, one);
+        expect((await attemptRows(one.id))[0]).to.include({ outcome, responseExcerpt: null });
+      }
+    });
+  }
+
+  describe('a late success at a healthy endpoint, whose claim is lost', () => {
+    let lost: Claim;
+    let living: Claim;
+    beforeEach('another attempt has begun', async () => {
+      lost = await claimed(delivery, now);
+      await endLease(delivery.id);
+      living = await claimed(delivery, now);
+    });
+    /** Everything that a success can change. */
+    const everything = async () => ({
+      delivery: await deliveryRow(delivery.id),
+      attempts: await attemptRows(delivery.id),
+      endpoint: await endpointRow(endpointId()),
+    });
+
+    it('changes nothing while the other attempt is in flight', async () => {
+      const before = await everything();
+      expect(await succeeds(lost)).to.equal(false);
+      expect(await everything()).to.deep.equal(before);
+    });
+
+    it('changes nothing after the other attempt, though one of another delivery is in flight', async () => {
+      await succeeds(living);
+      await claimed(await due(), now);
+      const before = await everything();
+      now += minute;
+      expect(await succeeds(lost)).to.equal(false);
+      expect(await everything()).to.deep.equal(before);
+    });
+  });
+
+  describe('what was asked for during the attempt', () => {
+    /** Another worker finds the lease over and the endpoint paused. */
+    const isParked = async () => {
+      await endLease(delivery.id);
+      await alterEndpoint({ status: 'paused' });
+      expect(await stepOf(delivery, accepted, now)).to.deep.include({ posted: 0 });
+      expect((await deliveryRow(delivery.id)).parkedAt?.getTime()).to.equal(now);
+    };
+
+    it('a recovery: a success is all it wanted', async () => {
+      await hasFailed();
+      await resend();
+      const claim = await claimed(delivery, now);
+      expect(await recover()).to.deep.equal({ recovered: 1 });
+      expect(await succeeds(claim)).to.equal(true);
+      expect(await deliveryRow(delivery.id)).to.include({ status: 'succeeded', requested: null, parkedAt: null });
+    });
+
+    it('a recovery, of a delivery that was canceled in its eighth attempt: it outlives the failure', async () => {
+      await alter('webhook_deliveries', delivery.id, { attempt_count: 7, schedule_position: 7 });
+      const claim = await claimed(delivery, now);
+      await disableEndpoint(deps, subscription.clubId, endpointId(), new Date(now));
+      await enableEndpoint(deps, subscription.clubId, endpointId(), new Date(now));
+      expect(await recover()).to.deep.equal({ recovered: 1 });
+      await fails(claim);
+      expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', requested: 'recovery', attemptCount: 8 });
+      await tendGate(deps, endpointId(), now);
+      expect(await stepOf(delivery, accepted, now)).to.deep.equal({
+        step: { done: true, outcome: 'succeeded' },
+        posted: 1,
+      });
+    });
+
+    it('a resend that has parked: it stays with the gate after a success', async () => {
+      const claim = await claimed(delivery, now);
+      await resend();
+      await isParked();
+      expect(await succeeds(claim)).to.equal(true);
+      const row = await deliveryRow(delivery.id);
+      expect(row).to.include({ status: 'succeeded', requested: 'manual' });
+      expect(row.parkedAt?.getTime()).to.equal(now);
+    });
+
+    it('a resend that has parked: it stays with the gate after the failure of the one before', async () => {
+      await hasFailed();
+      await resend();
+      const claim = await claimed(delivery, now);
+      await resend();
+      await isParked();
+      await fails(claim);
+      const row = await deliveryRow(delivery.id);
+      expect(row).to.include({ status: 'failed', requested: 'manual' });
+      expect(row.parkedAt?.getTime()).to.equal(now);
+    });
+  });
+
+  it('a failure of a resend leaves its delivery as it was, its due time too', async () => {
+    await hasFailed();
+    await alter('webhook_deliveries', delivery.id, { attempt_count: 3, schedule_position: 3 });
+    await resend();
+    const before = await deliveryRow(delivery.id);
+    await fails(await claimed(delivery, now));
+    const { status, schedulePosition, nextAttemptAt, completedAt } = await deliveryRow(delivery.id);
+    expect({ status, schedulePosition, nextAttemptAt, completedAt }).to.deep.equal({
+      status: 'failed',
+      schedulePosition: 3,
+      nextAttemptAt: before.nextAttemptAt,
+      completedAt: before.completedAt,
+    });
+  });
+
+  it('a failure counts for nothing at an endpoint that was disabled meanwhile', async () => {
+    const claim = await claimed(delivery, now);
+    await disableEndpoint(deps, subscription.clubId, endpointId(), new Date(now));
+    await fails(claim);
+    expect(await endpointRow(endpointId())).to.include({ consecutiveFailures: 0, failingSince: null });
+    expect((await deliveryRow(delivery.id)).attemptCount).to.equal(1);
+  });
+
+  describe('and the gate of its endpoint (HOOK-5)', () => {
+    const looksAt = () => new Date(now + 7 * minute);
+    const hold = () => new Date(now + 9 * minute);
+    /** Its gate is releasing what has parked. */
+    const releasing = () => alterEndpoint({ gate_looks_at: looksAt(), release_page: 4 });
+    /** Throttled since an arming; its gate probes with the delivery that it has admitted. */
+    const probing = async (admitted: { id: string }) =>
+      alterEndpoint({
+        ...isFailing,
+        consecutive_failures: 6,
+        breaker_step: 1,
+        breaker_epoch: 1,
+        hold_until: hold(),
+        gate_looks_at: looksAt(),
+        release_page: 4,
+        admitted_delivery_id: admitted.id,
+      });
+    /** Runs it. @returns whether the gate was called, and what the endpoint's row tells the gate */
+    const gateAfter = async (record: () => Promise<unknown>) => {
+      const wakes = await wakesBy(subscription.clubId, record);
+      const { admittedDeliveryId: admitted, gateLooksAt, releasePage } = await endpointRow(endpointId());
+      return { called: wakes.includes(gateRun(subscription.endpoint)), admitted, looksAt: gateLooksAt, releasePage };
+    };
+    const untouched = () => ({ called: false, admitted: null, looksAt: looksAt(), releasePage: 4 });
+
+    it('goes on as it was after a failure that arms nothing', async () => {
+      await releasing();
+      const claim = await claimed(delivery, now);
+      expect(await gateAfter(() => fails(claim))).to.deep.equal(untouched());
+    });
+
+    it('goes on as it was after a success that ends the failures of an endpoint that is not throttled', async () => {
+      await releasing();
+      await alterEndpoint(isFailing);
+      const claim = await claimed(delivery, now);
+      expect(await gateAfter(() => succeeds(claim))).to.deep.equal(untouched());
+      expect(await endpointRow(endpointId())).to.include({ consecutiveFailures: 0, failingSince: null });
+    });
+
+    it('is called by the failure that arms the breaker, and releases after its wait, from a page of one', async () => {
+      await releasing();
+      await alterEndpoint({ ...isFailing, consecutive_failures: 4 });
+      const claim = await claimed(delivery, now);
+      expect(await gateAfter(() => fails(claim))).to.deep.equal({
+        called: true,
+        admitted: null,
+        looksAt: new Date(now + minute),
+        releasePage: 0,
+      });
+    });
+
+    it('keeps what it has admitted when an attempt fails that was claimed before the arming', async () => {
+      const claim = await claimed(delivery, now);
+      const admitted = await due();
+      await probing(admitted);
+      expect(await gateAfter(() => fails(claim))).to.deep.equal({ ...untouched(), admitted: admitted.id });
+    });
+
+    it('admits nobody any more when what it has admitted fails: the breaker is armed again', async () => {
+      await probing(delivery);
+      const claim = await claimed(delivery, now);
+      expect(await gateAfter(() => fails(claim))).to.deep.equal({
+        called: true,
+        admitted: null,
+        looksAt: new Date(now + 2 * minute),
+        releasePage: 0,
+      });
+    });
+
+    it('is called to admit another when what it has admitted fails by an attempt from before the arming', async () => {
+      const claim = await claimed(delivery, now);
+      await probing(delivery);
+      expect(await gateAfter(() => fails(claim))).to.deep.equal({ ...untouched(), called: true });
+    });
+
+    it('takes back what it has admitted when a resend fails: the new wait is for everybody', async () => {
+      await probing(await due());
+      await resend();
+      const claim = await claimed(delivery, now);
+      expect(await gateAfter(() => fails(claim))).to.deep.equal({
+        called: true,
+        admitted: null,
+        looksAt: new Date(now + 2 * minute),
+        releasePage: 0,
+      });
+    });
+
+    it('opens at once by the success of any attempt', async () => {
+      const claim = await claimed(delivery, now);
+      await probing(await due());
+      expect(await gateAfter(() => succeeds(claim))).to.deep.equal({
+        called: true,
+        admitted: null,
+        looksAt: new Date(now),
+        releasePage: 0,
+      });
+    });
+
+    for (const { outcome, record } of [
+      { outcome: 'success', record: succeeds },
+      { outcome: 'failure', record: fails },
+    ] as const) {
+      it(`is called by the ${outcome} of a recovery, to let the next one go`, async () => {
+        await hasFailed();
+        await recover();
+        await tendGate(deps, endpointId(), now);
+        const claim = await claimed(delivery, now);
+        expect(claim.trigger).to.equal('recovery');
+        expect(await gateAfter(() => record(claim))).to.include({ called: true, admitted: null });
+      });
+    }
+  });
+});

@@ -2,9 +2,18 @@ import { expect } from 'chai';
 import { Queries } from '../../../platform/infra/postgres/database.ts';
 import { AddOn } from '../../../entities/billing/add-on.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { defineLease, LeaseLost, runStep, type Claim } from '../../../platform/engine/lease.ts';
+import {
+  defineLease,
+  holdLease,
+  ignoreLostLease,
+  LeaseLost,
+  runStep,
+  type Claim,
+} from '../../../platform/engine/lease.ts';
 import { buildAddOn } from '../../toolkit/builders/billing.ts';
 import { buildClub } from '../../toolkit/builders/clubs.ts';
+import { until } from '../../toolkit/drive/until.ts';
+import { unreliable } from '../../toolkit/fakes/databases.ts';
 import { testDatabase, testDeps } from '../../toolkit/stack/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 
@@ -75,6 +84,143 @@ describe('leases (ENG-2)', () => {
     const db = new Queries((await testDatabase()).manager);
     const lost = await lease.record(db, claimed, { paymentId: 'p' }).catch((error: unknown) => error);
     expect([lost instanceof LeaseLost, (await stored()).paymentId]).to.deep.equal([true, null]);
+  });
+});
+
+describe('leases of several rows', () => {
+  const now = new Date();
+  const dueAddOn = async () => {
+    const { id: clubId } = await buildClub();
+    return (await buildAddOn(clubId, { next_attempt_at: now })).id;
+  };
+  const stored = async (id: Id) => (await testDatabase()).manager.findOneByOrFail(AddOn, { id });
+  const claim = async (id: Id, by = lease) => {
+    const claimed = await by.claim<Claim>((await testDeps()).db, id, now.getTime(), sql`SELECT id, fence FROM claimed`);
+    if (!claimed) throw new Error('The add-on is due');
+    return claimed;
+  };
+
+  it('claim the one that is asked for, however many are due', async () => {
+    const [id, other] = [await dueAddOn(), await dueAddOn()];
+    await claim(id);
+    expect(await stored(other)).to.include({ fence: 0, leaseUntil: null, attemptCount: 0 });
+  });
+
+  it('count claims and note their time only where the rule names a column for it', async () => {
+    const id = await dueAddOn();
+    const { attemptCount, createdAt } = await stored(id);
+    await claim(id, defineLease(AddOn, { open: { status: 'pending' }, due: 'nextAttemptAt', seconds: 60 }));
+    expect(await stored(id)).to.deep.include({ fence: 1, attemptCount, createdAt });
+  });
+
+  describe('held for longer than they last', () => {
+    let claimed: Claim;
+    let renewals: number;
+    let stop: AbortController;
+    const held: { release(): void }[] = [];
+    beforeEach(async () => {
+      claimed = await claim(await dueAddOn());
+      renewals = 0;
+      stop = new AbortController();
+    });
+    afterEach('release them', () => {
+      for (const one of held.splice(0)) one.release();
+    });
+    const hold = async (changes: { db?: Queries; still?: ReturnType<typeof sql>; onRenewal?: () => void } = {}) => {
+      const { db = (await testDeps()).db, ...more } = changes;
+      const lasting = { seconds: 3_600, everyMs: 5, onRenewal: () => void renewals++, stop: stop.signal };
+      const one = holdLease(db, AddOn, claimed, { ...lasting, ...more });
+      held.push(one);
+      return one;
+    };
+    const untilRenewed = (times: number) => until('renewals', { timeoutMs: 10_000 }, async () => renewals >= times);
+    const leaseOf = async (id: Id) => (await stored(id)).leaseUntil?.getTime() ?? 0;
+    /** By when it ends that is renewed for an hour; a claim lasts a minute. */
+    const isProlonged = async (id: Id) => (await leaseOf(id)) > Date.now() + 1_800_000;
+    const untilLost = (signal: AbortSignal) =>
+      until('the loss of the lease', { timeoutMs: 10_000 }, async () => signal.aborted);
+
+    it('are renewed, and no other with them', async () => {
+      const other = await claim(await dueAddOn());
+      const before = await leaseOf(other.id);
+      const { signal } = await hold();
+      await until('the renewal', { timeoutMs: 10_000 }, () => isProlonged(claimed.id));
+      await untilRenewed(3);
+      expect(signal.aborted).to.equal(false);
+      expect(await leaseOf(other.id)).to.equal(before);
+    });
+
+    it('are renewed no more once they are released', async () => {
+      const one = await hold();
+      await untilRenewed(1);
+      one.release();
+      const before = renewals;
+      let others = 0;
+      await hold({ onRenewal: () => void others++ });
+      await until('renewals of another', { timeoutMs: 10_000 }, async () => others >= 4);
+      expect(renewals).to.equal(before);
+    });
+
+    it('are lost to a later claim, whose lease they do not touch', async () => {
+      await (await testDatabase()).manager.update(AddOn, { id: claimed.id }, { leaseUntil: new Date(0) });
+      const { fence } = await claim(claimed.id);
+      expect(fence).to.equal(claimed.fence + 1);
+      const { signal } = await hold();
+      await untilLost(signal);
+      expect(signal.reason).to.be.instanceOf(LeaseLost);
+      expect(await isProlonged(claimed.id)).to.equal(false);
+    });
+
+    it('are lost once the outcome is recorded, which gives them back', async () => {
+      const { db } = await testDeps();
+      await lease.record(db, claimed, { nextAttemptAt: now });
+      const { signal } = await hold();
+      await untilLost(signal);
+      expect(signal.reason).to.be.instanceOf(LeaseLost);
+      expect(await stored(claimed.id)).to.include({ leaseUntil: null });
+    });
+
+    it('are lost where the row is not any more what the work needs', async () => {
+      const { signal } = await hold({ still: sql`status = 'active'` });
+      await untilLost(signal);
+      expect(signal.reason).to.be.instanceOf(LeaseLost);
+    });
+
+    it('outlive an absence of Postgres, during which the work still shows that it goes on', async () => {
+      let absent = 3;
+      const db = unreliable((await testDeps()).db, () => (absent-- > 0 ? 'before' : undefined));
+      const { signal } = await hold({ db });
+      await until('the renewal', { timeoutMs: 10_000 }, () => isProlonged(claimed.id));
+      expect(absent).to.be.below(1);
+      expect(renewals).to.be.at.least(4);
+      expect(signal.aborted).to.equal(false);
+    });
+
+    it('take one connection, however long Postgres takes to renew them', async () => {
+      let statements = 0;
+      const never = Promise.withResolvers<undefined>();
+      const db = unreliable((await testDeps()).db, () => {
+        statements++;
+        return never.promise;
+      });
+      await hold({ db });
+      await untilRenewed(4);
+      expect(statements).to.equal(1);
+      never.resolve(undefined);
+    });
+
+    it('end with the process: the work is told to stop', async () => {
+      const { signal } = await hold();
+      stop.abort('the process stops');
+      expect(signal.reason).to.equal('the process stops');
+    });
+  });
+});
+
+describe('a record whose loss changes nothing', () => {
+  it('ignores a lost lease, and no other error', () => {
+    expect(ignoreLostLease(new LeaseLost())).to.equal(undefined);
+    expect(() => ignoreLostLease(new Error('fault'))).to.throw('fault');
   });
 });
 

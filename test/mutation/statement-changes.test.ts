@@ -19,6 +19,15 @@ describe('changes of statements', () => {
     ]);
   });
 
+  it('leave no numbered parameter out: Postgres would refuse the statement for that', () => {
+    const statement = 'const text = `SELECT 1 FROM rows WHERE id = $1 AND (at IS NULL OR at < $2)`';
+    expect(changed(statement)).to.deep.equal([
+      statement.replace('WHERE id = $1', 'WHERE (id = $1 OR TRUE)'),
+      statement.replace('OR at < $2', 'OR (at < $2 AND FALSE)'),
+      statement.replace('<', '<='),
+    ]);
+  });
+
   it('decide a condition both ways, leave a call out, and turn an operator', () => {
     expect(changed('if (a === b) go();')).to.deep.equal([
       'if (true) go();',

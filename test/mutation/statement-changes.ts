@@ -27,13 +27,26 @@ const operators: Readonly<Partial<Record<ts.SyntaxKind, string>>> = {
 const value = String.raw`(?:\$\{[^{}]*\}(?:::\w+)?|\$\d+|'[^']*'|[\w.]+(?:\(\))?)`;
 const comparison = String.raw`(?:IS (?:NOT )?DISTINCT FROM|=|<>|<=|>=|<|>)`;
 
+/**
+ * A condition that is always met, or never. One with a numbered parameter stays in the text: Postgres refuses a statement that
+ * leaves a parameter out, whatever it does.
+ */
+function decided(found: string, to: 'TRUE' | 'FALSE'): string {
+  const [, word = '', condition = ''] = /^(\w+) +(.*)$/s.exec(found) ?? [];
+  const kept = to === 'TRUE' ? `(${condition} OR TRUE)` : `(${condition} AND FALSE)`;
+  return `${word} ${/\$\d/.test(condition) ? kept : to}`;
+}
+
 /** Each finds a piece of SQL, and says what stands there instead. A condition that is left out is always met. */
 const changesOfSql: readonly [RegExp, (found: string) => string][] = [
   [
     new RegExp(String.raw`\b(?:AND|WHERE) +(?:[\w.]+ IS (?:NOT )?NULL|[\w.]+ ${comparison} ${value})`, 'g'),
-    (found) => `${found.split(' ')[0]} TRUE`,
+    (found) => decided(found, 'TRUE'),
   ],
-  [new RegExp(String.raw`\bOR +(?:[\w.]+ IS (?:NOT )?NULL|[\w.]+ ${comparison} ${value})`, 'g'), () => 'OR FALSE'],
+  [
+    new RegExp(String.raw`\bOR +(?:[\w.]+ IS (?:NOT )?NULL|[\w.]+ ${comparison} ${value})`, 'g'),
+    (found) => decided(found, 'FALSE'),
+  ],
   [/\b(?:AND|WHERE) +EXISTS \(/g, (found) => found.replace('EXISTS', 'NOT EXISTS')],
   [/ <= /g, () => ' < '],
   [/ < /g, () => ' <= '],

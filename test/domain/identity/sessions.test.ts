@@ -2,13 +2,18 @@ import { expect } from 'chai';
 import { sha256 } from '../../../platform/infra/vault.ts';
 import {
   administratorSessionMaxMs,
+  endSessionsOf,
   findAdministratorSession,
+  findLivingSessions,
   findStudentSession,
   openSession,
   removeEndedSessions,
   sessionLifetimeMs,
 } from '../../../domain/identity/sessions.ts';
+import { removeStudent } from '../../../domain/students/students.ts';
 import { buildAdministrator, buildClub, buildMember, buildStudent } from '../../toolkit/builders/clubs.ts';
+import { withOpenTransaction } from '../../toolkit/drive/races.ts';
+import { impatient } from '../../toolkit/fakes/databases.ts';
 import { testDatabase, testDeps } from '../../toolkit/stack/database.ts';
 
 const minute = 60_000;
@@ -89,6 +94,82 @@ describe('sessions (AUTH-1)', () => {
     expect(await removeAt(sessionLifetimeMs.admin + day)).to.deep.equal({ students: 1, administrators: 0 });
     expect(await removeAt(sessionLifetimeMs.student + day - 1)).to.deep.equal({ students: 1, administrators: 0 });
     expect(await removeAt(sessionLifetimeMs.student + day)).to.deep.equal({ students: 0, administrators: 0 });
+  });
+
+  describe('in a clean-up', () => {
+    const ended = after(-2 * 24 * 60 * minute - sessionLifetimeMs.student);
+    beforeEach('nothing is left of other tests', async () => {
+      const source = await testDatabase();
+      for (const table of ['student_sessions', 'administrator_sessions']) await source.query(`DELETE FROM ${table}`);
+    });
+
+    it('are counted, and one that somebody else holds is left for the next time', async () => {
+      const { db } = await testDeps();
+      const student = await buildStudent((await buildClub()).id);
+      const open = () => db.transaction((tx) => openSession(tx, 'student', student.id, ended));
+      const [held] = [await open(), await open(), await open()];
+      const clean = () => impatient(db, 1_000).transaction((tx) => removeEndedSessions(tx, now));
+      await withOpenTransaction(
+        (tx) => tx.manager.query(`SELECT FROM student_sessions WHERE token_hash = $1 FOR UPDATE`, [sha256(held.token)]),
+        async () => {
+          expect(await clean()).to.deep.equal({ rows: { sessions: 2 }, more: false });
+        },
+      );
+      expect(await clean()).to.deep.equal({ rows: { sessions: 1 }, more: false });
+    });
+
+    it('may be more where a batch of a thousand was full', async () => {
+      const { db } = await testDeps();
+      const { id } = await buildStudent((await buildClub()).id);
+      await db.source.query(
+        `INSERT INTO student_sessions (token_hash, student_id, created_at, expires_at)
+         SELECT sha256(number::text::bytea), $1, $2, $2 FROM generate_series(1, 1000) number`,
+        [id, ended],
+      );
+      expect(await removeEndedSessions(db, now)).to.deep.equal({ rows: { sessions: 1_000 }, more: true });
+      expect(await removeEndedSessions(db, now)).to.deep.equal({ rows: { sessions: 0 }, more: false });
+    });
+  });
+
+  it('of one person end at once, and nobody else’s', async () => {
+    const { db } = await testDeps();
+    const { id: clubId } = await buildClub();
+    const [student, other] = [await buildStudent(clubId), await buildStudent(clubId)];
+    const open = (id: string) => db.transaction((tx) => openSession(tx, 'student', id, now));
+    const opened = [await open(student.id), await open(student.id), await open(other.id)];
+    await db.transaction((tx) => endSessionsOf(tx, 'student', student.id));
+    const found = await Promise.all(opened.map(({ token }) => findStudentSession(db, token, now)));
+    expect(found.map((one) => one?.id)).to.deep.equal([undefined, undefined, other.id]);
+  });
+
+  it('of a removed student are no sessions, also one that a sign-in opened beside the removal', async () => {
+    const deps = await testDeps();
+    const { db } = deps;
+    const { id: clubId } = await buildClub();
+    const student = await buildStudent(clubId);
+    await removeStudent(deps, clubId, student.id, now);
+    const { token } = await db.transaction((tx) => openSession(tx, 'student', student.id, now));
+    expect(await findStudentSession(db, token, now)).to.equal(undefined);
+    expect(await findLivingSessions(db, [sha256(token)], now)).to.deep.equal([false]);
+  });
+
+  it('live, of either kind, until the moment of their end: each answer stands at its session’s place', async () => {
+    const { db } = await testDeps();
+    const student = await buildStudent((await buildClub()).id);
+    const { id: administratorId } = await buildAdministrator();
+    const open = async (kind: 'student' | 'admin', id: string, at: Date) =>
+      sha256((await db.transaction((tx) => openSession(tx, kind, id, at))).token);
+    const justEnded = { student: after(-sessionLifetimeMs.student), admin: after(-sessionLifetimeMs.admin) };
+    const hashes = [
+      sha256('unknown'),
+      await open('student', student.id, now),
+      await open('student', student.id, justEnded.student),
+      await open('admin', administratorId, now),
+      await open('admin', administratorId, justEnded.admin),
+    ];
+    expect(await findLivingSessions(db, hashes, now)).to.deep.equal([false, true, false, true, false]);
+    expect(await findLivingSessions(db, hashes, after(-1))).to.deep.equal([false, true, true, true, true]);
+    expect(await findLivingSessions(db, [], now)).to.deep.equal([]);
   });
 
   it('of an administrator give the role in the requested club, or null', async () => {

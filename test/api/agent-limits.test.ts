@@ -1,4 +1,5 @@
 /** Limits of agents: the cap of 24 hours, the club's budget, and the rate of questions (LIM-11 to LIM-13, AGT-24). */
+import type { Id } from '../../platform/core/ids.ts';
 import { buildEnrollment, buildLearner } from '../toolkit/builders/access.ts';
 import { buildOpenAgent } from '../toolkit/builders/agents.ts';
 import { alter } from '../toolkit/drive/alter.ts';
@@ -12,7 +13,7 @@ import { expect } from 'chai';
 const hour = 3_600_000;
 
 /** Moves what was asked so far into the past. */
-async function age({ student }: AskingClassroom, ms: number): Promise<void> {
+async function age({ student }: { student: { id: Id } }, ms: number): Promise<void> {
   const source = await testDatabase();
   await source.query(
     `UPDATE agent_questions SET asked_at = asked_at - $2 * interval '1 millisecond' WHERE student_id = $1`,
@@ -121,6 +122,28 @@ describe('the limits of an agent', () => {
       expect(await secondsOf()).to.equal(22 * 3_600);
       await alter('agents', classroom.asked.id, { daily_limit: 1 });
       expect(await secondsOf()).to.equal(24 * 3_600);
+    }));
+
+  it('429 daily_limit_reached: Retry-After leaves out other students, other agents, and 24 hours ago', () =>
+    withClockStopped(async () => {
+      const classroom = await openAskingClassroom({ dailyLimit: 3 });
+      const { club, asked, student } = classroom;
+      const other = await buildOpenAgent(club.id, { dailyLimit: 1 });
+      await buildEnrollment(club.id, { studentId: student.id, deliveryId: other.deliveryId, startsAt: new Date(0) });
+      const neighbour = await buildLearner(asked);
+      await classroom.ask();
+      await age(classroom, hour);
+      await classroom.ask();
+      await age(classroom, 12 * hour);
+      await askingOf(other, student).ask();
+      await askingOf(asked, neighbour).ask();
+      await age(classroom, 10 * hour);
+      await age({ student: neighbour }, 12 * hour);
+      await classroom.ask();
+      await age(classroom, 2 * hour);
+      // 25, 24 and 2 hours old; 12 hours those to another agent, and of another student.
+      await alter('agents', asked.id, { daily_limit: 1 });
+      expect((await classroom.refused({})).headers.get('retry-after')).to.equal(String(22 * 3_600));
     }));
 
   it('refuses every question at a limit of 0, without resets_at and Retry-After', async () => {

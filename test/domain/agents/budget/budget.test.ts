@@ -1,6 +1,7 @@
 import { Queries } from '../../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { newId } from '../../../../platform/core/ids.ts';
 import { budgetOf } from '../../../../domain/agents/budget/budget.ts';
 import { whileBudgetIsReserved, type Patience } from '../../../../domain/agents/budget/waiting.ts';
 import { chargeRow } from '../../../toolkit/assert/answers.ts';
@@ -93,12 +94,51 @@ describe('AI budget of a club and month', () => {
     expect(await standing(asker, next)).to.include({ spent: 0n, reserved: 0n });
   });
 
+  it('leaves the other months alone, when it reserves and when it settles', async () => {
+    const next = new Date('2026-04-01T00:00:01Z');
+    const answer = await buildCharge(asker, dollar, now);
+    await buildCharge(asker, 2n * dollar, next);
+    expect(await standing(asker)).to.include({ spent: 0n, reserved: dollar });
+    await endAnswer(answer, { status: 'complete', cost: 7n, at: next });
+    expect(await standing(asker)).to.include({ spent: 7n, reserved: 0n });
+    expect(await standing(asker, next)).to.include({ spent: 0n, reserved: 2n * dollar });
+  });
+
+  it('counts for its agent the tokens of the answer’s last call, and none of one that was given up', async () => {
+    const source = await testDatabase();
+    const settle = async (outcomes: readonly string[]) => {
+      const answer = await buildCharge(asker, dollar, now);
+      for (const [index, outcome] of outcomes.entries())
+        await source.query(
+          `INSERT INTO agent_calls (answer_id, call_no, model, started_at, ended_at, outcome, input_tokens, output_tokens, cache_write_tokens, cache_read_tokens)
+           VALUES ($1, $2::int, 'claude-sonnet-5-5', $3, $3, $4, 1000 * $2::int, 100 * $2::int, 10 * $2::int, $2::int)`,
+          [answer, index + 1, now, outcome],
+        );
+      await source.query(`UPDATE agent_answers SET call_no = $2 WHERE id = $1`, [answer, outcomes.length]);
+      await endAnswer(answer, { status: 'complete', at: now });
+      const [month] = await source.query<object[]>(
+        `SELECT questions, complete, input_tokens::int, output_tokens::int, cache_write_tokens::int, cache_read_tokens::int
+           FROM agent_months WHERE agent_id = $1`,
+        [asker.agentId],
+      );
+      return month;
+    };
+    const tokens = { input_tokens: 2_000, output_tokens: 200, cache_write_tokens: 20, cache_read_tokens: 2 };
+    expect(await settle(['failed', 'answered'])).to.deep.equal({ questions: 1, complete: 1, ...tokens });
+    expect(await settle(['abandoned'])).to.deep.equal({ questions: 2, complete: 2, ...tokens });
+  });
+
+  it('of a club that does not exist is none: the caller has not looked', async () => {
+    const failure = await standing({ ...asker, clubId: newId() }).catch((error: unknown) => error);
+    expect(String(failure)).to.equal('Error: There is no such club');
+  });
+
   it('is the plan’s amount plus add-ons of this month, or the club’s own limit if lower', async () => {
     const source = await testDatabase();
     const { clubId } = asker;
-    const buy = (settledAt: string, status = 'active') =>
+    const buy = (settledAt: string, status = 'active', kind = 'ai_budget') =>
       buildAddOn(clubId, {
-        kind: 'ai_budget',
+        kind,
         adds: 1_000,
         status,
         payment_id: 'pi_1',
@@ -111,6 +151,7 @@ describe('AI budget of a club and month', () => {
     await buy('2026-03-01T00:00:00Z');
     await buy('2026-02-28T23:59:59Z');
     await buy('2026-03-02T00:00:00Z', 'failed');
+    await buy('2026-03-02T00:00:00Z', 'active', 'students');
     expect((await standing(asker)).limit).to.equal(510n * dollar);
     await source.query(`UPDATE clubs SET ai_monthly_limit = 2000 WHERE id = $1`, [clubId]);
     expect((await standing(asker)).limit).to.equal(20n * dollar);

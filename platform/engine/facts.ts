@@ -59,6 +59,8 @@ export async function recordFacts(tx: Transaction, facts: readonly NewFact[]): P
   return rows.map(({ id }) => id);
 }
 
+/** Several facts together wait so long for a lock, at most: whoever holds it for longer is waited for by each fact alone. */
+export const togetherWaitsMs = 100;
 /** How long a relay may work on a claimed row. After this another relay may claim the row. */
 const leaseSeconds = 30;
 /** The wait after a failure: it doubles with each further one, up to the longest. */

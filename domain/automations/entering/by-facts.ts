@@ -1,8 +1,14 @@
 /** What facts do to automations: they start runs, and make waiting ones look again (AUTO-18, AUTO-12). */
 import { triggerKinds, type AccessKind, type TriggerKind } from '../../../entities/automations/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { ClaimedFact } from '../../../platform/engine/facts.ts';
-import type { Database, Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { togetherWaitsMs, type ClaimedFact } from '../../../platform/engine/facts.ts';
+import {
+  isLockTimeout,
+  waitForLocks,
+  type Database,
+  type Queries,
+  type Transaction,
+} from '../../../platform/infra/postgres/database.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import { wakeAtPace, wakeRunsOf } from '../../watches/watches.ts';
@@ -12,22 +18,31 @@ import { enter, shareOpen } from './entering.ts';
 /**
  * Starts the runs that facts cause and wakes those that they concern, each fact in a transaction of its own, side by side. A club
  * without automations costs one query, however many facts there are. The runs start by wakes, so a fact that is fanned out again
- * starts nothing.
+ * starts nothing. Several facts wait for a lock hardly at all: one that would is to be given alone.
  * @param waitSpeed how many times faster waits pass; 1 if absent
- * @returns for each fact none to start at once
+ * @returns for each fact none to start at once; undefined for one that is to be given alone
  */
 export async function enrollByFacts(
   db: Database,
   facts: readonly ClaimedFact[],
   now: Date,
   waitSpeed?: number,
-): Promise<(readonly never[])[]> {
+): Promise<(readonly never[] | undefined)[]> {
+  const heldUp = new Set<Id>();
   const told = (await concerned(db, facts)).map(({ fact, automationIds }) =>
-    db.transaction((tx) => tell(tx, fact, { automationIds, waitSpeed }, now)),
+    db
+      .transaction(async (tx) => {
+        if (facts.length > 1) await waitForLocks(tx, togetherWaitsMs);
+        await tell(tx, fact, { automationIds, waitSpeed }, now);
+      })
+      .catch((error: unknown) => {
+        if (facts.length === 1 || !isLockTimeout(error)) throw error;
+        heldUp.add(fact.id);
+      }),
   );
   const failed = (await Promise.allSettled(told)).find((one) => one.status === 'rejected');
   if (failed) throw failed.reason;
-  return facts.map(() => []);
+  return facts.map(({ id }) => (heldUp.has(id) ? undefined : []));
 }
 
 const kindOf = ({ type }: Pick<ClaimedFact, 'type'>) => type.replace('.', '_') as TriggerKind;

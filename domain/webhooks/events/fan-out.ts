@@ -3,13 +3,18 @@
  * (HOOK-1).
  */
 import type { EventBodyOf } from '../../../contract/contract.ts';
-import type { Database, Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import {
+  waitForLocks,
+  type Database,
+  type Queries,
+  type Transaction,
+} from '../../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { runOf, type Run } from '../../../platform/engine/workflow-types.ts';
 import { bulk } from '../../../entities/facts/values.ts';
-import type { ClaimedFact, FactToTell } from '../../../platform/engine/facts.ts';
+import { togetherWaitsMs, type ClaimedFact, type FactToTell } from '../../../platform/engine/facts.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import { accessBodies } from './bodies/access.ts';
 import { certificateBodies } from './bodies/certificates.ts';
@@ -38,9 +43,6 @@ export async function fanOut(db: Database, fact: FactToTell, now: Date): Promise
     return made;
   });
 }
-
-/** Somebody who holds an endpoint for longer is waited for by each fact alone. */
-const togetherWaitsMs = 100;
 
 /**
  * Fans facts out. Several go in one transaction, which waits for nobody's student and hardly for an endpoint.
@@ -74,7 +76,7 @@ async function fanOutAll(
 ): Promise<ReadonlyMap<Id, readonly NewDelivery[]>> {
   if (facts.length === 0) return new Map();
   return db.transaction(async (tx) => {
-    await tx.run(sql`SELECT set_config('lock_timeout', ${String(togetherWaitsMs)}, true)`);
+    await waitForLocks(tx, togetherWaitsMs);
     const locked = await lockFreeStudents(tx, [facts.map(({ studentId }) => studentId)]);
     const students = new Map(locked.map((student) => [student.id, student]));
     const free = facts.filter(({ studentId }) => students.has(studentId));

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { DataSource, EntityManager } from 'typeorm';
 import { sqlStateOf } from './errors.ts';
 import { PoolShareTaken } from './shared-pool.ts';
-import type { Sql } from './sql.ts';
+import { sql, type Sql } from './sql.ts';
 
 /** Runs statements: on any connection of the pool, or in a transaction. Reads need no more than this. */
 export class Queries {
@@ -124,7 +124,17 @@ function isPassing(error: unknown): boolean {
 
 /** @returns whether a conflict with other transactions ended it: nothing is wrong with it, and nothing was written */
 export function isConflict(error: unknown): boolean {
-  return isPassing(error) || error instanceof PoolShareTaken || sqlStateOf(error) === lockTimeout;
+  return isPassing(error) || error instanceof PoolShareTaken || isLockTimeout(error);
+}
+
+/** @returns whether the wait for a lock timed out */
+export function isLockTimeout(error: unknown): boolean {
+  return sqlStateOf(error) === lockTimeout;
+}
+
+/** Bounds each wait of the transaction for a lock, in milliseconds. What waits for longer fails (`isLockTimeout`). */
+export async function waitForLocks(tx: Transaction, atMostMs: number): Promise<void> {
+  await tx.run(sql`SELECT set_config('lock_timeout', ${String(atMostMs)}, true)`);
 }
 
 /** The wait for a lock timed out. */

@@ -39,6 +39,7 @@ import { factRecordsOf } from '../../toolkit/assert/facts.ts';
 import { wakesBy } from '../../toolkit/assert/wakes.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
 import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
+import { withOpenTransaction } from '../../toolkit/drive/races.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 
 const start = new Date('2026-03-02T12:00:00Z');
@@ -1041,6 +1042,20 @@ describe('entering an automation', () => {
       expect(runs, type).to.deep.equal([{ id: fits, kind: access[0], about: access[1] }]);
       for (const id of [fits, ...misses]) await archiveAutomation(deps, clubId, id, start);
     }
+  });
+
+  it('takes in together whoever nobody holds; one who is held is to be given alone', async () => {
+    const tag = await buildTag(club.id);
+    const automationId = await onTag(tag, { steps: [delay('wait', 10)] });
+    const other = await buildStudent(club.id);
+    const facts = [factOf(tag), { ...factOf(tag), id: newId(), studentId: other.id }];
+    await withOpenTransaction(
+      (tx) => tx.run(sql`SELECT FROM students WHERE id = ${other.id} FOR UPDATE`),
+      async () => void expect(await enrollByFacts(deps.db, facts, start)).to.deep.equal([[], undefined]),
+    );
+    expect(await countOf(automationId)).to.equal(1);
+    expect(await enrollByFacts(deps.db, facts.slice(1), start)).to.deep.equal([[]]);
+    expect(await countOf(automationId)).to.equal(2);
   });
 
   it('takes nobody in without the plan; who is inside finishes', async () => {

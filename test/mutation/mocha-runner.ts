@@ -17,6 +17,7 @@ import {
   type TestResult,
   type TestRunner,
 } from '@stryker-mutator/api/test-runner';
+import fc from 'fast-check';
 import Mocha, { type Runnable, type Suite, type Test } from 'mocha';
 import type * as Lifecycle from '../run/lifecycle.ts';
 
@@ -84,6 +85,7 @@ class OurMochaRunner implements TestRunner {
   async #load(): Promise<Mocha> {
     const inCopy = (file: string): Promise<unknown> => import(path.join(process.cwd(), file));
     await inCopy('platform/load.mjs');
+    fc.configureGlobal({ ...fc.readConfigureGlobal(), endOnFailure: true }); // a shorter example would only take time
     const { fileEnded, testEnded } = (await inCopy('test/run/lifecycle.ts')) as typeof Lifecycle;
     const mocha = new Mocha({
       reporter: Silent,

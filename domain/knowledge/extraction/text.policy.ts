@@ -28,12 +28,7 @@ export function cleanLine(text: string): string {
 
 /** @returns the number of characters (code points) */
 export function lengthOf(text: string): number {
-  let length = 0;
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    if (unit < 0xdc00 || unit > 0xdfff) length += 1; // of a well-formed pair the first half counts
-  }
-  return length;
+  return text.length - (text.match(/[\udc00-\udfff]/g)?.length ?? 0); // of a well-formed pair the first half counts
 }
 
 /** Whether there is anything to read in it. */

@@ -94,6 +94,7 @@ function pack(pieces: readonly Piece[]): Piece[][] {
       if (isFull()) close();
       else {
         const [head, tail] = cut(rest, least - length, most - length);
+        if (tail.length >= rest.length) throw new Error('What is left of a piece is shorter than the piece'); // or this never ends
         add(head);
         close();
         rest = tail;
@@ -109,8 +110,9 @@ function pack(pieces: readonly Piece[]): Piece[][] {
 function cut(piece: Piece, least: number, most: number): [Piece, Piece] {
   const characters = Array.from(piece.text);
   let [comma, space, inside] = [0, 0, 0];
-  for (let at = Math.max(least, 1); at <= most && at < characters.length; at++) {
-    const before = characters[at - 1] ?? '';
+  const first = Math.max(least, 1);
+  for (const [place, before] of characters.slice(first - 1, Math.min(most, characters.length - 1)).entries()) {
+    const at = first + place;
     if (isSpace(before)) continue; // the first part would be shorter than it looks
     inside = at;
     if (!isSpace(characters[at] ?? '')) continue;

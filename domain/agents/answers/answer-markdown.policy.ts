@@ -52,6 +52,7 @@ export function createMarkdownStripper(): MarkdownStripper {
 
   function drain(isEnd: boolean): string {
     let [at, out] = [0, ''];
+    // Stryker disable next-line EqualityOperator: any other would repeat without end
     while (at < rest.length) {
       const taken = isLineStart ? lineStart(at, isEnd) : inline(at, isEnd);
       if (taken === undecided) break;

@@ -119,6 +119,7 @@ function cut(piece: Piece, least: number, most: number): [Piece, Piece] {
     space = at;
     if (/[,;:–—)]/.test(before)) comma = at;
   }
+  // Stryker disable next-line ConditionalExpression: a long word would be cut letter by letter, for hours
   const at = comma || space || inside;
   const tail = characters.slice(at).join('');
   const gap = tail.slice(0, tail.length - tail.trimStart().length);

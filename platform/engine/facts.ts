@@ -132,6 +132,8 @@ export async function claimInTurns<Row>(
       ofBulk.bulkPerClub,
       last.map(idAfter),
       last,
+      // Others may hold all of them for long: each further try looks beyond them.
+      limit * candidatesARow * 2 ** (tries - 1),
     ]);
     const [first] = rows;
     if (first?.found) {
@@ -188,13 +190,13 @@ export function deferring(table: Sql, row: Sql, failure: Failure): Sql {
   return sql`UPDATE ${table} SET lease_until = NULL, ${failure === 'its own' ? counted : uncounted} WHERE ${row}`;
 }
 
-/** Candidates for each wanted row: several relays that claim at the same moment still get their rows. */
+/** Candidates for each wanted row: several relays that claim at the same moment still get their rows. A further try has twice as many. */
 const candidatesARow = 4;
-/** Rows to read for each wanted row, over all streams. */
-const readARow = 2 * candidatesARow;
+/** Rows to read for each candidate, over all streams. */
+const readACandidate = 2;
 
 /** The streams from the one whose turn it is to the last, and then those before it; the most urgent first. */
-const laps = [0, 1, 2].flatMap((priority) => {
+const laps = priorities.flatMap((priority) => {
   const from = `($9::uuid[])[${priority + 1}]`;
   const before = `($10::uuid[])[${priority + 1}]`;
   return [
@@ -211,7 +213,7 @@ const laps = [0, 1, 2].flatMap((priority) => {
  *
  * The statement skips through the index from stream to stream and stops at enough, and reads a few rows of each: neither many clubs
  * that wait nor a long backlog cost more. It skips rows that other relays or transactions have locked before the limit counts, so
- * they delay no others.
+ * they delay no others. It locks in the order of the candidates, one by one, and so no more than it takes.
  */
 export function inTurns(table: 'facts' | 'wakes', key: string, order: string, columns: string): string {
   const free = `${table}.due_at <= statement_timestamp() AND (${table}.lease_until IS NULL OR ${table}.lease_until < clock_timestamp())`;
@@ -232,15 +234,15 @@ export function inTurns(table: 'facts' | 'wakes', key: string, order: string, co
         LEFT JOIN in_hand USING (club_id)
        WHERE coalesce(in_hand.count, 0) < $3 AND (lap.priority < ${bulk} OR ($7 > 0 AND coalesce(in_hand.bulk, 0) < $8))
          AND (SELECT true FROM ${table} WHERE priority = lap.priority AND club_id = club.club_id AND ${free} ORDER BY ${order} LIMIT 1)
-       LIMIT $1 * ${candidatesARow}),
+       LIMIT $11),
     candidates AS (
       SELECT streams.club_id, waiting.key, streams.priority, waiting.turn, streams.place
         FROM streams CROSS JOIN LATERAL (
          SELECT first.key, row_number() OVER (ORDER BY ${order}) AS turn
            FROM (SELECT ${key} AS key, ${order} FROM ${table}
                   WHERE priority = streams.priority AND club_id = streams.club_id AND ${free} ORDER BY ${order}
-                  LIMIT (SELECT greatest(1, $1 * ${readARow} / count(*)) FROM streams)) first) waiting
-       ORDER BY priority, turn, place LIMIT $1 * ${candidatesARow}),
+                  LIMIT (SELECT greatest(1, $11 * ${readACandidate} / count(*)) FROM streams)) first) waiting
+       ORDER BY priority, turn, place LIMIT $11),
     locked AS (
       SELECT candidates.* FROM candidates CROSS JOIN LATERAL (
         SELECT FROM ${table} WHERE club_id = candidates.club_id AND ${key} = candidates.key AND ${free} FOR UPDATE SKIP LOCKED) row

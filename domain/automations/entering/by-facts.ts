@@ -4,7 +4,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { togetherWaitsMs, type ClaimedFact } from '../../../platform/engine/facts.ts';
 import {
   isLockTimeout,
-  waitForLocks,
+  boundLockWaits,
   type Database,
   type Queries,
   type Transaction,
@@ -32,7 +32,7 @@ export async function enrollByFacts(
   const told = (await concerned(db, facts)).map(({ fact, automationIds }) =>
     db
       .transaction(async (tx) => {
-        if (facts.length > 1) await waitForLocks(tx, togetherWaitsMs);
+        if (facts.length > 1) await boundLockWaits(tx, togetherWaitsMs);
         await tell(tx, fact, { automationIds, waitSpeed }, now);
       })
       .catch((error: unknown) => {

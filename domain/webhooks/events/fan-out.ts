@@ -4,7 +4,7 @@
  */
 import type { EventBodyOf } from '../../../contract/contract.ts';
 import {
-  waitForLocks,
+  boundLockWaits,
   type Database,
   type Queries,
   type Transaction,
@@ -76,7 +76,7 @@ async function fanOutAll(
 ): Promise<ReadonlyMap<Id, readonly NewDelivery[]>> {
   if (facts.length === 0) return new Map();
   return db.transaction(async (tx) => {
-    await waitForLocks(tx, togetherWaitsMs);
+    await boundLockWaits(tx, togetherWaitsMs);
     const locked = await lockFreeStudents(tx, [facts.map(({ studentId }) => studentId)]);
     const students = new Map(locked.map((student) => [student.id, student]));
     const free = facts.filter(({ studentId }) => students.has(studentId));

@@ -133,7 +133,7 @@ export function isLockTimeout(error: unknown): boolean {
 }
 
 /** Bounds each wait of the transaction for a lock, in milliseconds. What waits for longer fails (`isLockTimeout`). */
-export async function waitForLocks(tx: Transaction, atMostMs: number): Promise<void> {
+export async function boundLockWaits(tx: Transaction, atMostMs: number): Promise<void> {
   await tx.run(sql`SELECT set_config('lock_timeout', ${String(atMostMs)}, true)`);
 }
 

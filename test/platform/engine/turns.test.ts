@@ -99,6 +99,29 @@ describe('turns over the streams of clubs (ENG-9, ENG-15)', () => {
     expect(countsOf(await claimFacts(source(), roomFor(4, 8, inHand)))).to.deep.equal({ [club]: 1 });
   });
 
+  const [aClub, anotherClub] = [idOfTime(1_700_000_000_000), idOfTime(1_700_000_000_100)];
+  for (const { of, held, free } of [
+    { of: 'one club', held: Array.from({ length: 60 }, () => aClub), free: aClub },
+    {
+      of: '60 clubs',
+      held: Array.from({ length: 60 }, (_, index) => idOfTime(1_700_000_000_000 + index)),
+      free: anotherClub,
+    },
+  ])
+    it(`go on beyond 60 rows of ${of} that a long transaction holds`, async () => {
+      for (const clubId of held) await recordMany(clubId, 1);
+      const other = source().createQueryRunner();
+      await other.startTransaction();
+      await other.query(`SELECT FROM facts FOR UPDATE`);
+      try {
+        await recordMany(free, 1);
+        expect(countsOf(await claimFacts(source(), roomFor(1)))).to.deep.equal({ [free]: 1 });
+      } finally {
+        await other.rollbackTransaction();
+        await other.release();
+      }
+    });
+
   it('read as few rows where 5,000 clubs wait as where 100 do', async () => {
     for (const waiting of [100, 5_000]) {
       await source().query(`TRUNCATE facts`);

@@ -52,10 +52,11 @@ export function createMarkdownStripper(): MarkdownStripper {
 
   function drain(isEnd: boolean): string {
     let [at, out] = [0, ''];
-    // Stryker disable next-line EqualityOperator: any other would repeat without end
     while (at < rest.length) {
-      const taken = isLineStart ? lineStart(at, isEnd) : inline(at, isEnd);
+      const begins = isLineStart;
+      const taken = begins ? lineStart(at, isEnd) : inline(at, isEnd);
       if (taken === undecided) break;
+      if (taken.length === 0 && !begins) throw new Error('Inside a line something is taken'); // or this never ends
       at += taken.length;
       out += taken.text;
     }

@@ -42,10 +42,11 @@ const leaseMs = 25_000;
 /** Commands of a schedule, by their numbers: with few of them, those that meet in one place meet often. */
 const all = Array.from({ length: 16 }, (_, number) => number);
 const [telling, failing, accepting, pausing, enabling, resending, recovering] = [0, 5, 7, 9, 10, 13, 14];
-/** Of an endpoint that is paused at first, so that deliveries park. */
-const ofPaused = [telling, pausing, enabling, enabling];
+/** Of an endpoint that is paused at first, and told of something, so that deliveries park. */
+const ofPaused = [telling, telling, pausing, enabling];
 const choices = [
   all,
+  ofPaused,
   ofPaused,
   [telling, failing, resending, resending],
   [telling, failing, accepting, enabling, recovering, recovering],
@@ -171,7 +172,7 @@ export async function webhooks(sim: Simulation, ground: Footing): Promise<Stage>
     command(decisions) {
       const endpointId = decisions.pick(endpoints);
       const studentId = decisions.pick(students);
-      const which = decisions.pick(asked);
+      const which = asked === ofPaused && facts.size === 0 ? telling : decisions.pick(asked);
       if (which < 5) return tell(studentId, 1 + decisions.choose(asked === all ? 3 : 1));
       if (which < 7) return settle(endpointId, 'fails');
       if (which === 7) return settle(endpointId, 'accepts');

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { isEntitled } from '../../domain/access/enrollments/entitlement.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import type { EventType } from '../../platform/core/event-types.ts';
-import { assembleBody } from '../../domain/webhooks/events/fan-out.ts';
+import { assembleBody } from '../toolkit/drive/facts.ts';
 import { eventFaults } from '../toolkit/assert/contract-schemas.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildAccessDelivery, buildEnrollment } from '../toolkit/builders/access.ts';

@@ -2,7 +2,7 @@
 import { Queries } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { newId } from '../../platform/core/ids.ts';
-import { assembleBody } from '../../domain/webhooks/events/fan-out.ts';
+import { assembleBody } from '../toolkit/drive/facts.ts';
 import { clock, expectError } from '../toolkit/drive/api.ts';
 import { eventFaults } from '../toolkit/assert/contract-schemas.ts';
 import { completionsOf } from '../toolkit/assert/facts.ts';

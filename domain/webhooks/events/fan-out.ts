@@ -19,7 +19,7 @@ import type { EventType } from '../../../platform/core/event-types.ts';
 import { accessBodies } from './bodies/access.ts';
 import { certificateBodies } from './bodies/certificates.ts';
 import { learningBodies } from './bodies/learning.ts';
-import type { DataReader, SubjectStudent } from './bodies/reading.ts';
+import type { DataReader, FactAndStudent, SubjectStudent } from './bodies/reading.ts';
 import { salesBodies } from './bodies/sales.ts';
 import { standingBodies } from './bodies/standing.ts';
 import { studentBodies } from './bodies/student.ts';
@@ -95,16 +95,23 @@ interface Told extends Audience {
   fact: FactToTell;
 }
 
+/** Events about a removed student are not sent, except the removal itself (DEL-9). */
+function hasBody(told: Told): told is Told & FactAndStudent {
+  const { fact, student, endpoints } = told;
+  return endpoints.length > 0 && student !== undefined && (!student.removed || fact.type === 'student.removed');
+}
+
 /** @returns for each fact the deliveries that have a way to go */
 async function insertTold(tx: Transaction, told: readonly Told[], now: Date): Promise<(readonly NewDelivery[])[]> {
-  const wanted = [];
-  for (const { fact, student, endpoints } of told) {
-    // Events about a removed student are not sent, except the removal itself (DEL-9).
-    const isSent = student !== undefined && (!student.removed || fact.type === 'student.removed');
-    const deliveries = endpoints.map(({ endpointId, healthy }) => ({ id: newId(), endpointId, healthy }));
-    const body = isSent && deliveries.length > 0 ? await assembleBody(tx, fact, student, now) : null;
-    wanted.push({ fact, isSent, deliveries, body });
-  }
+  const sent = told.filter(hasBody);
+  const bodies = await assembleBodies(tx, sent, now);
+  const bodyOf = new Map(sent.map(({ fact }, place) => [fact.id, bodies[place]]));
+  const wanted = told.map(({ fact, endpoints }) => ({
+    fact,
+    isSent: bodyOf.has(fact.id),
+    deliveries: endpoints.map(({ endpointId, healthy }) => ({ id: newId(), endpointId, healthy })),
+    body: bodyOf.get(fact.id) ?? null,
+  }));
   const events = wanted.filter(({ deliveries }) => deliveries.length > 0);
   if (events.length === 0) return told.map(() => []);
   const rows = events.flatMap(({ deliveries }, place) =>
@@ -222,17 +229,27 @@ const dataOf: { [Type in EventType]?: DataReader<EventBodyOf<Type>['data']> } = 
   ...standingBodies,
 };
 
-/** @returns the exact JSON that is signed and sent (DEL-14) */
-export async function assembleBody(db: Queries, fact: FactToTell, student: SubjectStudent, now: Date): Promise<string> {
-  const read: DataReader<object> | undefined = dataOf[fact.type];
-  if (!read) throw new Error(`No body is defined for ${fact.type}`);
-  return JSON.stringify({
-    id: fact.id,
-    type: fact.type,
-    occurred_at: fact.occurredAt.toISOString(),
-    club_id: fact.clubId,
-    data: await read(db, fact, student, now),
-  });
+/**
+ * Reads the records of each type in one statement.
+ * @returns for each fact the exact JSON that is signed and sent (DEL-14), in the order of the facts
+ */
+export async function assembleBodies(db: Queries, told: readonly FactAndStudent[], now: Date): Promise<string[]> {
+  const bodies: string[] = [];
+  const placed = told.map((one, place) => ({ ...one, place }));
+  for (const [type, ofType] of Map.groupBy(placed, ({ fact }) => fact.type)) {
+    const read: DataReader<object> | undefined = dataOf[type];
+    if (!read) throw new Error(`No body is defined for ${type}`);
+    const data = await read(db, ofType, now);
+    for (const [index, { fact, place }] of ofType.entries())
+      bodies[place] = JSON.stringify({
+        id: fact.id,
+        type,
+        occurred_at: fact.occurredAt.toISOString(),
+        club_id: fact.clubId,
+        data: data[index],
+      });
+  }
+  return bodies;
 }
 
 /** @returns the body of a test message, which no fact causes */

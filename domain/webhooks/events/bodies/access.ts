@@ -2,10 +2,11 @@
 import type { EventBodyOf, RecordOf } from '../../../../contract/contract.ts';
 import { AccessDelivery } from '../../../../entities/access/access-delivery.ts';
 import { Enrollment } from '../../../../entities/access/enrollment.ts';
+import type { FactDetails } from '../../../../entities/facts/values.ts';
 import { columns, sql, type RowOf } from '../../../../platform/infra/postgres/sql.ts';
 import { enrollmentStatus } from '../../../access/enrollments/enrollments.policy.ts';
 import { hasAccessToDelivery } from '../../../access/enrollments/entitlement.ts';
-import { oneRow, type DataReader } from './reading.ts';
+import { recordsOf, type DataReader } from './reading.ts';
 import { studentRecord } from './student.ts';
 
 const enrollmentColumns = columns(
@@ -13,31 +14,37 @@ const enrollmentColumns = columns(
   ['id', 'source', 'cohortId', 'startsAt', 'endsAt', 'revokedAt', 'revokedReason'],
   'enrollment',
 ).and(columns(AccessDelivery, { deliveryId: 'id', deliveryName: 'name' }, 'delivery'));
-type EnrollmentRow = RowOf<typeof enrollmentColumns> & { opens: RecordOf<'EventOpening'>; hasAccess: boolean };
 
 type AccessData = EventBodyOf<'access.granted'>['data'];
 
-const accessData: DataReader<AccessData> = async (tx, fact, student, now) => {
-  const row = oneRow(
-    await tx.rows<EnrollmentRow>(
-      sql`SELECT ${enrollmentColumns}, jsonb_strip_nulls(jsonb_build_object(
+/** @param before what the fact says of the time before the change */
+function readerOf<Before extends object>(
+  before: (details: FactDetails | null) => Before,
+): DataReader<AccessData & Before> {
+  return async (tx, told, now) => {
+    const records = await recordsOf(
+      tx,
+      told,
+      enrollmentColumns.and<{ opens: RecordOf<'EventOpening'>; hasAccess: boolean }>(
+        sql`jsonb_strip_nulls(jsonb_build_object(
                 'kind', delivery.kind, 'course_id', delivery.course_id, 'agent_id', delivery.agent_id,
                 'repository_id', delivery.repository_id, 'space_id', delivery.space_id)) AS opens,
-              ${hasAccessToDelivery(sql`delivery.id`, sql`enrollment.student_id`, now)} AS "hasAccess"
-         FROM enrollments enrollment JOIN access_deliveries delivery ON delivery.id = enrollment.delivery_id
-        WHERE enrollment.id = ${fact.subjectId} AND enrollment.club_id = ${fact.clubId}`,
-    ),
-    fact,
-  );
-  return {
-    enrollment: enrollmentRecord(row, now),
-    delivery: { id: row.deliveryId, name: row.deliveryName, opens: row.opens },
-    has_access: row.hasAccess,
-    ...studentRecord(student),
+              ${hasAccessToDelivery(sql`delivery.id`, sql`enrollment.student_id`, now)} AS "hasAccess"`,
+      ),
+      sql`JOIN enrollments enrollment ON enrollment.id = fact.subject_id AND enrollment.club_id = fact.club_id
+           JOIN access_deliveries delivery ON delivery.id = enrollment.delivery_id`,
+    );
+    return records.map(({ row, fact, student }) => ({
+      enrollment: enrollmentRecord(row, now),
+      delivery: { id: row.deliveryId, name: row.deliveryName, opens: row.opens },
+      has_access: row.hasAccess,
+      ...studentRecord(student),
+      ...before(fact.details),
+    }));
   };
-};
+}
 
-function enrollmentRecord(row: EnrollmentRow, now: Date): RecordOf<'EventEnrollment'> {
+function enrollmentRecord(row: RowOf<typeof enrollmentColumns>, now: Date): RecordOf<'EventEnrollment'> {
   return {
     id: row.id,
     status: enrollmentStatus(row, now),
@@ -50,11 +57,11 @@ function enrollmentRecord(row: EnrollmentRow, now: Date): RecordOf<'EventEnrollm
   };
 }
 
-/** The end before the change. */
-const withPreviousEnd: DataReader<EventBodyOf<'access.extended'>['data']> = async (tx, fact, student, now) => ({
-  ...(await accessData(tx, fact, student, now)),
-  ...(fact.details?.previousEndsAt !== undefined && { previous_ends_at: fact.details.previousEndsAt }),
-});
+const accessData = readerOf(() => ({}));
+
+const withPreviousEnd: DataReader<EventBodyOf<'access.extended'>['data']> = readerOf((details) => ({
+  ...(details?.previousEndsAt !== undefined && { previous_ends_at: details.previousEndsAt }),
+}));
 
 export const accessBodies = {
   'access.granted': accessData,
@@ -62,8 +69,7 @@ export const accessBodies = {
   'access.restored': accessData,
   'access.extended': withPreviousEnd,
   'access.shortened': withPreviousEnd,
-  'access.moved': (async (tx, fact, student, now) => ({
-    ...(await accessData(tx, fact, student, now)),
-    ...(fact.details?.previousCohortId !== undefined && { previous_cohort_id: fact.details.previousCohortId }),
+  'access.moved': readerOf((details) => ({
+    ...(details?.previousCohortId !== undefined && { previous_cohort_id: details.previousCohortId }),
   })) satisfies DataReader<EventBodyOf<'access.moved'>['data']>,
 };

@@ -2,24 +2,23 @@
 import type { EventBodyOf } from '../../../../contract/contract.ts';
 import { Certificate } from '../../../../entities/learning/certificate.ts';
 import { Course } from '../../../../entities/learning/course.ts';
-import { columns, sql, type RowOf } from '../../../../platform/infra/postgres/sql.ts';
-import { oneRow, type DataReader } from './reading.ts';
+import { columns, sql } from '../../../../platform/infra/postgres/sql.ts';
+import { recordsOf, type DataReader } from './reading.ts';
 import { studentRecord } from './student.ts';
 
 const certificateColumns = columns(Certificate, ['id', 'code', 'version', 'issuedAt', 'verifyUrl'], 'certificate').and(
   columns(Course, { courseId: 'id', coursePublicId: 'publicId', courseTitle: 'title' }, 'course'),
 );
 
-const certificateData: DataReader<EventBodyOf<'certificate.issued'>['data']> = async (tx, fact, student) => {
-  const row = oneRow(
-    await tx.rows<RowOf<typeof certificateColumns>>(
-      sql`SELECT ${certificateColumns}
-         FROM certificates certificate JOIN courses course ON course.id = certificate.course_id
-        WHERE certificate.id = ${fact.subjectId} AND certificate.club_id = ${fact.clubId}`,
-    ),
-    fact,
+const certificateData: DataReader<EventBodyOf<'certificate.issued'>['data']> = async (tx, told) => {
+  const records = await recordsOf(
+    tx,
+    told,
+    certificateColumns,
+    sql`JOIN certificates certificate ON certificate.id = fact.subject_id AND certificate.club_id = fact.club_id
+         JOIN courses course ON course.id = certificate.course_id`,
   );
-  return {
+  return records.map(({ row, student }) => ({
     certificate: {
       id: row.id,
       code: row.code,
@@ -29,7 +28,7 @@ const certificateData: DataReader<EventBodyOf<'certificate.issued'>['data']> = a
     },
     course: { id: row.courseId, public_id: row.coursePublicId, title: row.courseTitle },
     ...studentRecord(student),
-  };
+  }));
 };
 
 export const certificateBodies = { 'certificate.issued': certificateData };

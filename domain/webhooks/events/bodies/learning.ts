@@ -5,7 +5,7 @@ import { Course } from '../../../../entities/learning/course.ts';
 import { LessonProgress } from '../../../../entities/learning/lesson-progress.ts';
 import { Lesson } from '../../../../entities/learning/lesson.ts';
 import { columns, sql, type RowOf } from '../../../../platform/infra/postgres/sql.ts';
-import { oneRow, type DataReader } from './reading.ts';
+import { recordsOf, type DataReader } from './reading.ts';
 import { studentRecord } from './student.ts';
 
 const ofCourse = columns(Course, { courseId: 'id', coursePublicId: 'publicId', courseTitle: 'title' }, 'course');
@@ -14,36 +14,38 @@ const lessonColumns = ofCourse
   .and(columns(Lesson, { lessonId: 'id', lessonPublicId: 'publicId', lessonTitle: 'title' }, 'lesson'))
   .and(columns(LessonProgress, { completedAt: 'firstCompletedAt' }, 'progress'));
 
-const lessonData: DataReader<EventBodyOf<'lesson.completed'>['data']> = async (tx, fact, student) => {
-  const row = oneRow(
-    await tx.rows<RowOf<typeof lessonColumns>>(
-      sql`SELECT ${lessonColumns}
-         FROM lesson_progress progress JOIN lessons lesson ON lesson.id = progress.lesson_id
-         JOIN courses course ON course.id = lesson.course_id
-        WHERE progress.lesson_id = ${fact.subjectId} AND progress.student_id = ${fact.studentId}
-          AND progress.club_id = ${fact.clubId}`,
-    ),
-    fact,
+const lessonData: DataReader<EventBodyOf<'lesson.completed'>['data']> = async (tx, told) => {
+  const records = await recordsOf(
+    tx,
+    told,
+    lessonColumns,
+    sql`JOIN lesson_progress progress ON progress.lesson_id = fact.subject_id AND progress.student_id = fact.student_id
+          AND progress.club_id = fact.club_id
+         JOIN lessons lesson ON lesson.id = progress.lesson_id
+         JOIN courses course ON course.id = lesson.course_id`,
   );
-  return {
+  return records.map(({ row, student }) => ({
     lesson: { id: row.lessonId, public_id: row.lessonPublicId, title: row.lessonTitle },
     course: courseRecord(row),
     completed_at: row.completedAt.toISOString(),
     ...studentRecord(student),
-  };
+  }));
 };
 
-const courseData: DataReader<EventBodyOf<'course.completed'>['data']> = async (tx, fact, student) => {
-  const row = oneRow(
-    await tx.rows<RowOf<typeof courseColumns>>(
-      sql`SELECT ${courseColumns}
-         FROM course_completions completion JOIN courses course ON course.id = completion.course_id
-        WHERE completion.course_id = ${fact.subjectId} AND completion.student_id = ${fact.studentId}
-          AND completion.club_id = ${fact.clubId}`,
-    ),
-    fact,
+const courseData: DataReader<EventBodyOf<'course.completed'>['data']> = async (tx, told) => {
+  const records = await recordsOf(
+    tx,
+    told,
+    courseColumns,
+    sql`JOIN course_completions completion ON completion.course_id = fact.subject_id
+          AND completion.student_id = fact.student_id AND completion.club_id = fact.club_id
+         JOIN courses course ON course.id = completion.course_id`,
   );
-  return { course: courseRecord(row), completed_at: row.completedAt.toISOString(), ...studentRecord(student) };
+  return records.map(({ row, student }) => ({
+    course: courseRecord(row),
+    completed_at: row.completedAt.toISOString(),
+    ...studentRecord(student),
+  }));
 };
 
 function courseRecord(row: RowOf<typeof ofCourse>): RecordOf<'EventCourse'> {

@@ -1,24 +1,19 @@
 /** What `purchase.*` and `subscription.*` say: the sale as it is when the body is assembled. Never a tax document. */
 import { sql } from '../../../../platform/infra/postgres/sql.ts';
 import type { EventBodyOf } from '../../../../contract/contract.ts';
-import {
-  purchaseColumns,
-  subscriptionColumns,
-  type PurchaseRow,
-  type SubscriptionRow,
-} from '../../../sales/purchases/listing.ts';
-import { oneRow, type DataReader } from './reading.ts';
+import { purchaseColumns, subscriptionColumns } from '../../../sales/purchases/listing.ts';
+import { recordsOf, type DataReader } from './reading.ts';
 import { studentRecord } from './student.ts';
 
-const purchaseData: DataReader<EventBodyOf<'purchase.paid'>['data']> = async (tx, fact, student) => {
-  const row = oneRow(
-    await tx.rows<PurchaseRow>(
-      sql`SELECT ${purchaseColumns} FROM purchases sale JOIN products product ON product.id = sale.product_id
-           WHERE sale.id = ${fact.subjectId} AND sale.club_id = ${fact.clubId} AND sale.student_id = ${fact.studentId}`,
-    ),
-    fact,
+const purchaseData: DataReader<EventBodyOf<'purchase.paid'>['data']> = async (tx, told) => {
+  const records = await recordsOf(
+    tx,
+    told,
+    purchaseColumns,
+    sql`JOIN purchases sale ON sale.id = fact.subject_id AND sale.club_id = fact.club_id AND sale.student_id = fact.student_id
+         JOIN products product ON product.id = sale.product_id`,
   );
-  return {
+  return records.map(({ row, student }) => ({
     purchase: {
       id: row.id,
       status: row.status,
@@ -32,18 +27,18 @@ const purchaseData: DataReader<EventBodyOf<'purchase.paid'>['data']> = async (tx
       updated_at: row.updatedAt.toISOString(),
     },
     ...studentRecord(student),
-  };
+  }));
 };
 
-const subscriptionData: DataReader<EventBodyOf<'subscription.canceled'>['data']> = async (tx, fact, student) => {
-  const row = oneRow(
-    await tx.rows<SubscriptionRow>(
-      sql`SELECT ${subscriptionColumns} FROM subscriptions sale JOIN products product ON product.id = sale.product_id
-           WHERE sale.id = ${fact.subjectId} AND sale.club_id = ${fact.clubId} AND sale.student_id = ${fact.studentId}`,
-    ),
-    fact,
+const subscriptionData: DataReader<EventBodyOf<'subscription.canceled'>['data']> = async (tx, told) => {
+  const records = await recordsOf(
+    tx,
+    told,
+    subscriptionColumns,
+    sql`JOIN subscriptions sale ON sale.id = fact.subject_id AND sale.club_id = fact.club_id AND sale.student_id = fact.student_id
+         JOIN products product ON product.id = sale.product_id`,
   );
-  return {
+  return records.map(({ row, student }) => ({
     subscription: {
       id: row.id,
       status: row.status,
@@ -56,7 +51,7 @@ const subscriptionData: DataReader<EventBodyOf<'subscription.canceled'>['data']>
       updated_at: row.updatedAt.toISOString(),
     },
     ...studentRecord(student),
-  };
+  }));
 };
 
 export const salesBodies = {

@@ -3,31 +3,34 @@ import type { EventBodyOf } from '../../../../contract/contract.ts';
 import { Level } from '../../../../entities/learning/level.ts';
 import { Tag } from '../../../../entities/learning/tag.ts';
 import { columns, sql } from '../../../../platform/infra/postgres/sql.ts';
-import { oneRow, type DataReader } from './reading.ts';
+import { recordsOf, type DataReader } from './reading.ts';
 import { studentRecord } from './student.ts';
 
 type TagData = EventBodyOf<'student.tagged'>['data'];
 type LevelData = EventBodyOf<'student.level_reached'>['data'];
 
-const tagData: DataReader<TagData> = async (tx, fact, student) => ({
-  tag: oneRow(
-    await tx.rows<TagData['tag']>(
-      sql`SELECT ${columns(Tag, ['id', 'name'])} FROM tags WHERE id = ${fact.subjectId} AND club_id = ${fact.clubId}`,
-    ),
-    fact,
-  ),
-  ...studentRecord(student),
-});
+const tagData: DataReader<TagData> = async (tx, told) => {
+  const records = await recordsOf(
+    tx,
+    told,
+    columns(Tag, ['id', 'name'], 'tag'),
+    sql`JOIN tags tag ON tag.id = fact.subject_id AND tag.club_id = fact.club_id`,
+  );
+  return records.map(({ row: { id, name }, student }) => ({ tag: { id, name }, ...studentRecord(student) }));
+};
 
-const levelData: DataReader<LevelData> = async (tx, fact, student) => ({
-  level: oneRow(
-    await tx.rows<LevelData['level']>(
-      sql`SELECT ${columns(Level, ['id', 'name', 'points'])} FROM levels WHERE id = ${fact.subjectId} AND club_id = ${fact.clubId}`,
-    ),
-    fact,
-  ),
-  ...studentRecord(student),
-});
+const levelData: DataReader<LevelData> = async (tx, told) => {
+  const records = await recordsOf(
+    tx,
+    told,
+    columns(Level, ['id', 'name', 'points'], 'level'),
+    sql`JOIN levels level ON level.id = fact.subject_id AND level.club_id = fact.club_id`,
+  );
+  return records.map(({ row: { id, name, points }, student }) => ({
+    level: { id, name, points },
+    ...studentRecord(student),
+  }));
+};
 
 export const standingBodies = {
   'student.tagged': tagData,

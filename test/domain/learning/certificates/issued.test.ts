@@ -1,6 +1,6 @@
 import { Queries } from '../../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
-import { assembleBody } from '../../../../domain/webhooks/events/fan-out.ts';
+import { assembleBody } from '../../../toolkit/drive/facts.ts';
 import {
   certificateCalls,
   issueCertificateByHand,

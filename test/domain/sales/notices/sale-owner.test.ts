@@ -1,7 +1,7 @@
 /** Whose sale a notice is about: named once, whoever else is named later, at the same time, or by another shop. */
 import { expect } from 'chai';
 import { removeStudent, updateStudent } from '../../../../domain/students/students.ts';
-import { assembleBody } from '../../../../domain/webhooks/events/fan-out.ts';
+import { assembleBody } from '../../../toolkit/drive/facts.ts';
 import { newId } from '../../../../platform/core/ids.ts';
 import { factTypes } from '../../../toolkit/assert/facts.ts';
 import { noticeRow, salesStateOf } from '../../../toolkit/assert/sales.ts';

@@ -1,11 +1,14 @@
 import { Queries } from '../../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import { newId } from '../../../../platform/core/ids.ts';
-import type { EventType } from '../../../../platform/core/event-types.ts';
-import { assembleBody } from '../../../../domain/webhooks/events/fan-out.ts';
-import type { SubjectStudent } from '../../../../domain/webhooks/events/bodies/reading.ts';
-import { testDatabase } from '../../../toolkit/stack/database.ts';
+import { newId, type Id } from '../../../../platform/core/ids.ts';
+import { eventTypes, type EventType } from '../../../../platform/core/event-types.ts';
+import { assembleBodies } from '../../../../domain/webhooks/events/fan-out.ts';
+import { assembleBody } from '../../../toolkit/drive/facts.ts';
+import type { FactAndStudent, SubjectStudent } from '../../../../domain/webhooks/events/bodies/reading.ts';
+import { buildFurnishedClub } from '../../../toolkit/builders/furnished-club.ts';
+import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
+import { eachCase } from '../../../toolkit/assert/each-case.ts';
 import { eventFaults } from '../../../toolkit/assert/contract-schemas.ts';
 import type { FactToTell } from '../../../../platform/engine/facts.ts';
 
@@ -83,5 +86,95 @@ describe('body of an event', () => {
   it('is not assembled for a fact whose record is missing', async () => {
     const error: unknown = await bodyOf(factOf('access.granted')).catch((reason: unknown) => reason);
     expect(error).to.have.property('message', 'The record of a fact access.granted is gone');
+  });
+});
+
+describe('bodies of several facts', () => {
+  const now = new Date();
+
+  /** One fact of each type about the records of a new club and its student. */
+  const tellEachType = async (name: string): Promise<FactAndStudent[]> => {
+    const { id: clubId, student: learner, records } = await buildFurnishedClub();
+    const source = await testDatabase();
+    const about = [learner.id, clubId];
+    await source.query(
+      `INSERT INTO lesson_progress (student_id, club_id, lesson_id, first_completed_at, completed, updated_at)
+       VALUES ($1, $2, $3, $4, true, $4)`,
+      [...about, records.lesson, now],
+    );
+    await source.query(
+      `INSERT INTO course_completions (student_id, club_id, course_id, completed_at) VALUES ($1, $2, $3, $4)`,
+      [...about, records.course, now],
+    );
+    const [sales] = await source.query<{ purchase: Id; subscription: Id }[]>(
+      `SELECT purchase.id AS purchase, subscription.id AS subscription
+         FROM purchases purchase JOIN subscriptions subscription USING (student_id, club_id)
+        WHERE student_id = $1 AND club_id = $2`,
+      about,
+    );
+    const subjects: Record<string, Id | undefined> = {
+      access: records.enrollment,
+      ...sales,
+      lesson: records.lesson,
+      course: records.course,
+      certificate: records.certificate,
+      'student.tagged': records.tag,
+      'student.untagged': records.tag,
+      'student.level_reached': records.level,
+    };
+    return eventTypes.map((type) => ({
+      fact: {
+        ...factOf(type),
+        clubId,
+        studentId: learner.id,
+        subjectId: subjects[type] ?? subjects[type.split('.')[0] ?? ''] ?? null,
+        details: { previousEndsAt: now.toISOString(), previousCohortId: records.cohort },
+      },
+      student: { ...student, id: learner.id, name },
+    }));
+  };
+  let ofOneClub: FactAndStudent[];
+  let ofOther: FactAndStudent[];
+  before(async () => {
+    ofOneClub = await tellEachType('Ada');
+    ofOther = await tellEachType('Bea');
+  });
+
+  it('of all types and of two clubs are the same as of each fact alone, in the order of the facts', async () => {
+    const { db } = await testDeps();
+    const told = [...ofOneClub, ...ofOther.toReversed(), ...ofOneClub.slice(0, 4)];
+    const bodies = await assembleBodies(db, told, now);
+    const alone: string[] = [];
+    for (const { fact, student: of } of told) alone.push(await assembleBody(db, fact, of, now));
+    expect(bodies).to.deep.equal(alone);
+    for (const [place, { fact, student: of }] of told.entries()) {
+      const body = JSON.parse(bodies[place] ?? '');
+      expect(eventFaults(fact.type, body), fact.type).to.deep.equal([]);
+      expect(body).to.nested.include({ id: fact.id, club_id: fact.clubId, 'data.student.id': of.id });
+    }
+  });
+
+  it('are none of no facts', async () => {
+    const { db } = await testDeps();
+    expect(await assembleBodies(db, [], now)).to.deep.equal([]);
+  });
+
+  const expectGone = async (stray: FactAndStudent) => {
+    const { db } = await testDeps();
+    const error: unknown = await assembleBodies(db, [...ofOneClub, stray], now).catch((reason: unknown) => reason);
+    expect(error).to.have.property('message', `The record of a fact ${stray.fact.type} is gone`);
+  };
+
+  it('are not assembled when one fact has the record of another club', async () => {
+    const clubId = ofOther[0]?.fact.clubId ?? '';
+    const withRecord = ofOneClub.filter(({ fact }) => fact.subjectId !== null);
+    expect(withRecord).to.have.length(eventTypes.length - 3);
+    await eachCase(withRecord, (one) => expectGone({ ...one, fact: { ...one.fact, clubId } }));
+  });
+
+  it('are not assembled when one fact has the sale or the completion of another student', async () => {
+    const ofStudent = ofOneClub.filter(({ fact }) => /^(purchase|subscription|lesson|course)/.test(fact.type));
+    expect(ofStudent).to.have.length(6);
+    await eachCase(ofStudent, (one) => expectGone({ ...one, fact: { ...one.fact, studentId: newId() } }));
   });
 });

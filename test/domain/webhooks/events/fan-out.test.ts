@@ -1,10 +1,12 @@
 import { expect } from 'chai';
 import { bulk, type Priority } from '../../../../entities/facts/values.ts';
-import { newId } from '../../../../platform/core/ids.ts';
+import { newId, type Id } from '../../../../platform/core/ids.ts';
 import { sqlStateOf } from '../../../../platform/infra/postgres/errors.ts';
 import { sql } from '../../../../platform/infra/postgres/sql.ts';
 import type { Database } from '../../../../platform/infra/postgres/database.ts';
 import type { EventType } from '../../../../platform/core/event-types.ts';
+import { createLevel } from '../../../../domain/learning/engagement/levels.ts';
+import { createTag } from '../../../../domain/learning/engagement/tags.ts';
 import { removeStudent, updateStudent } from '../../../../domain/students/students.ts';
 import { fanOut, fanOutFacts } from '../../../../domain/webhooks/events/fan-out.ts';
 import { WebhookDelivery } from '../../../../entities/webhooks/webhook-delivery.ts';
@@ -15,6 +17,7 @@ import { buildClub, buildStudent } from '../../../toolkit/builders/clubs.ts';
 import { buildEndpoint, buildSubscription, factAbout, type Subscription } from '../../../toolkit/builders/webhooks.ts';
 import { alter } from '../../../toolkit/drive/alter.ts';
 import { withOpenTransaction, untilWaitingForLocks } from '../../../toolkit/drive/races.ts';
+import { countingStatements } from '../../../toolkit/fakes/databases.ts';
 
 const url = 'https://hooks.example.com/club';
 
@@ -144,6 +147,27 @@ describe('fan-out of a fact', () => {
         expect(await Promise.all(facts.map(({ id }) => deliveriesOf(id).then((rows) => rows.length)))).to.deep.equal([
           1, 0, 1, 1,
         ]);
+      });
+
+      it('are read in as many statements for 20 facts of two types as for two facts', async () => {
+        const subscription = await buildSubscription(url, ['student.tagged', 'student.level_reached']);
+        const { clubId } = subscription;
+        const tag = await createTag({ db }, clubId, { name: 'vip' }, new Date());
+        const level = await createLevel({ db }, clubId, { name: 'Bosun', points: 500 }, new Date());
+        const statementsFor = async (count: number) => {
+          const facts = Array.from({ length: count }, (_, at) => {
+            const [type, { id: subjectId }]: [EventType, { id: Id }] =
+              at % 2 === 0 ? ['student.tagged', tag] : ['student.level_reached', level];
+            return { ...factAbout(subscription, type), priority, subjectId };
+          });
+          const counting = countingStatements(db);
+          const caused = await fanOutFacts(counting, facts, new Date());
+          expect(caused.map((runs) => runs?.length)).to.deep.equal(facts.map(() => 1));
+          return counting.statements();
+        };
+        expect(await statementsFor(20))
+          .to.equal(await statementsFor(2))
+          .and.to.be.at.least(2);
       });
 
       it('pass over a student whom somebody holds, and send the others at once', async () => {

@@ -2,7 +2,7 @@ import { Queries } from '../../../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import type { EventType } from '../../../../../platform/core/event-types.ts';
 import { newId, type Id } from '../../../../../platform/core/ids.ts';
-import { assembleBody } from '../../../../../domain/webhooks/events/fan-out.ts';
+import { assembleBody } from '../../../../toolkit/drive/facts.ts';
 import { buildEnrollment, buildAccessDelivery, type TestAccessDelivery } from '../../../../toolkit/builders/access.ts';
 import { eventFaults } from '../../../../toolkit/assert/contract-schemas.ts';
 import { buildClub, buildStudent } from '../../../../toolkit/builders/clubs.ts';

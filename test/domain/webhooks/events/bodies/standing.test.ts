@@ -3,7 +3,7 @@ import { newId, type Id } from '../../../../../platform/core/ids.ts';
 import { createLevel, deleteLevel, updateLevel } from '../../../../../domain/learning/engagement/levels.ts';
 import { createTag, deleteTag, updateTag } from '../../../../../domain/learning/engagement/tags.ts';
 import type { EventType } from '../../../../../platform/core/event-types.ts';
-import { assembleBody } from '../../../../../domain/webhooks/events/fan-out.ts';
+import { assembleBody } from '../../../../toolkit/drive/facts.ts';
 import type { SubjectStudent } from '../../../../../domain/webhooks/events/bodies/reading.ts';
 import { eventFaults } from '../../../../toolkit/assert/contract-schemas.ts';
 import { buildClub } from '../../../../toolkit/builders/clubs.ts';

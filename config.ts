@@ -98,6 +98,15 @@ export function readConfig(env: Environment = process.env) {
        * times as many. The rest waits in Postgres, where urgent work overtakes it.
        */
       bulkStartsPerSecond: read.integer('BULK_STARTS_PER_SECOND', 24, 1, 1_000),
+      webhooks: {
+        /**
+         * Who makes the first attempt at a webhook endpoint: `workflow`, the run of its delivery; `direct`, this worker, without a run
+         * where the endpoint is healthy (docs/how-to/operate.md).
+         */
+        firstAttempt: read.oneOf('WEBHOOK_FIRST_ATTEMPT', ['workflow', 'direct'], 'workflow'),
+        /** Direct first attempts that this worker makes at once: so many messages may come twice where it is killed. */
+        directAttempts: read.integer('WEBHOOK_DIRECT_ATTEMPTS', 256, 1, 900),
+      },
       /** File of the bundled workflows (worker/workflow-bundle.ts). Without it the worker bundles them at its start. */
       workflowBundleFile: env['WORKFLOW_BUNDLE_FILE'] || undefined,
     },

@@ -35,7 +35,7 @@ import { purgeStudentFromMentorships } from './mentorships/student-removal.ts';
 import { rollUpStorage } from './media/storage.ts';
 import { retainNotices } from './sales/retention.ts';
 import { claimNotices, purgeStudentFromSales } from './sales/student-removal.ts';
-import { fanOutFacts } from './webhooks/events/fan-out.ts';
+import { fanOutFacts, type FanOutOptions } from './webhooks/events/fan-out.ts';
 import { followAccessByTime } from './joining/joining.ts';
 import { retainDigests } from './community/digests/retention.ts';
 import { retainModeration } from './community/moderation.ts';
@@ -74,16 +74,21 @@ export interface RetentionJob {
 
 /**
  * Commits what facts cause. Safe to repeat: a relay that died before it removed the facts hands them over again.
- * @param waitSpeed how many times faster waits of automations pass; 1 if absent
- * @returns for each fact the workflows to start; undefined for one that would hold up the others: it is to be given alone
+ * @returns for each fact the workflows to start; undefined for one that would hold up the others: it is to be given alone;
+ *   `removed` where nothing is left to do, and the fact is gone
  * @throws error, whichever fact is at fault: each is to be given alone
  */
 export type FactConsumer = (
   db: Database,
   facts: readonly ClaimedFact[],
   now: Date,
-  waitSpeed?: number,
-) => Promise<readonly (readonly CausedWorkflow[] | undefined)[]>;
+  options?: ConsumerOptions,
+) => Promise<readonly (readonly CausedWorkflow[] | 'removed' | undefined)[]>;
+
+export interface ConsumerOptions extends FanOutOptions {
+  /** How many times faster waits of automations pass; 1 if absent. */
+  waitSpeed?: number;
+}
 
 export interface CausedWorkflow extends Run {
   /** The endpoint that counts a first attempt in the relay's own process; absent where none may be made there. */

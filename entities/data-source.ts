@@ -158,6 +158,7 @@ import { DeliveryKinds1795398000000 } from './migrations/1795398000000-delivery-
 import { Avatars1795414000000 } from './migrations/1795414000000-avatars.ts';
 import { FormerMentors1795425100000 } from './migrations/1795425100000-former-mentors.ts';
 import { SessionLists1795451900000 } from './migrations/1795451900000-session-lists.ts';
+import { DirectAttempts1795690000000 } from './migrations/1795690000000-direct-attempts.ts';
 import { TurnsOfStreams1795600000000 } from './migrations/1795600000000-turns-of-streams.ts';
 import { PdfPages1795399700000 } from './migrations/1795399700000-pdf-pages.ts';
 import { Mentorships1795402100000 } from './migrations/1795402100000-mentorships.ts';
@@ -429,6 +430,7 @@ const migrations = [
   FormerMentors1795425100000,
   SessionLists1795451900000,
   TurnsOfStreams1795600000000,
+  DirectAttempts1795690000000,
 ];
 
 export interface DatabaseSettings {

@@ -6,7 +6,7 @@
  */
 import type { AttemptPlaces, DeliveryDeps } from '../domain/webhooks/deliveries/attempts.ts';
 import type { Id } from '../platform/core/ids.ts';
-import { attempts } from './metrics.ts';
+import { attempts, firstAttempts } from './metrics.ts';
 import { slots } from './task-queues.ts';
 
 export interface LocalStarts {
@@ -30,10 +30,10 @@ export const placesOfAnEndpoint = 8;
 /** Attempts to one host at a time, whatever clubs they are of (HOOK-17): a tenth of the slots, and eight full endpoints. */
 export const placesOfAHost = 64;
 
-/** @returns the places of the step, the callback for ended attempts, and the starts of the relay */
+/** @returns the places of the step and what they share with the direct lane, the callback for ended attempts, and the starts of the relay */
 export function createAttemptPlaces(
   { ofAnEndpoint, ofAHost } = { ofAnEndpoint: placesOfAnEndpoint, ofAHost: placesOfAHost },
-): LocalStarts & { places: AttemptPlaces } & Pick<DeliveryDeps, 'onAttempt'> {
+): LocalStarts & { places: AttemptPlaces; ofEndpoints: Places; ofHosts: Places } & Pick<DeliveryDeps, 'onAttempt'> {
   const admission = createAdmission(bounds);
   const ofEndpoints = createPlaces(ofAnEndpoint, Math.random);
   const ofHosts = createPlaces(ofAHost, Math.random);
@@ -45,12 +45,15 @@ export function createAttemptPlaces(
   };
   return {
     async start(deliveryId, endpointId, start) {
+      firstAttempts.inc({ lane: 'workflow' });
       const local = endpointId !== undefined && (await admission.enter(deliveryId, endpointId));
       await start(local).catch((error: unknown) => {
         admission.leave(deliveryId);
         throw error;
       });
     },
+    ofEndpoints,
+    ofHosts,
     places: {
       take({ deliveryId, endpointId, host, asked }, now) {
         const isLocal = admission.holds(deliveryId); // it has a place of its endpoint already
@@ -291,7 +294,8 @@ export function createAdmission({ total, totalWithSlow, unknown, perEndpoint }: 
   };
 }
 
-function remember(endpoints: Set<string>, endpointId: string): void {
+/** Remembers it as the newest, and forgets the oldest where there are too many. */
+export function remember(endpoints: Set<string>, endpointId: string): void {
   endpoints.delete(endpointId); // so that it counts as the newest
   endpoints.add(endpointId);
   const [oldest] = endpoints;

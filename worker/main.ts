@@ -32,9 +32,11 @@ import { videoPlaces } from '../domain/media/media.policy.ts';
 import { fileReaders } from '../domain/media/processing/readers.ts';
 import { mailDomainSettings } from '../domain/mail/domains/settings.ts';
 import { postThrough } from '../domain/webhooks/deliveries/post.ts';
+import { createSuccessWriter } from '../domain/webhooks/deliveries/record.ts';
 import { activitiesOn } from './activities.ts';
 import { activityInterceptors } from './activity-interceptors.ts';
 import { createAnswerDeps } from './agents.ts';
+import { createDirectLane } from './direct-attempts.ts';
 import { failpointFrom } from './failpoints.ts';
 import { connectionsForRecords, createAttemptPlaces, noLocalAttempts } from './attempt-places.ts';
 import {
@@ -47,6 +49,7 @@ import {
   mediaFiles,
   mediaMoves,
   notices,
+  recordBatches,
   registerBacklogGauges,
   registerFfmpegGauge,
   rescued,
@@ -127,9 +130,13 @@ export async function startWorker(
       db,
       vault,
       post: postThrough(egress.dispatcher, config.serviceName),
+      recordSuccess: createSuccessWriter(db, (size) => recordBatches.observe(size)),
       random: Math.random,
       places: attemptPlaces.places,
-      onAttempt: attemptPlaces.onAttempt,
+      onAttempt(attempt) {
+        attemptPlaces.onAttempt(attempt);
+        lane?.report(attempt);
+      },
       failpoint,
     },
     mails: mailsThrough(smtp),
@@ -200,6 +207,11 @@ export async function startWorker(
     onRescued: (count) => rescued.inc(count),
   };
 
+  const { firstAttempt, directAttempts: slotsOfTheLane } = config.worker.webhooks;
+  const lane =
+    firstAttempt === 'direct' && served.includes('webhooks')
+      ? createDirectLane({ slots: slotsOfTheLane, shared: attemptPlaces, deliveries: deps.deliveries, failpoint, log })
+      : undefined;
   const connection = await connectTemporal(config.temporal.address);
   const bulkDeps: ActivityDeps = { ...deps, mails: mailsThrough(bulkSmtp) };
   const activitiesFor = (queue: TaskQueue) => activitiesOn(queue, queue === 'bulk-mail' ? bulkDeps : deps);
@@ -225,6 +237,7 @@ export async function startWorker(
     databaseUrl: config.database.url.reveal(),
     workflows: createWorkflowClient(connection, config.temporal.namespace),
     localAttempts: served.includes('webhooks') ? attemptPlaces : noLocalAttempts,
+    ...(lane && { lane }),
     bulkStartsPerSecond: config.worker.bulkStartsPerSecond,
     waitSpeed: config.automations.waitSpeed,
     log,
@@ -260,7 +273,7 @@ export async function startWorker(
       unregisterFfmpegGauge();
       await relay.stop();
       for (const worker of workers) worker.shutdown();
-      await running;
+      await Promise.all([running, lane?.stop()]);
       answers.log.close();
       await connection.close();
       smtp.close();

@@ -15,6 +15,28 @@ export const attempts = new Counter({
   labelNames: ['outcome'],
 });
 
+export const firstAttempts = new Counter({
+  name: 'webhook_first_attempts_total',
+  help: 'First attempts that fan-outs gave away, by lane: workflow (a run makes it), direct (this process makes it at once).',
+  labelNames: ['lane'],
+});
+
+export const directInFlight = new Gauge({
+  name: 'webhook_direct_attempts',
+  help: 'First attempts that this process makes at the moment without a run.',
+});
+
+export const handedOver = new Counter({
+  name: 'webhook_direct_handed_over_total',
+  help: 'Direct attempts that were cut off and that a run took over. Normally 0: each may be a message that is sent twice.',
+});
+
+export const recordBatches = new Histogram({
+  name: 'webhook_records_together',
+  help: 'Accepted attempts that were recorded in one statement.',
+  buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
+});
+
 export const mails = new Counter({
   name: 'mails_total',
   help: 'Attempts to send a transactional mail, by outcome.',

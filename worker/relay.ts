@@ -19,9 +19,15 @@ import {
 } from '../platform/engine/facts.ts';
 import { claimWakes, deferWake, removeWake, type ClaimedWake } from '../platform/engine/wakes.ts';
 import { workflowTypes } from '../platform/engine/workflow-types.ts';
-import { contextsInLockOrder, type CausedWorkflow, type FactConsumer } from '../domain/contexts.ts';
+import {
+  contextsInLockOrder,
+  type CausedWorkflow,
+  type ConsumerOptions,
+  type FactConsumer,
+} from '../domain/contexts.ts';
+import { handOverLost, type DirectLane } from '../domain/webhooks/deliveries/direct.ts';
 import type { LocalStarts } from './attempt-places.ts';
-import { relayed, relayErrors } from './metrics.ts';
+import { handedOver, relayed, relayErrors } from './metrics.ts';
 import { isEngineAway, type WorkflowClient } from './workflow-client.ts';
 
 /** Facts and wakes in hand at a time: enough to keep the engine busy, few enough that another club's turn comes soon. */
@@ -48,6 +54,8 @@ export interface RelayDeps {
   listen?: typeof listen;
   workflows: WorkflowClient;
   localAttempts: LocalStarts;
+  /** Makes first attempts of deliveries in this process; absent: all are made by runs. */
+  lane?: DirectLane;
   /**
    * Wakes of bulk that it sends a second for one club (`BULK_STARTS_PER_SECOND`). What waits stays in Postgres, where urgent work
    * overtakes it, and does not fill the engine.
@@ -57,7 +65,7 @@ export interface RelayDeps {
   waitSpeed?: number;
   log: Logger;
   /** A place where tests stop the process; does nothing otherwise. */
-  failpoint: (name: 'fanned_out' | 'wake_sent') => Promise<void>;
+  failpoint: (name: 'fanned_out' | 'wake_sent' | 'handed_over') => Promise<void>;
 }
 
 export interface Relay {
@@ -73,6 +81,7 @@ export function startRelay(deps: RelayDeps): Relay {
   let stopped = false;
   let notified = false;
   let lookedAt = performance.now();
+  let lookedForLostAt = -Infinity;
   let wakeUp = () => {};
   /** A sent wake of bulk keeps its place for so long, so the places of a club limit its pace. */
   const bulkWakeMs = (1_000 * maxPerClub * openToBulk) / deps.bulkStartsPerSecond;
@@ -99,10 +108,25 @@ export function startRelay(deps: RelayDeps): Relay {
     while (!stopped) {
       await gatherPlaces();
       notified = false;
+      await lookForLost();
       const room = maxInFlight - inFlight.size;
       const taken = room > 0 ? await takeUp(room) : 0;
       if (stopped || taken > 0 || notified) continue;
       await nextNotification(pollMs);
+    }
+  }
+
+  /** Whichever process began a direct attempt: one that died, or was given another lane, looks no more. */
+  async function lookForLost(): Promise<void> {
+    if (performance.now() - lookedForLostAt < pollMs) return;
+    lookedForLostAt = performance.now();
+    try {
+      const count = await handOverLost(deps.db, new Date());
+      if (count === 0) return;
+      handedOver.inc(count);
+      await deps.failpoint('handed_over');
+    } catch (error) {
+      deps.log.error({ error: describeError(error) }, 'the relay cannot look for lost direct attempts');
     }
   }
 
@@ -253,9 +277,9 @@ function bulkOf(inHand: ReadonlyMap<Id, InHand>): number {
 function createCarrier(deps: RelayDeps): (fact: ClaimedFact) => Promise<void> {
   const { db, workflows, localAttempts, failpoint } = deps;
   const alone = async (fact: ClaimedFact) => {
-    const [caused] = await consumeAll(deps, [fact]);
-    if (!caused) throw new Error('A fact that is given alone is told');
-    return caused;
+    const [told] = await consumeAll(deps, [fact]);
+    if (!told) throw new Error('A fact that is given alone is told');
+    return told;
   };
   const consume = gathered(async (facts: readonly ClaimedFact[]) => {
     // One that comes alone waits for whoever holds its student, so it must not make others wait.
@@ -267,11 +291,11 @@ function createCarrier(deps: RelayDeps): (fact: ClaimedFact) => Promise<void> {
     return facts;
   });
   return async (fact) => {
-    const causedBy = await consume(fact);
-    const caused = await causedBy();
+    const told = await (await consume(fact))();
+    if (told === 'removed') return;
     await failpoint('fanned_out');
     await Promise.all(
-      caused.map(({ localAttemptAt, ...run }) =>
+      told.map(({ localAttemptAt, ...run }) =>
         localAttempts.start(run.subjectId, localAttemptAt, (local) =>
           workflows.start({ ...run, priority: fact.priority }, [local]),
         ),
@@ -281,18 +305,24 @@ function createCarrier(deps: RelayDeps): (fact: ClaimedFact) => Promise<void> {
   };
 }
 
-/** @returns for each fact the workflows to start; undefined for one that is to be given alone */
+/** @returns for each fact the workflows to start, or that it is gone; undefined for one that is to be given alone */
 async function consumeAll(
-  { db, waitSpeed }: RelayDeps,
+  { db, waitSpeed, lane }: RelayDeps,
   facts: readonly ClaimedFact[],
-): Promise<(CausedWorkflow[] | undefined)[]> {
+): Promise<(CausedWorkflow[] | 'removed' | undefined)[]> {
   const now = new Date();
   const answers: Awaited<ReturnType<FactConsumer>>[] = [];
-  for (const consume of contextsInLockOrder.flatMap(({ factConsumers }) => factConsumers))
-    answers.push(await consume(db, facts, now, waitSpeed));
+  const kept = new Set<Id>();
+  const options: ConsumerOptions = { kept, ...(waitSpeed !== undefined && { waitSpeed }), ...(lane && { lane }) };
+  for (const consume of contextsInLockOrder.flatMap(({ factConsumers }) => factConsumers)) {
+    const ofFacts = await consume(db, facts, now, options);
+    answers.push(ofFacts);
+    for (const [place, { id }] of facts.entries()) if (ofFacts[place]?.length !== 0) kept.add(id);
+  }
   return facts.map((_, place) => {
     const caused = answers.map((ofFacts) => ofFacts[place]);
-    return caused.includes(undefined) ? undefined : caused.flatMap((runs) => runs ?? []);
+    if (caused.includes('removed')) return 'removed';
+    return caused.includes(undefined) ? undefined : caused.flatMap((runs) => runs as readonly CausedWorkflow[]);
   });
 }
 

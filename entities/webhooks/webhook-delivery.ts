@@ -32,6 +32,7 @@ import { oneOf } from '../one-of.ts';
 @Index('webhook_deliveries_overdue', ['nextAttemptAt'], {
   where: `parked_at IS NULL AND (status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL)`,
 })
+@Index('webhook_deliveries_direct', ['id'], { where: 'direct' })
 @Check('webhook_deliveries_status', oneOf('status', deliveryStatuses))
 @Check('webhook_deliveries_cancel_reason', oneOf('cancel_reason', cancelReasons))
 @Check('webhook_deliveries_schedule', 'schedule_position between 0 and 8')
@@ -95,6 +96,10 @@ export class WebhookDelivery {
   /** Until when the attempt in flight may take, by the database's clock; null when none is. */
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
+
+  /** Its first attempt is made without a run (ADR 36); false once that is recorded, or a run has taken over. */
+  @Column({ type: 'boolean', default: false })
+  direct: boolean;
 
   @Column({ type: 'timestamptz' })
   createdAt: Date;

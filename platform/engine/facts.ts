@@ -160,8 +160,8 @@ export type Claimed<Row> = Row & {
 export type FactKey = Pick<FactToTell, 'clubId' | 'id'>;
 
 /** The workflows of these facts are started. */
-export async function removeFacts(source: DataSource, facts: readonly FactKey[]): Promise<void> {
-  await deleteFacts(source, [facts.map(({ clubId }) => clubId), facts.map(({ id }) => id)]);
+export async function removeFacts(on: DataSource | Queries, facts: readonly FactKey[]): Promise<void> {
+  await deleteFacts(on, [facts.map(({ clubId }) => clubId), facts.map(({ id }) => id)]);
 }
 
 const deleteFacts = prepared(

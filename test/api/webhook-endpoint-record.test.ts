@@ -2,11 +2,10 @@
 import { expect } from 'chai';
 import { useStoppedClock } from '../toolkit/fakes/timers.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { fakePlaces } from '../toolkit/fakes/attempt-places.ts';
 import { attemptDelivery } from '../../domain/webhooks/deliveries/attempts.ts';
 import { buildWebhookDelivery } from '../toolkit/builders/webhooks.ts';
 import { clock } from '../toolkit/drive/api.ts';
-import { testDeps } from '../toolkit/stack/database.ts';
+import { answering } from '../toolkit/drive/attempts.ts';
 import { alter } from '../toolkit/drive/alter.ts';
 import { openEndpointScene, type EndpointScene } from '../toolkit/drive/webhook-calls.ts';
 
@@ -25,14 +24,7 @@ describe('the record of a webhook endpoint', () => {
     const at = clock.now();
     const deliveryId = id ?? (await buildWebhookDelivery(scene.subscription, at)).id;
     const outcome = status < 300 ? 'succeeded' : 'http_error';
-    const deps = {
-      ...(await testDeps()),
-      post: async () => ({ outcome, durationMs: 1, responseStatus: status }) as const,
-      random: () => 0.5,
-      onAttempt() {},
-      places: fakePlaces,
-      async failpoint() {},
-    };
+    const deps = await answering(async () => ({ outcome, durationMs: 1, responseStatus: status }));
     await attemptDelivery(deps, deliveryId, at.getTime());
     return deliveryId;
   };

@@ -3,7 +3,6 @@ import { expect } from 'chai';
 import { withClockStopped } from '../toolkit/fakes/timers.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { sendTransactionalMail, type OutgoingMail } from '../../domain/mail/send.ts';
-import { fakePlaces } from '../toolkit/fakes/attempt-places.ts';
 import { attemptDelivery, type DeliveryDeps } from '../../domain/webhooks/deliveries/attempts.ts';
 import { tendGate } from '../../domain/webhooks/endpoints/gate.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
@@ -11,6 +10,7 @@ import { deliveryRun, wakesBy } from '../toolkit/assert/wakes.ts';
 import { deliveryRow, endpointRow } from '../toolkit/assert/webhooks.ts';
 import { buildClub, buildMember } from '../toolkit/builders/clubs.ts';
 import { buildEndpoint, buildWebhookDelivery } from '../toolkit/builders/webhooks.ts';
+import { answering } from '../toolkit/drive/attempts.ts';
 import { alter } from '../toolkit/drive/alter.ts';
 import { openEndpointScene, publicUrl, type EndpointScene } from '../toolkit/drive/webhook-calls.ts';
 import { mailsTo, testDatabase, testDeps } from '../toolkit/stack/database.ts';
@@ -32,19 +32,14 @@ describe('an endpoint that fails for 5 days', () => {
   /** The step of a delivery, against a receiver that answers this. */
   const attempt = async (deliveryId: Id, status: number, changes: Partial<DeliveryDeps> = {}) =>
     attemptDelivery(
-      {
-        ...(await testDeps()),
-        post: async () => ({
+      await answering(
+        async () => ({
           outcome: status < 300 ? 'succeeded' : 'http_error',
           durationMs: 1,
           responseStatus: status,
         }),
-        random: () => 0.5,
-        onAttempt() {},
-        places: fakePlaces,
-        async failpoint() {},
-        ...changes,
-      },
+        changes,
+      ),
       deliveryId,
       now,
     );

@@ -2,6 +2,7 @@
  * Every row that waits for its run goes on to its end: the real workflows and activities over a Temporal without a network
  * (test/simulation), whose time passes as soon as nobody has anything to do.
  */
+import { startsOf } from '../toolkit/drive/facts.ts';
 import { mock } from 'node:test';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { readConfig } from '../../config.ts';
@@ -111,7 +112,7 @@ async function letAllEnd(from: Date, activities: Activities): Promise<Ends> {
       facts = await claimFacts(source, roomFor(100))
     ) {
       for (const consume of contextsInLockOrder.flatMap(({ factConsumers }) => factConsumers))
-        for (const caused of (await consume(deps.db, facts, new Date())).flatMap((runs) => runs ?? []))
+        for (const caused of (await consume(deps.db, facts, new Date())).flatMap(startsOf))
           temporal.start(caused, [false]);
       await removeFacts(source, facts);
     }

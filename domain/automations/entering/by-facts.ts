@@ -19,14 +19,14 @@ import { enter, shareOpen } from './entering.ts';
  * Starts the runs that facts cause and wakes those that they concern, each fact in a transaction of its own, side by side. A club
  * without automations costs one query, however many facts there are. The runs start by wakes, so a fact that is fanned out again
  * starts nothing. Several facts wait for a lock hardly at all: one that would is to be given alone.
- * @param waitSpeed how many times faster waits pass; 1 if absent
+ * @param options.waitSpeed how many times faster waits pass; 1 if absent
  * @returns for each fact none to start at once; undefined for one that is to be given alone
  */
 export async function enrollByFacts(
   db: Database,
   facts: readonly ClaimedFact[],
   now: Date,
-  waitSpeed?: number,
+  { waitSpeed }: { waitSpeed?: number } = {},
 ): Promise<(readonly never[] | undefined)[]> {
   const heldUp = new Set<Id>();
   const told = (await concerned(db, facts)).map(({ fact, automationIds }) =>

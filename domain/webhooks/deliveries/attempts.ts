@@ -7,12 +7,14 @@ import { forRecord } from '../../../platform/infra/postgres/shared-pool.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { readState, type DeliveryStep } from './parking.ts';
 import type { AttemptAnswer } from './post.ts';
-import { recordFailure, recordSuccess, type RecordDeps } from './record.ts';
+import { recordFailure, type RecordDeps, type RecordSuccess } from './record.ts';
 import { deliveryRules } from './schedule.policy.ts';
 
 export interface DeliveryDeps extends RecordDeps {
   /** Makes the one request of an attempt; a result whatever the receiver does. */
   post: (message: { url: string; eventId: Id; body: string; secrets: string[] }) => Promise<AttemptAnswer>;
+  /** The process's one writer of successes. */
+  recordSuccess: RecordSuccess;
   /** Called with how each attempt ended, before it is recorded. */
   onAttempt: (attempt: { endpointId: Id; host: string; outcome: AttemptOutcome; durationMs: number }) => void;
   /** How many attempts run at once. */
@@ -55,7 +57,7 @@ export async function attemptDelivery(deps: DeliveryDeps, id: Id, now: number): 
   try {
     for (let claims = 1; ; claims++) {
       const claim = await claimAttempt(deps.db.source, id, now);
-      if (claim) return await makeAttempt(deps, id, claim, now);
+      if (claim) return await attemptClaimed(deps, id, claim, now);
       const step = await readState(deps.db, id, now);
       if (step) return step;
       if (claims === maxClaims) return { done: false, waitingFor: 'attempt', at: now, attempt: 1 };
@@ -65,10 +67,8 @@ export async function attemptDelivery(deps: DeliveryDeps, id: Id, now: number): 
   }
 }
 
-async function makeAttempt(deps: DeliveryDeps, id: Id, claim: Claim, now: number): Promise<DeliveryStep> {
-  const { db, vault } = deps;
+async function attemptClaimed(deps: DeliveryDeps, id: Id, claim: Claim, now: number): Promise<DeliveryStep> {
   const started = performance.now();
-  const elapsed = () => Math.round(performance.now() - started);
   const { endpointId } = claim;
   const { host } = new URL(claim.url);
   await deps.failpoint('claimed');
@@ -79,28 +79,45 @@ async function makeAttempt(deps: DeliveryDeps, id: Id, claim: Claim, now: number
   }
   const later = deps.places.take({ deliveryId: id, endpointId, host, asked: claim.trigger !== 'schedule' }, now);
   if (later !== undefined) return putOff(deps, id, claim, now, later);
+  const step = await makeAttempt(deps, id, claim, now);
+  return step ?? stepAfter(deps, id, claim, now + Math.round(performance.now() - started));
+}
 
+/**
+ * Posts a claimed attempt and records its outcome, whoever claimed it.
+ * @param now Unix milliseconds
+ * @returns what the delivery waits for, or how it ended; undefined where that has to be read
+ */
+export async function makeAttempt(
+  deps: Omit<DeliveryDeps, 'places'> & { places: Pick<AttemptPlaces, 'recorded'> },
+  id: Id,
+  claim: Claim,
+  now: number,
+): Promise<DeliveryStep | undefined> {
+  const started = performance.now();
+  const elapsed = () => Math.round(performance.now() - started);
+  const { endpointId } = claim;
   const secrets = [claim.secret, ...(claim.previousSecret ? [claim.previousSecret] : [])];
   const answer = await deps.post({
     url: claim.url,
     eventId: claim.eventId,
     body: claim.body,
-    secrets: secrets.map((secret) => vault.open(secret, endpointId)),
+    secrets: secrets.map((secret) => deps.vault.open(secret, endpointId)),
   });
   await deps.failpoint('posted');
-  deps.onAttempt({ endpointId, host, outcome: answer.outcome, durationMs: answer.durationMs });
+  deps.onAttempt({ endpointId, host: new URL(claim.url).host, outcome: answer.outcome, durationMs: answer.durationMs });
 
   const recordedAt = new Date(now + elapsed());
   const record = async (): Promise<DeliveryStep | undefined> => {
     if (answer.outcome !== 'succeeded') return recordFailure(deps, id, claim, answer, recordedAt);
-    const succeeded = await recordSuccess(db, id, claim, answer, recordedAt);
+    const succeeded = await deps.recordSuccess(id, claim, answer, recordedAt);
     return succeeded ? { done: true, outcome: 'succeeded' } : undefined;
   };
   const answeredMs = elapsed();
   const leaseLasts = () => elapsed() < leaseSeconds * 1_000 - recordMarginMs;
   const step = await untilRecorded(() => forRecord(record), leaseLasts);
   deps.places.recorded(elapsed() - answeredMs);
-  return step ?? stepAfter(deps, id, claim, now + elapsed());
+  return step;
 }
 
 /** What was posted is worth recording: posting it again because Postgres was away for a moment would be a duplicate. */
@@ -147,6 +164,8 @@ const putOffDelivery = prepared<{ waits: boolean }>(
 
 export interface Claim {
   fence: number;
+  /** Made by a fan-out: no run of the delivery exists, unless somebody asked for one meanwhile. */
+  direct?: true;
   /** From 1; used again after an interruption. */
   number: number;
   trigger: AttemptTrigger;
@@ -191,7 +210,7 @@ const claimDelivery = prepared<Claim>(
   `
   WITH claimed AS (
     UPDATE webhook_deliveries delivery
-       SET fence = fence + 1, lease_until = clock_timestamp() + make_interval(secs => $3), parked_at = NULL,
+       SET fence = fence + 1, lease_until = clock_timestamp() + make_interval(secs => $3), parked_at = NULL, direct = false,
            in_flight = nullif(${trigger}, 'schedule'), requested = CASE WHEN in_flight IS NOT NULL THEN requested END
      WHERE id = $1 AND created_at > $4 AND payload_purged_at IS NULL
        AND (lease_until IS NULL OR lease_until < clock_timestamp())

@@ -2,8 +2,12 @@
 import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { DeliveryStatus } from '../../../entities/webhooks/values.ts';
+import type { DeliveredEventType } from '../../../platform/core/event-types.ts';
+import { gathered } from '../../../platform/core/gathered.ts';
 import type { Id } from '../../../platform/core/ids.ts';
+import { isRefusal } from '../../../platform/infra/postgres/errors.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
+import { forRecord } from '../../../platform/infra/postgres/shared-pool.ts';
 import { columns, raw, sql, type RowOf, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
 import { afterFailure, failingDeadline, isThrottled, resetBreaker, type Breaker } from '../endpoints/breaker.policy.ts';
@@ -14,6 +18,7 @@ import type { AttemptAnswer } from './post.ts';
 import { closeEndpoint } from '../endpoints/queue.ts';
 import { deliveryRules, waitAfterAttempt } from './schedule.policy.ts';
 import { LeaseLost } from '../../../platform/engine/lease.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
 
 /** How often `last_success_at` of a healthy endpoint is written, at most. */
 const successEveryMs = 5_000;
@@ -21,54 +26,80 @@ const successEveryMs = 5_000;
 /** What a receiver says may quote a person who was removed: also in the answer to `student.removed`, which has no words itself. */
 const mayKeepExcerpt = `delivery.payload_purged_at IS NULL AND delivery.event_type <> 'student.removed'`;
 
+/** An attempt that a receiver accepted. */
+interface Accepted {
+  id: Id;
+  claim: Claim;
+  answer: AttemptAnswer;
+  now: Date;
+}
+
 /** @returns whether the delivery has succeeded by it; false where the claim was lost, or its student was removed meanwhile */
-export async function recordSuccess(
-  db: Database,
-  id: Id,
-  claim: Claim,
-  answer: AttemptAnswer,
-  now: Date,
-): Promise<boolean> {
-  if (claim.trigger === 'schedule') {
-    const status = await recordAtHealthyEndpoint(db, id, claim, answer, now);
-    if (status !== undefined) return status === 'succeeded';
-  }
+export type RecordSuccess = (id: Id, claim: Claim, answer: AttemptAnswer, now: Date) => Promise<boolean>;
+
+/**
+ * @param onBatch gets how many successes went in a statement
+ * @returns the writer of a process: what is accepted while it writes goes into its next statement. What that leaves goes alone.
+ */
+export function createSuccessWriter(db: Database, onBatch: (size: number) => void = () => {}): RecordSuccess {
+  const together = gathered((accepted: readonly Accepted[]) => forRecord(() => recordTogether(db, accepted, onBatch)));
+  return async (id, claim, answer, now) => {
+    const accepted = { id, claim, answer, now };
+    const recorded = claim.trigger === 'schedule' ? await together(accepted) : undefined;
+    if (recorded === undefined) return recordAlone(db, accepted);
+    if ('error' in recorded) throw recorded.error;
+    return recorded.status === 'succeeded';
+  };
+}
+
+async function recordAlone(db: Database, { id, claim, answer, now }: Accepted): Promise<boolean> {
   const recorded = await unlessLost(db, async (tx) => {
     const endpoint = await lockEndpoint(tx, claim.endpointId);
-    const status = await writeSuccess(tx, id, claim, now);
+    const { status, asked, eventType } = await writeSuccess(tx, id, claim, now);
     await writeAttempt(tx, id, claim, answer);
     await tx.manager.update(WebhookEndpoint, { id: claim.endpointId }, { lastSuccessAt: now });
     await writeBreaker(tx, id, claim, endpoint, resetBreaker(endpoint), now);
     if (isThrottled(endpoint) || claim.trigger === 'recovery') await callGate(tx, claim, now);
+    if (claim.direct && asked) await wake(tx, 'webhookDelivery', [{ ...claim, id, eventType }], now);
     return status;
   });
   return recorded === 'succeeded';
 }
 
+/** How a success was recorded: the delivery's status, or why the statement refuses it. */
+type Recorded = { status: string } | { error: unknown };
+
 /**
- * A scheduled attempt at an endpoint whose row needs no change but, now and then, `last_success_at`: one statement. The
- * endpoint, where it is written, is locked before the delivery because the delivery's condition reads it (ENG-6).
- * @returns the delivery's status; undefined where the endpoint fails or the claim is lost, and nothing was written
+ * Scheduled attempts at endpoints whose rows need no change but, now and then, `last_success_at`: one statement, which waits for no
+ * lock. A statement that Postgres refuses is halved, down to the row at fault.
+ * @returns undefined for each of which nothing was written: its endpoint fails, its claim is lost, more is asked for, or it is held
  */
-async function recordAtHealthyEndpoint(
-  { source }: Database,
-  id: Id,
-  claim: Claim,
-  answer: AttemptAnswer,
-  now: Date,
-): Promise<string | undefined> {
-  const [delivery] = await recordSucceeded(source, [
-    id,
-    claim.fence,
-    answer.outcome,
-    now,
-    answer.durationMs,
-    answer.responseStatus ?? null,
-    answer.responseExcerpt ?? null,
-    claim.endpointId,
-    new Date(now.getTime() - successEveryMs),
-  ]);
-  return delivery?.status;
+async function recordTogether(
+  db: Database,
+  accepted: readonly Accepted[],
+  onBatch: (size: number) => void,
+): Promise<(Recorded | undefined)[]> {
+  try {
+    const rows = await recordSucceeded(db.source, [
+      accepted.map(({ id }) => id),
+      accepted.map(({ claim }) => claim.fence),
+      accepted.map(({ now }) => now),
+      accepted.map(({ answer }) => answer.durationMs),
+      accepted.map(({ answer }) => answer.responseStatus ?? null),
+      accepted.map(({ answer }) => answer.responseExcerpt ?? null),
+      accepted.map(({ claim }) => claim.endpointId),
+      successEveryMs / 1_000,
+    ]);
+    onBatch(accepted.length);
+    const statuses = new Map(rows.map(({ id, fence, status }) => [`${id} ${fence}`, { status }]));
+    return accepted.map(({ id, claim }) => statuses.get(`${id} ${claim.fence}`));
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    if (accepted.length === 1) return [{ error }];
+    const half = Math.ceil(accepted.length / 2);
+    const first = await recordTogether(db, accepted.slice(0, half), onBatch);
+    return [...first, ...(await recordTogether(db, accepted.slice(half), onBatch))];
+  }
 }
 
 /**
@@ -77,7 +108,7 @@ async function recordAtHealthyEndpoint(
  * still made; a recovery has what it wanted.
  */
 const succeeded = (now: Sql) => sql`
-  lease_until = NULL, in_flight = NULL, attempt_count = attempt_count + 1,
+  lease_until = NULL, in_flight = NULL, direct = false, attempt_count = attempt_count + 1,
   schedule_position = schedule_position + CASE WHEN status = 'pending' AND schedule_position < ${raw(String(deliveryRules.attempts))} THEN 1 ELSE 0 END,
   requested = CASE WHEN requested = 'manual' AND cancel_reason IS NULL THEN requested END,
   parked_at = CASE WHEN requested = 'manual' AND cancel_reason IS NULL THEN parked_at END,
@@ -87,34 +118,58 @@ const succeeded = (now: Sql) => sql`
 /** The breaker has nothing to reset. */
 const isHealthy = 'consecutive_failures = 0 AND breaker_step = 0';
 
-const recordSucceeded = prepared<{ status: string }>(
+/**
+ * Endpoints are locked before deliveries, in the order of their ids, and whatever somebody holds is passed over (ENG-6). The endpoint's
+ * row is written only where it says something new.
+ */
+const recordSucceeded = prepared<{ id: Id; fence: number; status: string }>(
   'record_succeeded',
-  `WITH told AS (
-       UPDATE webhook_endpoints SET last_success_at = $4
-        WHERE id = $8 AND ${isHealthy} AND (last_success_at IS NULL OR last_success_at < $9)
-          AND EXISTS (SELECT FROM webhook_deliveries WHERE id = $1 AND fence = $2 AND lease_until IS NOT NULL)
+  `WITH accepted AS MATERIALIZED (
+       SELECT given.* FROM unnest($1::uuid[], $2::int[], $3::timestamptz[], $4::int[], $5::smallint[], $6::text[], $7::uuid[])
+           AS given (id, claimed_as, at, duration_ms, response_status, response_excerpt, endpoint)
+         JOIN webhook_deliveries delivery ON delivery.id = given.id AND delivery.fence = given.claimed_as
+        WHERE delivery.lease_until IS NOT NULL AND delivery.requested IS NULL),
+     told AS (
+       UPDATE webhook_endpoints SET last_success_at = latest.at
+         FROM (SELECT endpoint.id, newest.at FROM webhook_endpoints endpoint
+                 JOIN (SELECT endpoint AS id, max(at) AS at FROM accepted GROUP BY endpoint) newest USING (id)
+                WHERE ${isHealthy} AND (last_success_at IS NULL OR last_success_at < newest.at - make_interval(secs => $8))
+                ORDER BY endpoint.id FOR NO KEY UPDATE OF endpoint SKIP LOCKED) latest
+        WHERE webhook_endpoints.id = latest.id
     RETURNING 1),
+     free AS MATERIALIZED (
+       SELECT delivery.id FROM webhook_deliveries delivery JOIN accepted ON accepted.id = delivery.id AND accepted.claimed_as = delivery.fence
+        WHERE delivery.lease_until IS NOT NULL AND delivery.requested IS NULL AND (SELECT count(*) FROM told) >= 0
+          AND EXISTS (SELECT FROM webhook_endpoints WHERE id = accepted.endpoint AND ${isHealthy})
+        ORDER BY delivery.id FOR NO KEY UPDATE OF delivery SKIP LOCKED),
      delivery AS (
-       UPDATE webhook_deliveries
-          SET ${succeeded(raw('$4')).render([])}
-        WHERE id = $1 AND fence = $2 AND lease_until IS NOT NULL AND (SELECT count(*) FROM told) >= 0
-          AND EXISTS (SELECT FROM webhook_endpoints WHERE id = $8 AND ${isHealthy})
-    RETURNING id, status, payload_purged_at, event_type),
+       UPDATE webhook_deliveries delivery
+          SET ${succeeded(raw('accepted.at')).render([])}
+         FROM free JOIN accepted USING (id)
+        WHERE delivery.id = free.id AND delivery.fence = accepted.claimed_as
+    RETURNING delivery.id, delivery.fence, delivery.status, delivery.payload_purged_at, delivery.event_type),
      attempt AS (
        UPDATE webhook_attempts attempt
-          SET outcome = $3, duration_ms = $5, response_status = $6,
-              response_excerpt = CASE WHEN ${mayKeepExcerpt} THEN $7 END
-         FROM delivery WHERE attempt.delivery_id = delivery.id AND attempt.fence = $2)
-     SELECT status FROM delivery`,
+          SET outcome = 'succeeded', duration_ms = accepted.duration_ms, response_status = accepted.response_status,
+              response_excerpt = CASE WHEN ${mayKeepExcerpt} THEN accepted.response_excerpt END
+         FROM delivery JOIN accepted ON accepted.id = delivery.id AND accepted.claimed_as = delivery.fence
+        WHERE attempt.delivery_id = delivery.id AND attempt.fence = delivery.fence)
+     SELECT id, fence, status FROM delivery`,
 );
 
-async function writeSuccess(tx: Transaction, id: Id, claim: Claim, now: Date): Promise<string> {
-  const delivery = await tx.one<{ status: string }>(
+async function writeSuccess(
+  tx: Transaction,
+  id: Id,
+  claim: Claim,
+  now: Date,
+): Promise<{ status: string; asked: boolean; eventType: DeliveredEventType }> {
+  const delivery = await tx.one<{ status: string; asked: boolean; eventType: DeliveredEventType }>(
     sql`UPDATE webhook_deliveries SET ${succeeded(sql`${now}`)}
-         WHERE id = ${id} AND fence = ${claim.fence} AND lease_until IS NOT NULL RETURNING status`,
+         WHERE id = ${id} AND fence = ${claim.fence} AND lease_until IS NOT NULL
+     RETURNING status, requested IS NOT NULL AS asked, event_type AS "eventType"`,
   );
   if (!delivery) throw new LeaseLost();
-  return delivery.status;
+  return delivery;
 }
 
 export interface RecordDeps {
@@ -153,7 +208,11 @@ export async function recordFailure(
     } else if (armed || endpoint.admittedDeliveryId === id || claim.trigger === 'recovery') {
       await callGate(tx, claim, now);
     }
-    return stepAfterFailure(delivery, now);
+    const step = stepAfterFailure(delivery, now);
+    if (claim.direct && !step?.done) {
+      await wake(tx, 'webhookDelivery', [{ ...claim, id, eventType: delivery.eventType }], now);
+    }
+    return step;
   });
 }
 
@@ -175,7 +234,7 @@ async function writeFailure(
   const dueAt = wait === undefined ? null : new Date(now.getTime() + wait);
   const delivery = await tx.one<DeliveryAfter>(
     sql`UPDATE webhook_deliveries
-        SET lease_until = NULL, in_flight = NULL, attempt_count = attempt_count + 1,
+        SET lease_until = NULL, in_flight = NULL, direct = false, attempt_count = attempt_count + 1,
             schedule_position = ${claim.onSchedule ? claim.schedulePosition : claim.schedulePosition - 1},
             next_attempt_at = CASE WHEN requested IS NULL THEN coalesce(${dueAt}, next_attempt_at) ELSE next_attempt_at END,
             -- Another worker may have parked it after the lease was over. What has ended waits for no gate.
@@ -184,7 +243,7 @@ async function writeFailure(
             completed_at = CASE WHEN ${itFails} THEN ${now} ELSE completed_at END
       WHERE id = ${id} AND fence = ${claim.fence} AND lease_until IS NOT NULL
   RETURNING status, next_attempt_at AS "dueAt", created_at AS "createdAt", requested IS NOT NULL AS asked,
-            attempt_count + 1 AS attempt`,
+            attempt_count + 1 AS attempt, event_type AS "eventType"`,
   );
   // Somebody else's fence: this attempt was given up as interrupted, and its endpoint must not be charged for it twice.
   if (!delivery) throw new LeaseLost();
@@ -200,6 +259,7 @@ interface DeliveryAfter {
   asked: boolean;
   /** The number of the next attempt. */
   attempt: number;
+  eventType: DeliveredEventType;
 }
 
 /** @returns what the delivery waits for, or how it ended; undefined where that has to be read */

@@ -14,8 +14,10 @@ import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { runOf, type Run } from '../../../platform/engine/workflow-types.ts';
 import { bulk } from '../../../entities/facts/values.ts';
-import { togetherWaitsMs, type ClaimedFact, type FactToTell } from '../../../platform/engine/facts.ts';
+import { removeFacts, togetherWaitsMs, type ClaimedFact, type FactToTell } from '../../../platform/engine/facts.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
+import { leaseSeconds, type Claim } from '../deliveries/attempts.ts';
+import type { ClaimedDelivery, DirectLane } from '../deliveries/direct.ts';
 import { accessBodies } from './bodies/access.ts';
 import { certificateBodies } from './bodies/certificates.ts';
 import { learningBodies } from './bodies/learning.ts';
@@ -32,39 +34,103 @@ export interface NewDelivery {
   healthy: boolean;
 }
 
+export interface FanOutOptions {
+  /** Takes the first attempts that it has slots for, and makes them in this process; absent: all are made by runs. */
+  lane?: DirectLane;
+  /** Facts that other consumers still need: they are not to be removed. */
+  kept?: ReadonlySet<Id>;
+}
+
 /**
  * Inserts the event and its deliveries, in one transaction; doing it again changes nothing and gives the same answer, so
  * that a relay which died between the commit and the start is made good by the next one.
  * @returns the deliveries that have a way to go; none for a student who was removed meanwhile
  */
 export async function fanOut(db: Database, fact: FactToTell, now: Date): Promise<readonly NewDelivery[]> {
-  return db.transaction(async (tx) => {
-    const [made = []] = await insertTold(tx, [{ fact, ...(await lockAudience(tx, fact)) }], now);
-    return made;
-  });
+  const { made } = await inLane(undefined, (attempts) => fanOutAlone(db, fact, { now, attempts }));
+  return made;
 }
 
 /**
  * Fans facts out. Several go in one transaction, which waits for nobody's student and hardly for an endpoint.
- * @returns for each fact the workflows of its deliveries; undefined for a fact whose student somebody holds: it is to be given alone
+ * @returns for each fact the workflows of its deliveries; undefined for a fact whose student somebody holds: it is to be given alone;
+ *   `removed` with a lane, for a fact that leaves nothing else to do
  * @throws error of the transaction, which has left nothing behind: each fact is to be given alone
  */
 export async function fanOutFacts(
   db: Database,
   facts: readonly ClaimedFact[],
   now: Date,
-): Promise<(readonly (Run & { localAttemptAt?: Id })[] | undefined)[]> {
+  { lane, kept = new Set() }: FanOutOptions = {},
+): Promise<(readonly (Run & { localAttemptAt?: Id })[] | 'removed' | undefined)[]> {
   const asked = await askedFor(db, facts);
+  if (asked.length > 0) await lane?.ready();
   const [first] = asked;
-  const made =
-    facts.length === 1 && first ? new Map([[first.id, await fanOut(db, first, now)]]) : await fanOutAll(db, asked, now);
+  const told = await inLane(lane, async (attempts) => {
+    const manner = { now, attempts, ...(lane && { kept }) };
+    if (facts.length === 1 && first) return new Map([[first.id, await fanOutAlone(db, first, manner)]]);
+    return fanOutAll(db, asked, manner);
+  });
   const isAsked = new Set(asked.map(({ id }) => id));
   return facts.map(({ id, clubId, type }) => {
     if (!isAsked.has(id)) return [];
-    return made.get(id)?.map((delivery) => ({
+    const of = told.get(id);
+    if (of?.removed) return 'removed';
+    return of?.made.map((delivery) => ({
       ...runOf('webhookDelivery', { id: delivery.id, clubId, endpointId: delivery.endpointId, eventType: type }),
       ...(delivery.healthy && { localAttemptAt: delivery.endpointId }),
     }));
+  });
+}
+
+/** Direct attempts of one fan-out, as it goes. */
+interface Attempts {
+  lane: DirectLane | undefined;
+  /** Deliveries that have a slot. */
+  taken: Id[];
+  /** Of these, the ones that the transaction claims. */
+  claimed: ClaimedDelivery[];
+}
+
+/** Begins what the fan-out has claimed once it has committed, and gives the other slots back. */
+async function inLane<T>(lane: DirectLane | undefined, fanningOut: (attempts: Attempts) => Promise<T>): Promise<T> {
+  const attempts: Attempts = { lane, taken: [], claimed: [] };
+  try {
+    const made = await fanningOut(attempts);
+    lane?.begin(attempts.claimed);
+    return made;
+  } catch (error) {
+    beginAnew(attempts);
+    throw error;
+  }
+}
+
+/** A transaction is tried again, or given up. */
+function beginAnew({ lane, taken, claimed }: Attempts): void {
+  lane?.giveBack(taken.splice(0));
+  claimed.splice(0);
+}
+
+/** How facts are fanned out. */
+interface Manner {
+  now: Date;
+  attempts: Attempts;
+  /** Absent where facts are not removed here. */
+  kept?: ReadonlySet<Id>;
+}
+
+/** What became of a fact. */
+interface FannedOut {
+  /** Its deliveries that need a run. */
+  made: readonly NewDelivery[];
+  removed: boolean;
+}
+
+async function fanOutAlone(db: Database, fact: FactToTell, manner: Manner): Promise<FannedOut> {
+  return db.transaction(async (tx) => {
+    beginAnew(manner.attempts);
+    const [fannedOut] = await insertTold(tx, [{ fact, ...(await lockAudience(tx, fact)) }], manner);
+    return fannedOut ?? { made: [], removed: false };
   });
 }
 
@@ -72,10 +138,11 @@ export async function fanOutFacts(
 async function fanOutAll(
   db: Database,
   facts: readonly ClaimedFact[],
-  now: Date,
-): Promise<ReadonlyMap<Id, readonly NewDelivery[]>> {
+  manner: Manner,
+): Promise<ReadonlyMap<Id, FannedOut>> {
   if (facts.length === 0) return new Map();
   return db.transaction(async (tx) => {
+    beginAnew(manner.attempts);
     await boundLockWaits(tx, togetherWaitsMs);
     const locked = await lockFreeStudents(tx, [facts.map(({ studentId }) => studentId)]);
     const students = new Map(locked.map((student) => [student.id, student]));
@@ -86,8 +153,8 @@ async function fanOutAll(
       student: students.get(fact.studentId),
       endpoints: endpoints.filter(({ clubId, types }) => clubId === fact.clubId && types.includes(fact.type)),
     }));
-    const made = await insertTold(tx, told, now);
-    return new Map(free.map(({ id }, place) => [id, made[place] ?? []]));
+    const fannedOut = await insertTold(tx, told, manner);
+    return new Map(free.map(({ id }, place) => [id, fannedOut[place] ?? { made: [], removed: false }]));
   });
 }
 
@@ -101,40 +168,96 @@ function hasBody(told: Told): told is Told & FactAndStudent {
   return endpoints.length > 0 && student !== undefined && (!student.removed || fact.type === 'student.removed');
 }
 
-/** @returns for each fact the deliveries that have a way to go */
-async function insertTold(tx: Transaction, told: readonly Told[], now: Date): Promise<(readonly NewDelivery[])[]> {
+/** @returns what became of each fact */
+async function insertTold(tx: Transaction, told: readonly Told[], manner: Manner): Promise<FannedOut[]> {
+  const { now, attempts } = manner;
   const sent = told.filter(hasBody);
   const bodies = await assembleBodies(tx, sent, now);
-  const bodyOf = new Map(sent.map(({ fact }, place) => [fact.id, bodies[place]]));
+  const bodyOf = new Map(sent.map(({ fact }, place) => [fact.id, bodies[place] ?? null]));
   const wanted = told.map(({ fact, endpoints }) => ({
     fact,
     isSent: bodyOf.has(fact.id),
-    deliveries: endpoints.map(({ endpointId, healthy }) => ({ id: newId(), endpointId, healthy })),
+    deliveries: endpoints.map((endpoint) => ({ id: newId(), endpoint })),
     body: bodyOf.get(fact.id) ?? null,
   }));
   const events = wanted.filter(({ deliveries }) => deliveries.length > 0);
-  if (events.length === 0) return told.map(() => []);
-  const rows = events.flatMap(({ deliveries }, place) =>
-    deliveries.map((delivery) => ({ ...delivery, place: place + 1 })),
+  const claimedAt = performance.now();
+  const rows = events.flatMap(({ deliveries, body }, place) =>
+    deliveries.map((delivery) => ({
+      ...delivery,
+      place: place + 1,
+      direct: body !== null && takes(attempts, delivery),
+    })),
   );
-  const inserted = await insertDeliveries(tx, [
-    now,
-    events.map(({ fact }) => fact.id),
-    events.map(({ fact }) => fact.clubId),
-    events.map(({ fact }) => fact.type),
-    events.map(({ fact }) => fact.studentId),
-    events.map(({ fact }) => fact.occurredAt),
-    events.map(({ body }) => body),
-    events.map(({ isSent }) => isSent),
-    rows.map(({ id }) => id),
-    rows.map(({ endpointId }) => endpointId),
-    rows.map(({ place }) => place),
-  ]);
+  const inserted =
+    rows.length === 0
+      ? []
+      : await insertDeliveries(tx, [
+          now,
+          events.map(({ fact }) => fact.id),
+          events.map(({ fact }) => fact.clubId),
+          events.map(({ fact }) => fact.type),
+          events.map(({ fact }) => fact.studentId),
+          events.map(({ fact }) => fact.occurredAt),
+          events.map(({ body }) => body),
+          events.map(({ isSent }) => isSent),
+          rows.map(({ id }) => id),
+          rows.map(({ endpoint }) => endpoint.endpointId),
+          rows.map(({ place }) => place),
+          rows.map(({ direct }) => direct),
+          leaseSeconds,
+        ]);
   const isNew = new Set(inserted.map(({ id }) => id));
-  const made = [];
-  for (const { fact, isSent, deliveries } of wanted)
-    made.push(!isSent ? [] : deliveries.every(({ id }) => isNew.has(id)) ? deliveries : await pendingOf(tx, fact.id));
-  return made;
+  const isClaimed = new Set(rows.flatMap(({ id, direct }) => (direct && isNew.has(id) ? [id] : [])));
+  attempts.lane?.giveBack(rows.flatMap(({ id, direct }) => (direct && !isNew.has(id) ? [id] : [])));
+  const fannedOut = [];
+  for (const { fact, isSent, deliveries, body } of wanted) {
+    for (const { id, endpoint } of deliveries)
+      if (isClaimed.has(id)) attempts.claimed.push({ id, claim: firstClaim(fact, endpoint, body ?? ''), claimedAt });
+    const known = deliveries.every(({ id }) => isNew.has(id));
+    const open = known ? deliveries.map(({ id, endpoint }) => ({ ...endpoint, id })) : await pendingOf(tx, fact.id);
+    const made = isSent ? open.filter(({ id }) => !isClaimed.has(id)) : [];
+    fannedOut.push({ fact, made: made.map(({ id, endpointId, healthy }) => ({ id, endpointId, healthy })) });
+  }
+  const { kept } = manner;
+  const done = kept ? fannedOut.filter(({ fact, made }) => made.length === 0 && !kept.has(fact.id)) : [];
+  if (done.length > 0)
+    await removeFacts(
+      tx,
+      done.map(({ fact }) => fact),
+    );
+  const removed = new Set(done.map(({ fact }) => fact.id));
+  return fannedOut.map(({ fact, made }) => ({ made, removed: removed.has(fact.id) }));
+}
+
+/** @returns whether the first attempt has a slot of this process */
+function takes({ lane, taken }: Attempts, { id, endpoint }: { id: Id; endpoint: AskingEndpoint }): boolean {
+  const isTaken =
+    endpoint.open && lane?.take({ deliveryId: id, endpointId: endpoint.endpointId, url: endpoint.url }) === true;
+  if (isTaken) taken.push(id);
+  return isTaken;
+}
+
+/** The claim that `insertDeliveries` writes. */
+function firstClaim(fact: FactToTell, endpoint: AskingEndpoint, body: string): Claim {
+  const { endpointId, breakerEpoch, url, secret, previousSecret } = endpoint;
+  return {
+    fence: 1,
+    direct: true,
+    number: 1,
+    trigger: 'schedule',
+    onSchedule: true,
+    schedulePosition: 1,
+    interruptions: 0,
+    clubId: fact.clubId,
+    endpointId,
+    breakerEpoch,
+    url,
+    secret,
+    previousSecret,
+    eventId: fact.id,
+    body,
+  };
 }
 
 /**
@@ -158,22 +281,41 @@ const insertDeliveries = prepared<{ id: Id }>(
            WITH ORDINALITY AS event (id, club_id, type, student_id, occurred_at, body, is_sent, place)),
        inserted AS (
          INSERT INTO webhook_events (id, club_id, type, student_id, occurred_at, body, created_at)
-         SELECT id, club_id, type, student_id, occurred_at, body, $1 FROM event ORDER BY id ON CONFLICT (id) DO NOTHING)
-       INSERT INTO webhook_deliveries (id, club_id, endpoint_id, event_id, event_type, student_id, status, cancel_reason,
-                                       payload_purged_at, next_attempt_at, created_at, completed_at)
-       SELECT delivery.id, event.club_id, delivery.endpoint_id, event.id, event.type, event.student_id,
-              CASE WHEN is_sent THEN 'pending' ELSE 'canceled' END, CASE WHEN NOT is_sent THEN 'student_removed' END,
-              CASE WHEN NOT is_sent THEN $1 END, $1, $1, CASE WHEN NOT is_sent THEN $1 END
-         FROM unnest($9::uuid[], $10::uuid[], $11::int[]) AS delivery (id, endpoint_id, place) JOIN event USING (place)
-        ORDER BY event.id, delivery.endpoint_id
-       ON CONFLICT (event_id, endpoint_id) DO NOTHING
-       RETURNING id`,
+         SELECT id, club_id, type, student_id, occurred_at, body, $1 FROM event ORDER BY id ON CONFLICT (id) DO NOTHING),
+       delivery AS (
+         INSERT INTO webhook_deliveries (id, club_id, endpoint_id, event_id, event_type, student_id, status, cancel_reason,
+                                         payload_purged_at, next_attempt_at, created_at, completed_at, direct, fence, lease_until)
+         SELECT delivery.id, event.club_id, delivery.endpoint_id, event.id, event.type, event.student_id,
+                CASE WHEN is_sent THEN 'pending' ELSE 'canceled' END, CASE WHEN NOT is_sent THEN 'student_removed' END,
+                CASE WHEN NOT is_sent THEN $1 END, $1, $1, CASE WHEN NOT is_sent THEN $1 END,
+                direct, direct::int, CASE WHEN direct THEN clock_timestamp() + make_interval(secs => $13) END
+           FROM unnest($9::uuid[], $10::uuid[], $11::int[], $12::boolean[]) AS delivery (id, endpoint_id, place, direct)
+           JOIN event USING (place)
+          ORDER BY event.id, delivery.endpoint_id
+         ON CONFLICT (event_id, endpoint_id) DO NOTHING
+         RETURNING id, fence, direct),
+       begun AS (
+         INSERT INTO webhook_attempts (delivery_id, fence, number, trigger, started_at)
+         SELECT id, fence, 1, 'schedule', $1 FROM delivery WHERE direct)
+       SELECT id FROM delivery`,
 );
 
 interface Audience {
   student: SubjectStudent | undefined;
-  endpoints: { endpointId: Id; healthy: boolean }[];
+  endpoints: AskingEndpoint[];
 }
+
+/** An endpoint that asked for a fact, and what an attempt needs of it. */
+interface AskingEndpoint extends Pick<Claim, 'endpointId' | 'breakerEpoch' | 'url' | 'secret' | 'previousSecret'> {
+  /** Its last attempt did not fail. */
+  healthy: boolean;
+  /** Nothing speaks against an attempt at once: it is enabled, healthy and not throttled. */
+  open: boolean;
+}
+
+const asking = `consecutive_failures = 0 AS healthy, status = 'enabled' AND consecutive_failures = 0 AND breaker_step = 0 AS open,
+       breaker_epoch AS "breakerEpoch", url, secret,
+       CASE WHEN previous_secret_expires_at > clock_timestamp() THEN previous_secret END AS "previousSecret"`;
 
 /**
  * Whom it is about and who asked for it, locked before anything is read, the student before the endpoints (the join
@@ -184,14 +326,14 @@ async function lockAudience(tx: Transaction, fact: FactToTell): Promise<Audience
   return { student: rows[0], endpoints: rows };
 }
 
-const lockStudentAndEndpoints = prepared<SubjectStudent & { endpointId: Id; healthy: boolean }>(
+const lockStudentAndEndpoints = prepared<SubjectStudent & AskingEndpoint>(
   'lock_student_and_endpoints',
   `WITH student AS MATERIALIZED (
        SELECT id, name, email, verified_at IS NOT NULL AS verified, created_at AS "createdAt", removed_at IS NOT NULL AS removed
          FROM students WHERE id = $2 FOR SHARE)
-     SELECT student.*, endpoint.id AS "endpointId", endpoint.healthy
+     SELECT student.*, endpoint.*
        FROM student CROSS JOIN LATERAL (
-         SELECT id, consecutive_failures = 0 AS healthy FROM webhook_endpoints
+         SELECT id AS "endpointId", ${asking} FROM webhook_endpoints
           WHERE club_id = $1 AND status <> 'disabled' AND event_types @> ARRAY[$3] AND student.id IS NOT NULL
           ORDER BY id FOR SHARE) endpoint`,
 );
@@ -203,19 +345,19 @@ const lockFreeStudents = prepared<SubjectStudent>(
      FROM students WHERE id = ANY ($1) ORDER BY id FOR SHARE SKIP LOCKED`,
 );
 
-const lockEndpoints = prepared<{ endpointId: Id; healthy: boolean; clubId: Id; types: EventType[] }>(
+const lockEndpoints = prepared<AskingEndpoint & { clubId: Id; types: EventType[] }>(
   'lock_endpoints_of_clubs',
-  `SELECT id AS "endpointId", consecutive_failures = 0 AS healthy, club_id AS "clubId", event_types AS types
+  `SELECT id AS "endpointId", ${asking}, club_id AS "clubId", event_types AS types
      FROM webhook_endpoints WHERE club_id = ANY ($1) AND status <> 'disabled' AND event_types && $2::text[]
     ORDER BY id FOR SHARE`,
 );
 
-/** For a fact that is fanned out again: what is still on its way of what the first time inserted. */
+/** For a fact that is fanned out again: what is still on its way of what the first time inserted, and is not attempted directly. */
 function pendingOf(tx: Transaction, eventId: Id): Promise<NewDelivery[]> {
   return tx.rows(
     sql`SELECT delivery.id, delivery.endpoint_id AS "endpointId", endpoint.consecutive_failures = 0 AS healthy
        FROM webhook_deliveries delivery JOIN webhook_endpoints endpoint ON endpoint.id = delivery.endpoint_id
-      WHERE delivery.event_id = ${eventId} AND delivery.status = 'pending'`,
+      WHERE delivery.event_id = ${eventId} AND delivery.status = 'pending' AND NOT delivery.direct`,
   );
 }
 

@@ -7,6 +7,11 @@ export function sqlStateOf(error: unknown): string | undefined {
   return causeOf(error)?.code;
 }
 
+/** @returns whether Postgres refuses what a row holds: data that it cannot take (class 22), or a constraint (class 23) */
+export function isRefusal(error: unknown): boolean {
+  return /^2[23]/.test(sqlStateOf(error) ?? '');
+}
+
 /** @returns whether the statement failed because of this unique constraint or index */
 export function violates(error: unknown, constraint: string): boolean {
   const cause = causeOf(error);

@@ -1,4 +1,5 @@
 /** Deliveries and gates: receivers that accept, refuse and keep silent, and everything that people do with endpoints. */
+import { createSuccessWriter } from '../../../domain/webhooks/deliveries/record.ts';
 import type { AttemptAnswer } from '../../../domain/webhooks/deliveries/post.ts';
 import { newSecret } from '../../../domain/webhooks/deliveries/post.ts';
 import { recoverDeliveries, resendDelivery } from '../../../domain/webhooks/deliveries/manual.ts';
@@ -163,6 +164,7 @@ export async function webhooks(sim: Simulation, ground: Footing): Promise<Stage>
         db,
         vault: ground.vault,
         post,
+        recordSuccess: createSuccessWriter(db),
         random: Math.random,
         places: places.places,
         onAttempt: places.onAttempt,

@@ -1,4 +1,5 @@
 /** Attempts whose answer a test has in its hand: claimed by the real claim, recorded by the real record, posted to nobody. */
+import { createSuccessWriter } from '../../../domain/webhooks/deliveries/record.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import {
   attemptDelivery,
@@ -20,7 +21,16 @@ export async function answering(
   changes: Partial<DeliveryDeps> = {},
 ): Promise<DeliveryDeps> {
   const deps = await testDeps();
-  return { ...deps, post, random: () => 0.5, onAttempt() {}, places: fakePlaces, async failpoint() {}, ...changes };
+  return {
+    ...deps,
+    post,
+    recordSuccess: createSuccessWriter(changes.db ?? deps.db),
+    random: () => 0.5,
+    onAttempt() {},
+    places: fakePlaces,
+    async failpoint() {},
+    ...changes,
+  };
 }
 
 /** One step of the delivery. @returns what it said, and what was posted meanwhile */

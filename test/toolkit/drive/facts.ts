@@ -1,4 +1,5 @@
 /** Facts as the product commits them, for the relay of the test to carry on, and the body of one. */
+import type { CausedWorkflow, FactConsumer } from '../../../domain/contexts.ts';
 import { assembleBodies } from '../../../domain/webhooks/events/fan-out.ts';
 import type { SubjectStudent } from '../../../domain/webhooks/events/bodies/reading.ts';
 import { Database, type Queries } from '../../../platform/infra/postgres/database.ts';
@@ -28,4 +29,9 @@ export async function commitFact(
 export async function assembleBody(db: Queries, fact: FactToTell, student: SubjectStudent, now: Date): Promise<string> {
   const [body = ''] = await assembleBodies(db, [{ fact, student }], now);
   return body;
+}
+
+/** @returns the runs that a fact wants, of what a consumer answered about it */
+export function startsOf(caused: Awaited<ReturnType<FactConsumer>>[number]): readonly CausedWorkflow[] {
+  return caused === undefined || caused === 'removed' ? [] : caused;
 }

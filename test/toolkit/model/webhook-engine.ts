@@ -3,6 +3,7 @@
  * simulation's Temporal and time (test/simulation). Wakes are carried by hand and can be lost, and receivers answer when
  * they are told to.
  */
+import { createSuccessWriter } from '../../../domain/webhooks/deliveries/record.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { VaultDeps } from '../../../domain/deps.ts';
@@ -260,6 +261,7 @@ export class WebhookEngine {
     let gaveUp = false;
     const deps: DeliveryDeps = {
       ...this.deps,
+      recordSuccess: createSuccessWriter(this.db),
       random: () => 0.5,
       places: fakePlaces,
       async failpoint() {},

@@ -1,4 +1,5 @@
 /** Receivers on this machine, and the way out to them: what a delivery's attempt is posted through. */
+import { createSuccessWriter } from '../../../domain/webhooks/deliveries/record.ts';
 import { readConfig } from '../../../config.ts';
 import { startReceiver, type ReceiverOptions, type Receiver } from '../../../dev/receiver.ts';
 import type { DeliveryDeps } from '../../../domain/webhooks/deliveries/attempts.ts';
@@ -36,6 +37,7 @@ export function useDeliveries(): () => Delivering {
         db,
         vault,
         post: (message) => postWebhook(way.dispatcher, { ...message, serviceName, timeLimitMs: attemptTimeLimitMs }),
+        recordSuccess: createSuccessWriter(changes?.db ?? db),
         random: () => 0.5,
         onAttempt() {},
         places: fakePlaces,

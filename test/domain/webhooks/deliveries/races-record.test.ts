@@ -5,7 +5,7 @@ import { attemptDelivery, type DeliveryDeps } from '../../../../domain/webhooks/
 import { disableEndpoint } from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
 import { resendDelivery } from '../../../../domain/webhooks/deliveries/manual.ts';
 import type { AttemptAnswer } from '../../../../domain/webhooks/deliveries/post.ts';
-import { recordFailure, recordSuccess } from '../../../../domain/webhooks/deliveries/record.ts';
+import { createSuccessWriter, recordFailure } from '../../../../domain/webhooks/deliveries/record.ts';
 import { attemptRows, deliveryRow, endpointRow } from '../../../toolkit/assert/webhooks.ts';
 import {
   buildWebhookDelivery,
@@ -51,7 +51,7 @@ describe('races of an attempt’s record', () => {
             return disableEndpoint(disabling, delivery.clubId, delivery.endpoint.id, new Date());
           },
           async () => {
-            record = recordSuccess(deps.db, delivery.id, claim, accepted, new Date());
+            record = createSuccessWriter(deps.db)(delivery.id, claim, accepted, new Date());
             await untilWaitingForLocks(1);
           },
         );
@@ -69,7 +69,7 @@ describe('races of an attempt’s record', () => {
     await withOpenTransaction(
       (tx) => removeStudent(depsOn(databaseOf(tx)), delivery.clubId, delivery.studentId, new Date()),
       async () => {
-        record = recordSuccess(deps.db, delivery.id, claim, answer, new Date());
+        record = createSuccessWriter(deps.db)(delivery.id, claim, answer, new Date());
         await untilWaitingForLocks(1);
       },
     );
@@ -158,7 +158,7 @@ describe('races of an attempt’s record', () => {
     it('make one further attempt when requested while the successful one is in flight', async () => {
       const claim = await claimed(delivery);
       await resend();
-      expect(await recordSuccess(deps.db, delivery.id, claim, accepted, new Date())).to.equal(true);
+      expect(await createSuccessWriter(deps.db)(delivery.id, claim, accepted, new Date())).to.equal(true);
       expect(await stepOf(delivery, refused)).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 1 });
       expect(await stepOf(delivery)).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 0 });
       expect(await outcomes()).to.deep.equal([
@@ -173,7 +173,7 @@ describe('races of an attempt’s record', () => {
       await withOpenTransaction(
         (tx) => resend(databaseOf(tx)),
         async () => {
-          record = recordSuccess(deps.db, delivery.id, claim, accepted, new Date());
+          record = createSuccessWriter(deps.db)(delivery.id, claim, accepted, new Date());
           await untilWaitingForLocks(1);
         },
       );

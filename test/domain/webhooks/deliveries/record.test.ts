@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { VaultDeps } from '../../../../domain/deps.ts';
 import type { Claim } from '../../../../domain/webhooks/deliveries/attempts.ts';
 import { recoverDeliveries, resendDelivery } from '../../../../domain/webhooks/deliveries/manual.ts';
-import { recordFailure, recordSuccess } from '../../../../domain/webhooks/deliveries/record.ts';
+import { createSuccessWriter, recordFailure } from '../../../../domain/webhooks/deliveries/record.ts';
 import { disableEndpoint, enableEndpoint } from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
 import { tendGate } from '../../../../domain/webhooks/endpoints/gate.ts';
 import { fanOut } from '../../../../domain/webhooks/events/fan-out.ts';
@@ -37,7 +37,7 @@ describe('record of a webhook attempt', () => {
 
   const due = () => buildWebhookDelivery(subscription, new Date(now));
   const succeeds = (claim: Claim, answer = accepted, { id } = delivery) =>
-    recordSuccess(deps.db, id, claim, answer, new Date(now));
+    createSuccessWriter(deps.db)(id, claim, answer, new Date(now));
   const fails = (claim: Claim, answer = refused, { id } = delivery) =>
     recordFailure({ ...deps, random: () => 0.5 }, id, claim, answer, new Date(now));
   const endpointId = () => subscription.endpoint.id;

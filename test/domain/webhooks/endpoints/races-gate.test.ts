@@ -4,7 +4,7 @@ import { removeStudent } from '../../../../domain/students/students.ts';
 import { gateRules, tendGate } from '../../../../domain/webhooks/endpoints/gate.ts';
 import { recoverDeliveries, resendDelivery } from '../../../../domain/webhooks/deliveries/manual.ts';
 import { readState } from '../../../../domain/webhooks/deliveries/parking.ts';
-import { recordFailure, recordSuccess } from '../../../../domain/webhooks/deliveries/record.ts';
+import { createSuccessWriter, recordFailure } from '../../../../domain/webhooks/deliveries/record.ts';
 import { deliveryRow, endpointRow } from '../../../toolkit/assert/webhooks.ts';
 import { buildStudent } from '../../../toolkit/builders/clubs.ts';
 import { accepted, claimed, refused, stepOf } from '../../../toolkit/drive/attempts.ts';
@@ -53,7 +53,7 @@ describe('races at an endpoint’s gate', () => {
       let step: ReturnType<typeof stepOf> | undefined;
       await withOpenTransaction(
         async (tx) => {
-          await recordSuccess(databaseOf(tx), probe.id, claim, accepted, new Date(now));
+          await createSuccessWriter(databaseOf(tx))(probe.id, claim, accepted, new Date(now));
           const gate = await tendGate({ ...deps, db: databaseOf(tx) }, subscription.endpoint.id, now);
           expect(gate).to.deep.equal({ done: true, outcome: 'open' });
         },
@@ -235,7 +235,7 @@ describe('races at an endpoint’s gate', () => {
 
     expect(await tendGate(deps, subscription.endpoint.id, now)).to.include({ doing: 'probing' });
     expect(await parked([next])).to.equal(1);
-    await recordSuccess(deps.db, admitted.id, claim, accepted, new Date(now));
+    await createSuccessWriter(deps.db)(admitted.id, claim, accepted, new Date(now));
     await tendGate(deps, subscription.endpoint.id, now);
     expect(await parked([next])).to.equal(0);
   });

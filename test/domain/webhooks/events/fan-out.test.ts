@@ -1,3 +1,4 @@
+import { startsOf } from '../../../toolkit/drive/facts.ts';
 import { expect } from 'chai';
 import { bulk, type Priority } from '../../../../entities/facts/values.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
@@ -82,7 +83,7 @@ describe('fan-out of a fact', () => {
         ...factAbout({ clubId, studentId }, 'student.updated'),
         priority: 1 as const,
       }));
-      const caused = (await fanOutFacts(db, facts, new Date())).flatMap((runs) => runs ?? []);
+      const caused = (await fanOutFacts(db, facts, new Date())).flatMap(startsOf);
       const ids = (await Promise.all(facts.map(({ id }) => deliveriesOf(id)))).flat().map(({ id }) => id);
       expect(caused).to.deep.equal(
         ids.map((subjectId) => ({
@@ -107,7 +108,7 @@ describe('fan-out of a fact', () => {
         async () => void expect(await fanOutFacts(db, unasked, new Date())).to.deep.equal([[], []]),
       );
       const caused = await fanOutFacts(db, [...unasked, bulkFact('student.created')], new Date());
-      expect(caused.flatMap((runs) => runs ?? []).map(({ attributes }) => attributes)).to.deep.equal([
+      expect(caused.flatMap(startsOf).map(({ attributes }) => attributes)).to.deep.equal([
         { ClubId: clubId, EndpointId: endpoint.id, EventType: 'student.created' },
       ]);
     });
@@ -138,7 +139,7 @@ describe('fan-out of a fact', () => {
           updateOf(one),
         ];
         const caused = await fanOutFacts(db, facts, new Date());
-        expect(caused.map((runs) => runs?.map(({ attributes }) => attributes.EndpointId))).to.deep.equal([
+        expect(caused.map((runs) => startsOf(runs).map(({ attributes }) => attributes.EndpointId))).to.deep.equal([
           [one.endpoint.id],
           [],
           [other.endpoint.id],

@@ -19,11 +19,13 @@ export interface Bench {
 
 /**
  * Runs `measure` on a fresh stack, which is gone afterwards.
+ * @param options.durable Postgres waits for the disk at each commit, as in production
  * @throws Error of `measure`; or, as soon as it happens, that a part of the stack or a program of ours has ended
  */
 export async function onFreshStack(
   parts: readonly PartName[],
   measure: (bench: Bench) => Promise<void>,
+  options: { durable?: boolean } = {},
 ): Promise<void> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-bench-'));
   const broken = Promise.withResolvers<never>();
@@ -31,6 +33,7 @@ export async function onFreshStack(
   const stack = await startStack({
     directory: path.join(directory, 'stack'),
     ports: 'free',
+    ...options,
     parts,
     env: { PATH: process.env['PATH'] },
     onUnexpectedEnd: (message) => broken.reject(new Error(message)),

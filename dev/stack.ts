@@ -21,6 +21,8 @@ export interface StackOptions {
   readonly directory: string;
   /** `fixed`: the ports that people know, the Temporal UI, and data that survive a power cut. `free`: for tests. */
   readonly ports: 'fixed' | 'free';
+  /** Whether Postgres keeps its data over a power cut; that of `fixed` does when absent. */
+  readonly durable?: boolean;
   /** Of Temporal, beside the usual one: tests that run at the same time have one each. */
   readonly namespaces?: readonly string[];
   /** All of them when absent. */
@@ -181,7 +183,8 @@ async function contextOf(name: PartName, directory: string, options: StackOption
   return {
     directory: own,
     logFile: path.join(directory, 'logs', `${name}.log`),
-    durable: options.ports === 'fixed',
+    durable: options.durable ?? options.ports === 'fixed',
+    temporary: options.ports === 'free',
     report: options.report ?? (() => undefined),
   };
 }

@@ -38,9 +38,24 @@ export async function measureDelays(
     committed.set(id, performance.now());
   };
   await steadily(everyMs, commitNext, goOn);
+  return delaysOf(db, arrivals, committed);
+}
+
+/**
+ * Waits until all facts have arrived.
+ * @param committed by event: when, by `performance.now()`
+ * @returns the milliseconds from each fact's commit to its arrival at the listener
+ * @throws Error when one does not arrive
+ */
+export async function delaysOf(
+  db: Database,
+  arrivals: Listener['arrivals'],
+  committed: ReadonlyMap<Id, number>,
+  limitMs = arrivalLimitMs,
+): Promise<number[]> {
   const missing = () => [...committed.keys()].filter((id) => !arrivals.has(id));
   await waitUntil(`all of ${committed.size} facts arrive`, () => missing().length === 0, {
-    timeoutMs: arrivalLimitMs,
+    timeoutMs: limitMs,
     progressSoFar: async () => `${missing().length} have not; their attempts: ${await attemptsAt(db, missing())}`,
   });
   return [...committed].map(([id, at]) => (arrivals.get(id) ?? Number.NaN) - at);

@@ -38,12 +38,40 @@ export async function untilIdle(pid: number): Promise<void> {
   });
 }
 
-/** User and system time since its start (proc_pid_stat(5), fields 14 and 15). */
-async function cpuMs(pid: number): Promise<number> {
+/** A process of which the CPU is wanted; with its children where each connection has one, as in Postgres. */
+export interface Watched {
+  pid: number;
+  withChildren?: boolean;
+}
+
+/** Watches processes during `work`. @returns its result, and the milliseconds of CPU of each */
+export async function cpuDuring<Result>(
+  watched: Readonly<Record<string, Watched>>,
+  work: () => Promise<Result>,
+): Promise<{ result: Result; cpu: ReadonlyMap<string, number> }> {
+  const look = () => Promise.all(Object.values(watched).map(cpuOf));
+  const before = await look();
+  const result = await work();
+  const after = await look();
+  const times = Object.keys(watched).map((name, place) => [name, (after[place] ?? 0) - (before[place] ?? 0)] as const);
+  return { result, cpu: new Map(times) };
+}
+
+async function cpuOf({ pid, withChildren = false }: Watched): Promise<number> {
+  if (!withChildren) return cpuMs(pid);
+  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).split(' ').filter(Boolean);
+  // A child may end while we look.
+  const times = await Promise.all(children.map((child) => cpuMs(Number(child)).catch(() => 0)));
+  return times.reduce((sum, ms) => sum + ms, await cpuMs(pid, { endedChildren: true }));
+}
+
+/** User and system time since its start (proc_pid_stat(5), fields 14 and 15; 16 and 17 of its children that have ended). */
+async function cpuMs(pid: number, { endedChildren = false } = {}): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   // The second field, the name, may hold spaces: count from behind its bracket, where the third begins.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return ((Number(fields[11]) + Number(fields[12])) * 1_000) / ticksASecond;
+  const ticks = fields.slice(11, endedChildren ? 15 : 13).reduce((sum, field) => sum + Number(field), 0);
+  return (ticks * 1_000) / ticksASecond;
 }
 
 async function residentMb(pid: number): Promise<number> {

@@ -2,6 +2,7 @@
 import type { DataSource } from 'typeorm';
 import { readConfig, type Config } from '../../config.ts';
 import type { Child } from '../../dev/children.ts';
+import type { Stack } from '../../dev/stack.ts';
 import { startReceiver, type ReceiverOptions } from '../../dev/receiver.ts';
 import { createNotifier } from '../../platform/infra/postgres/notifications.ts';
 import { Database } from '../../platform/infra/postgres/database.ts';
@@ -30,30 +31,34 @@ export interface Scene {
   db: Database;
   vault: Vault;
   worker: { pid: number; port: number };
+  /** Of the parts of the stack. */
+  pids: Stack['pids'];
   launch: Bench['launch'];
   /** A receiver on this machine. @returns its address */
   addReceiver(respond: NonNullable<ReceiverOptions['respond']>): Promise<{ url: string }>;
-  /** A receiver that accepts everything at once and notes when it came. */
-  addListener(): Promise<Listener>;
+  /** A receiver that accepts everything at once and notes when it came. @param arrivals shared with other listeners */
+  addListener(arrivals?: Map<Id, number>): Promise<Listener>;
   /** A club with its endpoint for each of these addresses. */
   addClubs(urls: readonly string[]): Promise<BenchClub[]>;
   /** Removes every club and receiver, so that one measurement leaves nothing to the next. */
   clear(): Promise<void>;
 }
 
-/** Runs `measure` on a fresh stack with a worker. @param env of the worker, from that of the stack */
+/** Runs `measure` on a fresh stack with a worker. @param env of the worker, from that of the stack @param options of the stack */
 export async function onWebhookScene(
   measure: (scene: Scene) => Promise<void>,
   env: (ofStack: Readonly<Record<string, string>>) => Promise<Record<string, string>> = async () => ({}),
+  options: Parameters<typeof onFreshStack>[2] = {},
 ): Promise<void> {
-  await onFreshStack(['temporal', 'postgres'], async (bench) => {
+  const onStack = async (bench: Bench) => {
     const config = readConfig(bench.env);
     const source = await createDataSource(config.database, 'club-bench').initialize();
     await migrate(source);
     const worker = await bench.launch('worker/main.ts', 'WORKER_PORT', await env(bench.env));
     await measure(await setScene(bench, config, source, worker));
     await source.destroy();
-  });
+  };
+  await onFreshStack(['temporal', 'postgres'], onStack, options);
 }
 
 async function setScene(
@@ -81,10 +86,10 @@ async function setScene(
     db,
     vault,
     worker: { pid: worker.pid, port },
+    pids: stack.pids,
     launch,
     addReceiver,
-    async addListener() {
-      const arrivals = new Map<Id, number>();
+    async addListener(arrivals = new Map()) {
       const { url } = await addReceiver((request) => {
         const id = request.headers['webhook-id'] ?? '';
         if (!arrivals.has(id)) arrivals.set(id, performance.now());
@@ -165,7 +170,7 @@ export async function deliver(db: Database, clubs: readonly BenchClub[], count: 
 }
 
 /** @returns how many deliveries of these clubs have succeeded */
-async function countSucceeded({ source }: Database, clubs: readonly BenchClub[]): Promise<number> {
+export async function countSucceeded({ source }: Database, clubs: readonly BenchClub[]): Promise<number> {
   const [row] = await source.query<{ count: number }[]>(
     `SELECT count(*)::int AS count FROM webhook_deliveries WHERE endpoint_id = ANY ($1) AND status = 'succeeded'`,
     [clubs.map(({ endpointId }) => endpointId)],

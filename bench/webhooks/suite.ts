@@ -3,6 +3,7 @@ import { progress } from '../support.ts';
 import { measureBrownOut } from './brown-out.ts';
 import { benchClaims } from './claims.ts';
 import { startDelayLine, type DelayLine } from './delay-line.ts';
+import { measureArriving, measureBacklog } from './direct.ts';
 import { measureFairness } from './fairness.ts';
 import { benchHistory } from './history.ts';
 import { measureHung } from './hung.ts';
@@ -29,7 +30,10 @@ const claims = 'claims';
 /** Needs a worker whose line to Postgres can be slow. */
 const brownOut = 'brown-out';
 
-export const webhookMeasurements = [...Object.keys(measurements), history, claims, brownOut];
+/** Needs a worker that makes first attempts itself, and a Postgres that waits for the disk. */
+const direct = 'direct';
+
+export const webhookMeasurements = [...Object.keys(measurements), history, claims, brownOut, direct];
 
 const warmUpFacts = 200;
 
@@ -48,6 +52,22 @@ export async function benchWebhooks(wanted: readonly string[]): Promise<void> {
     progress(brownOut);
     await benchBrownOut();
   }
+  if (wanted.includes(direct)) {
+    progress(direct);
+    await benchDirect();
+  }
+}
+
+async function benchDirect(): Promise<void> {
+  const throughLane = async () => ({ WEBHOOK_FIRST_ATTEMPT: 'direct' });
+  const measure = async (scene: Scene) => {
+    await warmUp(scene);
+    for (const one of [measureArriving, measureBacklog]) {
+      await one(scene);
+      await scene.clear();
+    }
+  };
+  await onWebhookScene(measure, throughLane, { durable: true });
 }
 
 async function benchBrownOut(): Promise<void> {

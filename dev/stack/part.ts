@@ -9,6 +9,8 @@ export interface PartContext {
   readonly logFile: string;
   /** For people's data, which survive a power cut, or for tests, which do not need them to. */
   readonly durable: boolean;
+  /** Whether its data go with its directory. */
+  readonly temporary: boolean;
   readonly report: (line: string) => void;
 }
 

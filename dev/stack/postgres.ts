@@ -108,7 +108,7 @@ async function startServer(
     async stop() {
       await server.stop();
       // Who removes the directory of a test cannot know of them.
-      if (!context.durable) await removeDataElsewhere(context.directory);
+      if (context.temporary) await removeDataElsewhere(context.directory);
     },
   };
 }

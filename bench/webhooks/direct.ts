@@ -1,0 +1,163 @@
+/** First attempts that the worker makes straight from Postgres: a backlog beside a bare loop, and facts that arrive at a pace. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../../platform/infra/postgres/database.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { recordFacts } from '../../platform/engine/facts.ts';
+import { median, progress, quantile, report, reportBeside, waitUntil, type Round } from '../support.ts';
+import { delaysOf } from './pace.ts';
+import { cpuDuring, untilIdle } from './process-cost.ts';
+import { countSucceeded, type BenchClub, type Listener, type Scene } from './scene.ts';
+
+const rounds = 5;
+/** Facts of a round: some seconds of work, so that start and end weigh little. Fewer for a first look. */
+const factsARound = Number(process.env['DIRECT_FACTS'] ?? 8_000);
+const warmUpShare = 1 / 4;
+/** So that neither a host's places (HOOK-17) and kept connections nor an endpoint's places (HOOK-16) are the limit. */
+const listeners = 8;
+const clubsOfAListener = 5;
+/** Facts a second that arrive: nearly idle, busy, and more than the lane may carry. */
+const paces = [5, 400, 800] as const;
+const paceSeconds = Number(process.env['DIRECT_SECONDS'] ?? 20);
+
+/** From the commit of all facts of a round to all recorded 2xx, beside as many messages of the bare loop. */
+export async function measureBacklog(scene: Scene): Promise<void> {
+  const { db, worker, launch } = scene;
+  const [{ urls, arrivals }, ofBare] = [await addListeners(scene), await addListeners(scene)];
+  const seeded = await addClubsAt(scene, urls);
+  const { port, child } = await launch('bench/ceiling/bare-loop.ts', 'CEILING_PORT');
+  const ours = async (count: number) => {
+    const [arrivedBefore, before] = [arrivals.size, await countSucceeded(db, seeded)];
+    await commitTogether(db, seeded, count);
+    const started = performance.now();
+    const timeoutMs = limitFor(count);
+    const arrived = () => arrivals.size - arrivedBefore;
+    const progressSoFar = () => `${arrived()} have arrived`;
+    // Counting rows takes from the machine that is measured, so they are not counted before all have arrived.
+    await waitUntil(`${count} facts arrive`, () => arrived() >= count, { timeoutMs, progressSoFar });
+    const areRecorded = async () => (await countSucceeded(db, seeded)) - before >= count;
+    await waitUntil(`${count} deliveries are recorded`, areRecorded, { timeoutMs, progressSoFar });
+    return (count * 1_000) / (performance.now() - started);
+  };
+  const bare = async (count: number) => {
+    const query = new URLSearchParams({ count: String(count) });
+    for (const url of ofBare.urls) query.append('url', url);
+    const signal = AbortSignal.timeout(limitFor(count));
+    const answer = await fetch(`http://127.0.0.1:${port}/run?${query.toString()}`, { signal });
+    return ((await answer.json()) as { perSecond: number }).perSecond;
+  };
+
+  await ours(factsARound * warmUpShare);
+  await bare(factsARound * warmUpShare);
+  const measured: Round[] = [];
+  // In turns, so that a slow spell of the machine falls on both.
+  for (let round = 1; round <= rounds; round++) {
+    await untilIdle(worker.pid);
+    const figures = {
+      ours: await withCost(scene, 'worker', worker.pid, factsARound, () => ours(factsARound)),
+      bare: await withCost(scene, 'bare loop', child.pid, factsARound, () => bare(factsARound)),
+    };
+    measured.push(figures);
+    progress(`round ${round}: ${figures.ours.toFixed(0)} deliveries/s, bare loop ${figures.bare.toFixed(0)}/s`);
+  }
+  await child.stop();
+  reportBeside('direct/s', measured);
+}
+
+/** Facts at each pace: how many are recorded a second, and how long they take from commit to arrival. */
+export async function measureArriving(scene: Scene): Promise<void> {
+  const { db, worker } = scene;
+  const { urls, arrivals } = await addListeners(scene);
+  const seeded = await addClubsAt(scene, urls);
+  for (const pace of paces) {
+    await untilIdle(worker.pid);
+    const before = await countSucceeded(db, seeded);
+    const { recorded, delays } = await withCost(scene, 'worker', worker.pid, pace * paceSeconds, async () => {
+      const committed = await commitAtPace(db, seeded, pace);
+      return {
+        recorded: (await countSucceeded(db, seeded)) - before,
+        delays: await delaysOf(db, arrivals, committed, limitFor(committed.size)),
+      };
+    });
+    report(`direct at ${pace} facts/s`, {
+      'recorded/s': recorded / paceSeconds,
+      'commit-to-arrival p50 ms': median(delays),
+      'p99 ms': quantile(delays, 0.99),
+    });
+  }
+}
+
+/** @returns the addresses of several listeners, and the arrivals at all of them */
+async function addListeners({ addListener }: Scene): Promise<{ urls: readonly string[] } & Pick<Listener, 'arrivals'>> {
+  const arrivals = new Map<Id, number>();
+  const added = await Promise.all(Array.from({ length: listeners }, () => addListener(arrivals)));
+  return { urls: added.map(({ url }) => url), arrivals };
+}
+
+const addClubsAt = ({ addClubs }: Scene, urls: readonly string[]): Promise<BenchClub[]> =>
+  addClubs(Array.from({ length: clubsOfAListener }, () => urls).flat());
+
+/**
+ * Commits what is due at this pace, as often as a commit allows: a slow commit makes the next one larger, not the pace lower.
+ * @returns by event: when it was committed, by `performance.now()`
+ */
+async function commitAtPace(
+  db: Database,
+  seeded: readonly BenchClub[],
+  perSecond: number,
+): Promise<ReadonlyMap<Id, number>> {
+  const committed = new Map<Id, number>();
+  const started = performance.now();
+  for (;;) {
+    const seconds = Math.min((performance.now() - started) / 1_000, paceSeconds);
+    const ids = await commitTogether(db, seeded, Math.floor(perSecond * seconds) - committed.size, committed.size);
+    const at = performance.now();
+    for (const id of ids) committed.set(id, at);
+    if (seconds === paceSeconds) return committed;
+    await sleep(1);
+  }
+}
+
+/** Commits so many facts in one transaction, of the clubs in turn. @param from the club whose turn is first */
+async function commitTogether(
+  db: Database,
+  seeded: readonly BenchClub[],
+  count: number,
+  from = 0,
+): Promise<readonly Id[]> {
+  if (count === 0) return [];
+  const facts = Array.from({ length: count }, (_, index) => {
+    const { clubId, studentId } = seeded[(from + index) % seeded.length] as BenchClub;
+    return { clubId, studentId, type: 'student.updated', occurredAt: new Date() } as const;
+  });
+  return db.transaction((tx) => recordFacts(tx, facts));
+}
+
+/** Says what a delivery took meanwhile: of the CPU by process, and of the WAL. @returns the result of `work` */
+async function withCost<Result>(
+  { db, pids: { postgres = 0, temporal = 0 } }: Scene,
+  name: string,
+  pid: number | undefined,
+  deliveries: number,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const walBefore = await walBytes(db);
+  const watched = {
+    [name]: { pid: pid ?? 0 },
+    postgres: { pid: postgres, withChildren: true },
+    temporal: { pid: temporal },
+    bench: { pid: process.pid },
+  };
+  const { result, cpu } = await cpuDuring(watched, work);
+  const wal = ((await walBytes(db)) - walBefore) / deliveries;
+  const ofEach = Array.from(cpu, ([process, ms]) => `${process} ${(ms / deliveries).toFixed(2)}`);
+  progress(`CPU ms for each of ${deliveries}: ${ofEach.join(', ')}; WAL bytes ${wal.toFixed(0)}`);
+  return result;
+}
+
+async function walBytes({ source }: Database): Promise<number> {
+  const statement = `SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 AS bytes`;
+  const [row] = await source.query<{ bytes: number }[]>(statement);
+  return row?.bytes ?? 0;
+}
+
+const limitFor = (count: number): number => 60_000 + 100 * count;

@@ -124,7 +124,7 @@ export function createDirectLane({ slots, shared, deliveries, failpoint, log }: 
     },
     giveBack: (ids) => ids.forEach(free),
     begin(claimed) {
-      firstAttempts.inc({ lane: 'direct' }, claimed.length);
+      if (claimed.length > 0) firstAttempts.inc({ lane: 'direct' }, claimed.length);
       for (const delivery of claimed) {
         // What fails here keeps its lease, and a relay hands it over once that has ended.
         const made = attempt(delivery)

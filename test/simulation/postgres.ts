@@ -127,10 +127,15 @@ export class SimulatedPostgres {
     this.#underWay.add(watched);
   }
 
+  /** The last question: the next one comes after it. */
+  #asked: Promise<unknown> = Promise.resolve();
+
   /** Asks without being scheduled. */
   async ask<Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> {
     if (!this.#control) throw new Error('Not open');
-    const asked = this.#control.client.query<Row & pg.QueryResultRow>(text, values);
+    const { client } = this.#control;
+    const asked = this.#asked.catch(() => {}).then(() => client.query<Row & pg.QueryResultRow>(text, values));
+    this.#asked = asked;
     this.watch(asked); // also for a command, whose process goes on at once
     return (await asked).rows;
   }

@@ -161,6 +161,35 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'webhooks',
     arguments: ['--paced', '--commands', '10'],
   },
+  'direct-failure-woken': {
+    rule: 'HOOK-18: the record of a direct attempt that was not accepted wakes the run',
+    file: 'domain/webhooks/deliveries/record.ts',
+    changes: [['if (claim.direct && !step?.done) {', 'if (claim.number > 1 && claim.direct && !step?.done) {']],
+    engine: 'webhooks-directly',
+  },
+  'direct-resend-woken': {
+    rule: 'HOOK-18: a success does not end a direct delivery for which a resend was asked',
+    file: 'domain/webhooks/deliveries/record.ts',
+    changes: [
+      ['AND delivery.requested IS NULL),', '),'],
+      ['AND delivery.requested IS NULL AND (SELECT', 'AND (SELECT'],
+    ],
+    engine: 'webhooks-directly',
+  },
+  'lost-direct-handed-over': {
+    rule: 'HOOK-18: a relay hands over what was not recorded within its lease',
+    file: 'worker/relay.ts',
+    changes: [['      await lookForLost();\n', '']],
+    engine: 'webhooks-directly',
+  },
+  'held-successes-alone': {
+    rule: 'HOOK-19: what the writer passes over is recorded alone',
+    file: 'domain/webhooks/deliveries/record.ts',
+    changes: [
+      ['if (recorded === undefined) return recordAlone(db, accepted);', 'if (recorded === undefined) return true;'],
+    ],
+    engine: 'webhooks-directly',
+  },
   'gate-called': {
     rule: 'HOOK-5: who opens an endpoint calls its gate',
     file: 'domain/webhooks/endpoints/endpoint-states.ts',

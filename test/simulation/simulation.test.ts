@@ -46,7 +46,7 @@ describe('simulated schedules of the real engine', function () {
 
   it('are the same for the same seed, step by step, unless several statements wait for one row', async () => {
     let compared = 0;
-    for (const schedule of schedulesOf({ seed: 11, engines, schedules: 12, commands })) {
+    for (const schedule of schedulesOf({ seed: 11, engines, schedules: 18, commands })) {
       const first = await stand.play(schedule);
       if (first.trace.some((line) => line.endsWith('waits for a lock'))) continue;
       const again = await stand.play(schedule);

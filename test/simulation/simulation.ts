@@ -558,6 +558,7 @@ export class Simulation {
   async #replaceOnceDone(worker: SimulatedWorker): Promise<void> {
     await runAs({ process: worker.process }, async () => {
       await worker.relay?.stop();
+      await worker.lane?.stop();
       while (worker.tasks > 0) await new Promise((resolve) => void setTimeout(resolve, 100));
     });
     this.#say(`${worker.process.name} has ended what it had begun`);

@@ -37,6 +37,8 @@ export interface Stage {
   types: readonly WorkflowType[];
   /** What activities need, for a process. */
   depsFor: (db: Database, places: ReturnType<typeof createAttemptPlaces>) => Partial<ActivityDeps>;
+  /** Whether a worker of this name makes first attempts of deliveries without a run; none does if absent. */
+  hasDirectLane?: (worker: string) => boolean;
   /** The next thing that somebody asks for; the first of its choices is harmless. */
   command: (decisions: Decisions) => Command;
   /** A statement has come back. @throws BrokenInvariant */

@@ -32,7 +32,7 @@ export async function expectSomebodyLooks(
       const failing = isFailing(type, key, sql`${new Date(now)}`);
       const rows = await new Queries(source.manager).rows<{ id: string; at: Date }>(
         sql`SELECT ${key}::text AS id, ${at} AS at FROM ${from}
-             WHERE ${at} IS NOT NULL AND ${condition} AND NOT ${failing}
+             WHERE ${at} IS NOT NULL AND ${condition} AND NOT ${failing} AND NOT ${isDirect}
                AND NOT EXISTS (SELECT FROM wakes WHERE workflow_id = ${workflowIdOf(type, '')} || ${key}::text)`,
       );
       for (const row of rows) {
@@ -49,6 +49,9 @@ export async function expectSomebodyLooks(
     }
   }
 }
+
+/** Each relay looks for lost direct attempts by itself. */
+const isDirect = sql`coalesce((to_jsonb(row)->>'direct')::boolean, false)`;
 
 /** A round of the sweeper has a transaction for each kind of row: it is made where it would find something. */
 export async function hasOverdue(
@@ -70,7 +73,8 @@ export async function hasFacts(postgres: SimulatedPostgres): Promise<boolean> {
 /** @returns when a relay can take up what waits, in Unix milliseconds */
 export async function backlogAt(postgres: SimulatedPostgres): Promise<number | undefined> {
   const [row] = await postgres.ask<{ at: Date | null }>(
-    `SELECT min(at) AS at FROM (SELECT greatest(due_at, lease_until) AS at FROM facts UNION ALL SELECT greatest(due_at, lease_until) FROM wakes) AS waiting`,
+    `SELECT min(at) AS at FROM (SELECT greatest(due_at, lease_until) AS at FROM facts UNION ALL SELECT greatest(due_at, lease_until) FROM wakes
+       UNION ALL SELECT lease_until FROM webhook_deliveries WHERE direct) AS waiting`,
   );
   return row?.at ? Math.ceil(row.at.getTime()) : undefined;
 }

@@ -8,6 +8,7 @@ import { activities, type ActivityDeps } from '../../activities/index.ts';
 import { Database } from '../../platform/infra/postgres/database.ts';
 import { activityInterceptors } from '../../worker/activity-interceptors.ts';
 import { createAttemptPlaces } from '../../worker/attempt-places.ts';
+import { createDirectLane } from '../../worker/direct-attempts.ts';
 import { startRelay, type Relay } from '../../worker/relay.ts';
 import type { WorkflowClient } from '../../worker/workflow-client.ts';
 import { runAs, type SimulatedProcess } from './simulated-process.ts';
@@ -16,6 +17,9 @@ import type { ActivityTask } from './temporal/server.ts';
 
 /** As the relay polls (worker/relay.ts). */
 const relayPollMs = 1_000;
+/** Few, so that some deliveries take the other lane. */
+const directSlots = 8;
+const failpoint = () => Promise.resolve();
 const log = pino({ enabled: false });
 
 export interface SimulatedWorker {
@@ -23,6 +27,7 @@ export interface SimulatedWorker {
   /** The relay hears that something waits. */
   notify: () => void;
   relay: Relay | undefined;
+  lane: ReturnType<typeof createDirectLane> | undefined;
   /** Activities under way. */
   tasks: number;
   /** It takes nothing new: another version is to take its place. */
@@ -41,7 +46,14 @@ export function makeWorker(
   return runAs({ process }, () => {
     const db = new Database(source, { notify });
     const places = createAttemptPlaces();
-    const deps = { db, ...stage.depsFor(db, places), onRescued: () => {} } as ActivityDeps;
+    const onAttempt: typeof places.onAttempt = (attempt) => {
+      places.onAttempt(attempt);
+      lane?.report(attempt);
+    };
+    const deps = { db, ...stage.depsFor(db, { ...places, onAttempt }), onRescued: () => {} } as ActivityDeps;
+    const lane = stage.hasDirectLane?.(process.name)
+      ? createDirectLane({ slots: directSlots, shared: places, deliveries: deps.deliveries, failpoint, log })
+      : undefined;
     const functions = Object.assign(
       {},
       activities.sweep(deps),
@@ -52,6 +64,7 @@ export function makeWorker(
       process,
       notify: () => {},
       relay: undefined,
+      lane,
       tasks: 0,
       leaves: false,
       startRelay(client) {
@@ -65,9 +78,10 @@ export function makeWorker(
             },
             workflows: client,
             localAttempts: places,
+            ...(lane && { lane }),
             bulkStartsPerSecond: 1_000,
             log,
-            failpoint: () => Promise.resolve(),
+            failpoint,
           });
         });
       },

@@ -18,13 +18,15 @@ import { mentorships } from './mentorships.ts';
 import { salesOfPlatforms } from './sales.ts';
 import { sources } from './sources.ts';
 import { spaceFills } from './space-fills.ts';
-import { webhooks } from './webhooks.ts';
+import { webhooks, webhooksDirectly, webhooksOnBothLanes } from './webhooks.ts';
 
 type Scenario = (sim: Simulation, ground: Footing) => Promise<Stage>;
 
 /** By the name of `--engine`. */
 export const scenarios = {
   webhooks,
+  'webhooks-directly': webhooksDirectly,
+  'webhooks-on-both-lanes': webhooksOnBothLanes,
   mails,
   'add-ons': addOns,
   'media-moves': mediaMoves,

@@ -53,7 +53,26 @@ const choices = [
   [telling, failing, accepting, enabling, recovering, recovering],
 ] as const;
 
-export async function webhooks(sim: Simulation, ground: Footing): Promise<Stage> {
+/** Which workers make first attempts without a run. */
+const lanes = {
+  workflow: () => false,
+  direct: () => true,
+  mixed: (worker: string) => worker.endsWith('1'),
+} as const satisfies Record<string, (worker: string) => boolean>;
+
+export const webhooks = scenarioOn('workflow');
+export const webhooksDirectly = scenarioOn('direct');
+export const webhooksOnBothLanes = scenarioOn('mixed');
+
+function scenarioOn(lane: keyof typeof lanes): (sim: Simulation, ground: Footing) => Promise<Stage> {
+  return (sim, ground) => deliveries(sim, ground, lanes[lane]);
+}
+
+async function deliveries(
+  sim: Simulation,
+  ground: Footing,
+  hasDirectLane: (worker: string) => boolean,
+): Promise<Stage> {
   const clubId = await addClub(sim, ground);
   const students = await addStudents(sim, ground, clubId, 3);
   const asked = sim.isPaced ? sim.decisions.pick(choices) : all;
@@ -156,6 +175,7 @@ export async function webhooks(sim: Simulation, ground: Footing): Promise<Stage>
 
   return {
     types: ['webhookDelivery', 'endpointGate'],
+    hasDirectLane,
     horizonMs: 4 * 86_400_000,
     leaseMs,
     depsFor: (db, places) => ({

@@ -167,15 +167,6 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     changes: [['if (claim.direct && !step?.done) {', 'if (claim.number > 1 && claim.direct && !step?.done) {']],
     engine: 'webhooks-directly',
   },
-  'direct-resend-woken': {
-    rule: 'HOOK-18: a success does not end a direct delivery for which a resend was asked',
-    file: 'domain/webhooks/deliveries/record.ts',
-    changes: [
-      ['AND delivery.requested IS NULL),', '),'],
-      ['AND delivery.requested IS NULL AND (SELECT', 'AND (SELECT'],
-    ],
-    engine: 'webhooks-directly',
-  },
   'lost-direct-handed-over': {
     rule: 'HOOK-18: a relay hands over what was not recorded within its lease',
     file: 'worker/relay.ts',

@@ -6,7 +6,6 @@ import type { Vault } from '../platform/infra/vault.ts';
 import { rollUpListTallies } from '../platform/infra/postgres/lists/counts.ts';
 import type { Id } from '../platform/core/ids.ts';
 import type { ClaimedFact } from '../platform/engine/facts.ts';
-import type { Run } from '../platform/engine/workflow-types.ts';
 import { purgeStudentFromAssignments } from './assignments/student-removal.ts';
 import { turnMonths } from './billing/overages.ts';
 import { enrollByFacts } from './automations/entering/by-facts.ts';
@@ -35,7 +34,7 @@ import { purgeStudentFromMentorships } from './mentorships/student-removal.ts';
 import { rollUpStorage } from './media/storage.ts';
 import { retainNotices } from './sales/retention.ts';
 import { claimNotices, purgeStudentFromSales } from './sales/student-removal.ts';
-import { fanOutFacts, type FanOutOptions } from './webhooks/events/fan-out.ts';
+import { fanOutFacts, type DeliveryRun, type FanOutOptions } from './webhooks/events/fan-out.ts';
 import { followAccessByTime } from './joining/joining.ts';
 import { retainDigests } from './community/digests/retention.ts';
 import { retainModeration } from './community/moderation.ts';
@@ -90,10 +89,8 @@ export interface ConsumerOptions extends FanOutOptions {
   waitSpeed?: number;
 }
 
-export interface CausedWorkflow extends Run {
-  /** The endpoint that counts a first attempt in the relay's own process; absent where none may be made there. */
-  localAttemptAt?: Id;
-}
+/** A workflow to start. Only the run of a delivery may make an attempt in the relay's own process. */
+export type CausedWorkflow = DeliveryRun;
 
 /** The answers of one context. */
 export interface ContextParts {

@@ -5,21 +5,40 @@
  * The relay starts deliveries through `start`; the step takes its places and gives them back. A process has one instance.
  */
 import type { AttemptPlaces, DeliveryDeps } from '../domain/webhooks/deliveries/attempts.ts';
+import type { ClaimedDelivery, Lane } from '../domain/webhooks/deliveries/direct.ts';
 import type { Id } from '../platform/core/ids.ts';
 import { attempts, firstAttempts } from './metrics.ts';
 import { slots } from './task-queues.ts';
 
 export interface LocalStarts {
+  /** Where the fan-out takes the places of attempts that it claims; absent: none begins here. */
+  lane?: Lane;
   /**
    * Starts the run of a delivery, once it has a place for a local attempt or will get none.
-   * @param endpointId of an endpoint whose last attempt did not fail; undefined for any other: no local attempt
-   * @param start starts it; gets whether the first attempt is to be local
+   * @param ways.start gets whether the first attempt is to be local; tells whether this process does the run's first task
+   * @param ways.giveBack for a claim that the run does not find here
    */
-  start(deliveryId: Id, endpointId: Id | undefined, start: (local: boolean) => Promise<void>): Promise<void>;
+  start(
+    delivery: StartedDelivery,
+    ways: { start: (local: boolean) => Promise<boolean>; giveBack: (claimed: ClaimedDelivery) => Promise<void> },
+  ): Promise<void>;
+}
+
+/** A delivery whose run is to be started. */
+interface StartedDelivery {
+  id: Id;
+  /** Of an endpoint whose last attempt did not fail; undefined for any other: no local attempt. */
+  endpointId: Id | undefined;
+  /** Its first attempt, which has a place already. */
+  claimed: ClaimedDelivery | undefined;
 }
 
 /** For a worker that does not serve the queue `webhooks`: no step would give a place back. */
-export const noLocalAttempts: LocalStarts = { start: (_delivery, _endpoint, start) => start(false) };
+export const noLocalAttempts: LocalStarts = {
+  async start(_delivery, { start }) {
+    await start(false);
+  },
+};
 
 /**
  * Ordinary attempts of one endpoint at a time (HOOK-16). A receiver that answers within 100 ms still gets 80 attempts a second,
@@ -39,18 +58,31 @@ export function createAttemptPlaces(
   const ofHosts = createPlaces(ofAHost, Math.random);
   const held = new Map<Id, () => void>();
   const records = watchRecords();
+  let claimsAgainAt = -Infinity;
   const leave = (deliveryId: Id) => {
     held.get(deliveryId)?.();
     held.delete(deliveryId);
   };
   return {
-    async start(deliveryId, endpointId, start) {
+    lane: {
+      take: ({ deliveryId, endpointId }) => performance.now() >= claimsAgainAt && admission.take(deliveryId, endpointId),
+      giveBack: (deliveryIds) => deliveryIds.forEach(admission.leave),
+    },
+    async start({ id, endpointId, claimed }, { start, giveBack }) {
       firstAttempts.inc({ lane: 'workflow' });
-      const local = endpointId !== undefined && (await admission.enter(deliveryId, endpointId));
-      await start(local).catch((error: unknown) => {
-        admission.leave(deliveryId);
-        throw error;
-      });
+      if (claimed) admission.keep(claimed);
+      const isLocal = claimed !== undefined || (endpointId !== undefined && (await admission.enter(id, endpointId)));
+      let isEager = false;
+      try {
+        isEager = await start(isLocal);
+      } finally {
+        if (!isEager) {
+          const unused = admission.takeClaim(id);
+          admission.leave(id);
+          if (claimed) claimsAgainAt = performance.now() + claimsAgainAfterMs;
+          if (unused) await giveBack(unused);
+        }
+      }
     },
     ofEndpoints,
     ofHosts,
@@ -71,6 +103,7 @@ export function createAttemptPlaces(
         return undefined;
       },
       recorded: records.report,
+      takeClaim: admission.takeClaim,
       leave(deliveryId) {
         admission.leave(deliveryId);
         leave(deliveryId);
@@ -162,6 +195,9 @@ export function createPlaces(capacity: number, random: () => number): Places {
   };
 }
 
+/** Eager starts that are refused will be so for a while: a claim in advance would only be given back. */
+const claimsAgainAfterMs = 10_000;
+
 export interface Bounds {
   /** Local attempts at a time that are not yet slow. */
   total: number;
@@ -181,7 +217,7 @@ const bounds: Bounds = {
   total: slots.webhooks.workflowTasks / 4,
   totalWithSlow: slots.webhooks.workflowTasks / 2,
   unknown: slots.webhooks.workflowTasks / 8,
-  perEndpoint: 2,
+  perEndpoint: 8,
 };
 
 /** A receiver that takes longer than this gets ordinary activities: while it answers, a workflow task would be held for it. */
@@ -194,6 +230,12 @@ const patienceMs = slowPlaceMs;
 const placeHeldMs = 30_000;
 
 export interface Admission {
+  /** Takes a place at once. @returns whether there was one for the delivery */
+  take(deliveryId: Id, endpointId: Id): boolean;
+  /** Keeps the claim of a delivery with its place. */
+  keep(claimed: ClaimedDelivery): void;
+  /** @returns the claim that was kept; once, and while the place is held */
+  takeClaim(deliveryId: Id): ClaimedDelivery | undefined;
   /**
    * Asks for a place, and waits a little where there is none. The wait limits the relay to the pace of the engine. Without it
    * the relay would start a whole burst at once, nearly all of it with ordinary activities. The backlog stays in Postgres,
@@ -212,6 +254,7 @@ export interface Admission {
 interface Place {
   endpointId: string;
   slow: boolean;
+  claimed?: ClaimedDelivery;
   /** Ends when the place is given back. */
   watch: NodeJS.Timeout;
 }
@@ -267,6 +310,17 @@ export function createAdmission({ total, totalWithSlow, unknown, perEndpoint }: 
   };
 
   return {
+    take,
+    keep(claimed) {
+      const place = places.get(claimed.id);
+      if (place) place.claimed = claimed;
+    },
+    takeClaim(deliveryId) {
+      const place = places.get(deliveryId);
+      const claimed = place?.claimed;
+      delete place?.claimed;
+      return claimed;
+    },
     enter(deliveryId, endpointId) {
       if (take(deliveryId, endpointId)) return Promise.resolve(true);
       if (slowEndpoints.has(endpointId) || isOneUnknownTooMany(endpointId)) return Promise.resolve(false);

@@ -23,9 +23,8 @@ import {
   contextsInLockOrder,
   type CausedWorkflow,
   type ConsumerOptions,
-  type FactConsumer,
 } from '../domain/contexts.ts';
-import { handOverLost, type DirectLane } from '../domain/webhooks/deliveries/direct.ts';
+import { handOverLost, returnClaim, type DirectLane } from '../domain/webhooks/deliveries/direct.ts';
 import type { LocalStarts } from './attempt-places.ts';
 import { handedOver, relayed, relayErrors } from './metrics.ts';
 import { isEngineAway, type WorkflowClient } from './workflow-client.ts';
@@ -295,9 +294,13 @@ function createCarrier(deps: RelayDeps): (fact: ClaimedFact) => Promise<void> {
     if (told === 'removed') return;
     await failpoint('fanned_out');
     await Promise.all(
-      told.map(({ localAttemptAt, ...run }) =>
-        localAttempts.start(run.subjectId, localAttemptAt, (local) =>
-          workflows.start({ ...run, priority: fact.priority }, [local]),
+      told.map(({ localAttemptAt: endpointId, claimed, ...run }) =>
+        localAttempts.start(
+          { id: run.subjectId, endpointId, claimed },
+          {
+            start: (local) => workflows.start({ ...run, priority: fact.priority }, [local]),
+            giveBack: (unused) => returnClaim(db, unused, new Date()),
+          },
         ),
       ),
     );
@@ -307,23 +310,31 @@ function createCarrier(deps: RelayDeps): (fact: ClaimedFact) => Promise<void> {
 
 /** @returns for each fact the workflows to start, or that it is gone; undefined for one that is to be given alone */
 async function consumeAll(
-  { db, waitSpeed, lane }: RelayDeps,
+  { db, waitSpeed, lane, localAttempts }: RelayDeps,
   facts: readonly ClaimedFact[],
 ): Promise<(CausedWorkflow[] | 'removed' | undefined)[]> {
   const now = new Date();
-  const answers: Awaited<ReturnType<FactConsumer>>[] = [];
+  const told = new Map<Id, CausedWorkflow[] | 'removed'>(facts.map(({ id }) => [id, []]));
   const kept = new Set<Id>();
-  const options: ConsumerOptions = { kept, ...(waitSpeed !== undefined && { waitSpeed }), ...(lane && { lane }) };
+  const options: ConsumerOptions = {
+    kept,
+    ...(waitSpeed !== undefined && { waitSpeed }),
+    ...(lane && { lane }),
+    ...(localAttempts.lane && { localLane: localAttempts.lane }),
+  };
   for (const consume of contextsInLockOrder.flatMap(({ factConsumers }) => factConsumers)) {
-    const ofFacts = await consume(db, facts, now, options);
-    answers.push(ofFacts);
-    for (const [place, { id }] of facts.entries()) if (ofFacts[place]?.length !== 0) kept.add(id);
+    const open = facts.filter(({ id }) => told.has(id)); // what one consumer wants alone, the others are given alone, too
+    const answers = await consume(db, open, now, options);
+    for (const [place, { id }] of open.entries()) {
+      const caused = answers[place];
+      const before = told.get(id) ?? [];
+      if (caused === undefined) told.delete(id);
+      else if (caused === 'removed' || before === 'removed') told.set(id, 'removed');
+      else told.set(id, [...before, ...caused]);
+      if (caused !== undefined && caused.length > 0) kept.add(id);
+    }
   }
-  return facts.map((_, place) => {
-    const caused = answers.map((ofFacts) => ofFacts[place]);
-    if (caused.includes('removed')) return 'removed';
-    return caused.includes(undefined) ? undefined : caused.flatMap((runs) => runs as readonly CausedWorkflow[]);
-  });
+  return facts.map(({ id }) => told.get(id));
 }
 
 /** Deletes the wake only if it was not raised meanwhile: a wake that came later must be sent too. */

@@ -5,7 +5,7 @@ import type { TaskQueue } from '../platform/engine/workflow-types.ts';
 import { smtpConnections } from '../platform/infra/smtp.ts';
 
 export const slots: Record<TaskQueue, { workflowTasks: number; activities: number }> = {
-  webhooks: { workflowTasks: 64, activities: 600 }, // an attempt mostly waits for its receiver: sixty that hang for 15 s hold some 200
+  webhooks: { workflowTasks: 128, activities: 600 }, // an attempt mostly waits for its receiver: sixty that hang for 15 s hold some 200
   mail: { workflowTasks: 10, activities: smtpConnections }, // none waits for a connection while its lease runs
   'bulk-mail': { workflowTasks: 4, activities: smtpConnections }, // a pool of its own: bulk never holds a connection that a code waits for
   campaigns: { workflowTasks: 10, activities: 4 }, // each hands mails over on the connections that campaigns and digests share

@@ -15,8 +15,11 @@ import {
 } from '../platform/engine/workflow-types.ts';
 
 export interface WorkflowClient {
-  /** Starts a row's first run, in this process if it can; "already started" is success. */
-  start(run: Run, extraArguments: readonly unknown[]): Promise<void>;
+  /**
+   * Starts a row's first run; "already started" is success.
+   * @returns whether this process does its first task
+   */
+  start(run: Run, extraArguments: readonly unknown[]): Promise<boolean>;
   /** Makes the row's run look again, and starts one if there is none. */
   signalWithStart(run: Run): Promise<void>;
   /**
@@ -29,18 +32,18 @@ export interface WorkflowClient {
 /** @param connection the workers' own: an eager start needs both on one connection */
 export function createWorkflowClient(connection: NativeConnection, namespace: string): WorkflowClient {
   const { workflow } = new Client({ connection, namespace });
-  /** @returns whether there was no run yet */
-  async function startFirst(run: Run, extraArguments: readonly unknown[]): Promise<boolean> {
+  /** @returns undefined where there was a run */
+  async function startFirst(run: Run, extraArguments: readonly unknown[]): Promise<{ eagerly: boolean } | undefined> {
     try {
-      await workflow.start(run.workflowType, {
+      const { eagerlyStarted } = await workflow.start(run.workflowType, {
         ...optionsOf(run),
         args: [run.subjectId, ...extraArguments],
         requestEagerStart: true,
       });
-      return true;
+      return { eagerly: eagerlyStarted };
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-      return false;
+      return undefined;
     }
   }
   async function signalWithStart(run: Run): Promise<void> {
@@ -53,7 +56,7 @@ export function createWorkflowClient(connection: NativeConnection, namespace: st
   }
   return {
     async start(run, extraArguments) {
-      await startFirst(run, extraArguments);
+      return (await startFirst(run, extraArguments))?.eagerly === true;
     },
     signalWithStart,
     async startOrSignal(run) {

@@ -32,7 +32,14 @@ const faultKinds = [
   'twice',
 ] as const;
 /** A schedule has at most one of each pair; the draw of the first decides about both. */
-const insteadOf = { cut: 'outage', hurry: 'lapse', sweep: 'deploy', unnotified: 'linger', double: 'pauses' } as const;
+const insteadOf = {
+  cut: 'outage',
+  hurry: 'lapse',
+  sweep: 'deploy',
+  unnotified: 'linger',
+  double: 'pauses',
+  away: 'elsewhere',
+} as const;
 type FaultKind = (typeof faultKinds)[number] | (typeof insteadOf)[keyof typeof insteadOf];
 
 interface Outcome {
@@ -675,11 +682,12 @@ export class Simulation {
     const { source } = this.postgres;
     const worker = makeWorker(process, { stage, source, notify: () => this.#notify() });
     this.#workers.set(name, worker);
-    worker.startRelay(this.#client());
+    worker.startRelay(this.#client(process));
   }
 
-  #client(): WorkflowClient {
+  #client(process: SimulatedProcess): WorkflowClient {
     return simulatedClient({
+      process,
       temporal: this.#temporal,
       step: (label) => this.#step(label),
       say: (line) => this.#say(line),

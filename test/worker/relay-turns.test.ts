@@ -33,9 +33,10 @@ class WaitingEngine {
   readonly begun: string[] = [];
   readonly #released = Promise.withResolvers<void>();
 
-  async start({ subjectId }: { subjectId: string }): Promise<void> {
+  async start({ subjectId }: { subjectId: string }): Promise<boolean> {
     this.started.push(subjectId);
     await this.#released.promise;
+    return true;
   }
   async signalWithStart({ subjectId }: { subjectId: string }): Promise<void> {
     this.woken.push(subjectId);
@@ -61,7 +62,7 @@ class RefusingEngine extends WaitingEngine {
     this.#type = type;
   }
 
-  override async start(run: Run): Promise<void> {
+  override async start(run: Run): Promise<boolean> {
     if (run.attributes.EventType !== this.#type) return super.start(run);
     this.refused.push(run.subjectId);
     throw new Error('refused');

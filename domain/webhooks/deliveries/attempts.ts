@@ -6,6 +6,7 @@ import type { AttemptOutcome, AttemptTrigger } from '../../../entities/webhooks/
 import { forRecord } from '../../../platform/infra/postgres/shared-pool.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { readState, type DeliveryStep } from './parking.ts';
+import { oldestClaimMs, returnClaim, type ClaimedDelivery } from './direct.ts';
 import type { AttemptAnswer } from './post.ts';
 import { recordFailure, type RecordDeps, type RecordSuccess } from './record.ts';
 import { deliveryRules } from './schedule.policy.ts';
@@ -35,6 +36,8 @@ export interface AttemptPlaces {
   take(attempt: { deliveryId: Id; endpointId: Id; host: string; asked: boolean }, now: number): number | undefined;
   /** How long it took to record an attempt, in milliseconds: while that is long, fewer are made at once (ENG-18). */
   recorded(tookMs: number): void;
+  /** @returns a claim that this process's fan-out made for the delivery; once */
+  takeClaim(deliveryId: Id): ClaimedDelivery | undefined;
   /** The step of the delivery has ended, whether or not it took places. */
   leave(deliveryId: Id): void;
 }
@@ -55,6 +58,10 @@ const recordMarginMs = 2_000;
  */
 export async function attemptDelivery(deps: DeliveryDeps, id: Id, now: number): Promise<DeliveryStep> {
   try {
+    const claimed = deps.places.takeClaim(id);
+    if (claimed && performance.now() - claimed.claimedAt <= oldestClaimMs)
+      return await attemptClaimed(deps, id, claimed.claim, now);
+    if (claimed) await returnClaim(deps.db, claimed, new Date(now));
     for (let claims = 1; ; claims++) {
       const claim = await claimAttempt(deps.db.source, id, now);
       if (claim) return await attemptClaimed(deps, id, claim, now);

@@ -9,14 +9,18 @@ import { wake } from '../../../platform/engine/wakes.ts';
 import { columnsToWake, type DeliveryToWake } from '../wakes.ts';
 import type { Claim } from './attempts.ts';
 
-/** What a process has for first attempts of its own. */
-export interface DirectLane {
-  /** Waits a little while hardly a slot is free. */
-  ready(): Promise<void>;
+/** Where a process makes first attempts that a fan-out claims. */
+export interface Lane {
   /** @returns whether the attempt has a slot. It keeps it until it has ended, or until it is given back. */
   take(attempt: { deliveryId: Id; endpointId: Id; url: string }): boolean;
   /** For attempts that are not to be made: their transaction was rolled back. */
   giveBack(deliveryIds: readonly Id[]): void;
+}
+
+/** Makes them without a run. */
+export interface DirectLane extends Lane {
+  /** Waits a little while hardly a slot is free. */
+  ready(): Promise<void>;
   /** Makes the attempts. Their transaction has committed. */
   begin(claimed: readonly ClaimedDelivery[]): void;
 }
@@ -32,7 +36,7 @@ export interface ClaimedDelivery {
 /** A claim that is older is not posted: its process stood still, and its lease may be over before the answer. In milliseconds. */
 export const oldestClaimMs = 5_000;
 
-/** Hands a claimed delivery over whose attempt was not begun: it leaves no attempt. */
+/** Hands a claimed delivery over to its run, whose attempt was not begun: it leaves no attempt. */
 export async function returnClaim(db: Database, { id, claim }: ClaimedDelivery, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     const returned = await tx.rows<OpenDelivery>(

@@ -17,7 +17,7 @@ import { bulk } from '../../../entities/facts/values.ts';
 import { removeFacts, togetherWaitsMs, type ClaimedFact, type FactToTell } from '../../../platform/engine/facts.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import { leaseSeconds, type Claim } from '../deliveries/attempts.ts';
-import type { ClaimedDelivery, DirectLane } from '../deliveries/direct.ts';
+import type { ClaimedDelivery, DirectLane, Lane } from '../deliveries/direct.ts';
 import { accessBodies } from './bodies/access.ts';
 import { certificateBodies } from './bodies/certificates.ts';
 import { learningBodies } from './bodies/learning.ts';
@@ -32,11 +32,15 @@ export interface NewDelivery {
   endpointId: Id;
   /** The endpoint's last attempt did not fail. */
   healthy: boolean;
+  /** Its first attempt, which the fan-out has claimed for its run. */
+  claimed?: ClaimedDelivery;
 }
 
 export interface FanOutOptions {
   /** Takes the first attempts that it has slots for, and makes them in this process; absent: all are made by runs. */
   lane?: DirectLane;
+  /** Of these, the first attempts whose runs begin in this process: they are claimed in advance. Absent: no run's attempt is. */
+  localLane?: Lane;
   /** Facts that other consumers still need: they are not to be removed. */
   kept?: ReadonlySet<Id>;
 }
@@ -47,7 +51,7 @@ export interface FanOutOptions {
  * @returns the deliveries that have a way to go; none for a student who was removed meanwhile
  */
 export async function fanOut(db: Database, fact: FactToTell, now: Date): Promise<readonly NewDelivery[]> {
-  const { made } = await inLane(undefined, (attempts) => fanOutAlone(db, fact, { now, attempts }));
+  const { made } = await inLanes({}, (attempts) => fanOutAlone(db, fact, { now, attempts }));
   return made;
 }
 
@@ -61,12 +65,12 @@ export async function fanOutFacts(
   db: Database,
   facts: readonly ClaimedFact[],
   now: Date,
-  { lane, kept = new Set() }: FanOutOptions = {},
-): Promise<(readonly (Run & { localAttemptAt?: Id })[] | 'removed' | undefined)[]> {
+  { lane, localLane, kept = new Set() }: FanOutOptions = {},
+): Promise<(readonly DeliveryRun[] | 'removed' | undefined)[]> {
   const asked = await askedFor(db, facts);
   if (asked.length > 0) await lane?.ready();
   const [first] = asked;
-  const told = await inLane(lane, async (attempts) => {
+  const told = await inLanes({ ...(lane && { lane }), ...(localLane && { localLane }) }, async (attempts) => {
     const manner = { now, attempts, ...(lane && { kept }) };
     if (facts.length === 1 && first) return new Map([[first.id, await fanOutAlone(db, first, manner)]]);
     return fanOutAll(db, asked, manner);
@@ -79,25 +83,35 @@ export async function fanOutFacts(
     return of?.made.map((delivery) => ({
       ...runOf('webhookDelivery', { id: delivery.id, clubId, endpointId: delivery.endpointId, eventType: type }),
       ...(delivery.healthy && { localAttemptAt: delivery.endpointId }),
+      ...(delivery.claimed && { claimed: delivery.claimed }),
     }));
   });
 }
 
-/** Direct attempts of one fan-out, as it goes. */
-interface Attempts {
-  lane: DirectLane | undefined;
+/** The run of a delivery that is to be started. */
+export interface DeliveryRun extends Run {
+  /** The endpoint that counts a first attempt in the relay's own process; absent where none may be made there. */
+  localAttemptAt?: Id;
+  /** That attempt's claim, which has a place already. */
+  claimed?: ClaimedDelivery;
+}
+
+type Lanes = Pick<FanOutOptions, 'lane' | 'localLane'>;
+
+/** First attempts of one fan-out, as it goes. */
+interface Attempts extends Lanes {
   /** Deliveries that have a slot. */
-  taken: Id[];
-  /** Of these, the ones that the transaction claims. */
+  taken: { id: Id; by: Lane }[];
+  /** Direct ones that the transaction claims. */
   claimed: ClaimedDelivery[];
 }
 
 /** Begins what the fan-out has claimed once it has committed, and gives the other slots back. */
-async function inLane<T>(lane: DirectLane | undefined, fanningOut: (attempts: Attempts) => Promise<T>): Promise<T> {
-  const attempts: Attempts = { lane, taken: [], claimed: [] };
+async function inLanes<T>(lanes: Lanes, fanningOut: (attempts: Attempts) => Promise<T>): Promise<T> {
+  const attempts: Attempts = { ...lanes, taken: [], claimed: [] };
   try {
     const made = await fanningOut(attempts);
-    lane?.begin(attempts.claimed);
+    lanes.lane?.begin(attempts.claimed);
     return made;
   } catch (error) {
     beginAnew(attempts);
@@ -106,8 +120,8 @@ async function inLane<T>(lane: DirectLane | undefined, fanningOut: (attempts: At
 }
 
 /** A transaction is tried again, or given up. */
-function beginAnew({ lane, taken, claimed }: Attempts): void {
-  lane?.giveBack(taken.splice(0));
+function beginAnew({ taken, claimed }: Attempts): void {
+  for (const { id, by } of taken.splice(0)) by.giveBack([id]);
   claimed.splice(0);
 }
 
@@ -186,7 +200,7 @@ async function insertTold(tx: Transaction, told: readonly Told[], manner: Manner
     deliveries.map((delivery) => ({
       ...delivery,
       place: place + 1,
-      direct: body !== null && takes(attempts, delivery),
+      by: body === null ? undefined : laneOf(attempts, delivery),
     })),
   );
   const inserted =
@@ -204,20 +218,35 @@ async function insertTold(tx: Transaction, told: readonly Told[], manner: Manner
           rows.map(({ id }) => id),
           rows.map(({ endpoint }) => endpoint.endpointId),
           rows.map(({ place }) => place),
-          rows.map(({ direct }) => direct),
+          rows.map(({ by }) => by !== undefined),
+          rows.map(({ by }) => by !== undefined && by === attempts.lane),
           leaseSeconds,
         ]);
   const isNew = new Set(inserted.map(({ id }) => id));
-  const isClaimed = new Set(rows.flatMap(({ id, direct }) => (direct && isNew.has(id) ? [id] : [])));
-  attempts.lane?.giveBack(rows.flatMap(({ id, direct }) => (direct && !isNew.has(id) ? [id] : [])));
+  for (const { id, by } of rows) if (!isNew.has(id)) by?.giveBack([id]);
+  const laneOfNew = new Map(rows.flatMap(({ id, by }) => (by && isNew.has(id) ? [[id, by] as const] : [])));
   const fannedOut = [];
   for (const { fact, isSent, deliveries, body } of wanted) {
-    for (const { id, endpoint } of deliveries)
-      if (isClaimed.has(id)) attempts.claimed.push({ id, claim: firstClaim(fact, endpoint, body ?? ''), claimedAt });
     const known = deliveries.every(({ id }) => isNew.has(id));
-    const open = known ? deliveries.map(({ id, endpoint }) => ({ ...endpoint, id })) : await pendingOf(tx, fact.id);
-    const made = isSent ? open.filter(({ id }) => !isClaimed.has(id)) : [];
-    fannedOut.push({ fact, made: made.map(({ id, endpointId, healthy }) => ({ id, endpointId, healthy })) });
+    const open: readonly NewDelivery[] = known
+      ? deliveries.map(({ id, endpoint: { endpointId, healthy } }) => ({ id, endpointId, healthy }))
+      : await pendingOf(tx, fact.id);
+    const claims = new Map<Id, ClaimedDelivery>();
+    for (const { id, endpoint } of deliveries) {
+      const by = laneOfNew.get(id);
+      if (!by) continue;
+      const isDirect = by === attempts.lane;
+      const claimed = { id, claim: firstClaim(fact, endpoint, body ?? '', isDirect), claimedAt };
+      if (isDirect) attempts.claimed.push(claimed);
+      else claims.set(id, claimed);
+    }
+    const isDirect = new Set(attempts.claimed.map(({ id }) => id));
+    const made = (isSent ? open : []).flatMap((delivery) => {
+      if (isDirect.has(delivery.id)) return [];
+      const claimed = claims.get(delivery.id);
+      return [claimed ? { ...delivery, claimed } : delivery];
+    });
+    fannedOut.push({ fact, made });
   }
   const { kept } = manner;
   const done = kept ? fannedOut.filter(({ fact, made }) => made.length === 0 && !kept.has(fact.id)) : [];
@@ -230,20 +259,23 @@ async function insertTold(tx: Transaction, told: readonly Told[], manner: Manner
   return fannedOut.map(({ fact, made }) => ({ made, removed: removed.has(fact.id) }));
 }
 
-/** @returns whether the first attempt has a slot of this process */
-function takes({ lane, taken }: Attempts, { id, endpoint }: { id: Id; endpoint: AskingEndpoint }): boolean {
-  const isTaken =
-    endpoint.open && lane?.take({ deliveryId: id, endpointId: endpoint.endpointId, url: endpoint.url }) === true;
-  if (isTaken) taken.push(id);
-  return isTaken;
+/** @returns the lane in which the first attempt has a slot of this process */
+function laneOf(
+  { lane, localLane, taken }: Attempts,
+  { id, endpoint: { open, endpointId, url } }: { id: Id; endpoint: AskingEndpoint },
+): Lane | undefined {
+  if (!open) return undefined;
+  const by = [lane, localLane].find((one) => one?.take({ deliveryId: id, endpointId, url }));
+  if (by) taken.push({ id, by });
+  return by;
 }
 
 /** The claim that `insertDeliveries` writes. */
-function firstClaim(fact: FactToTell, endpoint: AskingEndpoint, body: string): Claim {
+function firstClaim(fact: FactToTell, endpoint: AskingEndpoint, body: string, isDirect: boolean): Claim {
   const { endpointId, breakerEpoch, url, secret, previousSecret } = endpoint;
   return {
     fence: 1,
-    direct: true,
+    ...(isDirect && { direct: true }),
     number: 1,
     trigger: 'schedule',
     onSchedule: true,
@@ -288,15 +320,16 @@ const insertDeliveries = prepared<{ id: Id }>(
          SELECT delivery.id, event.club_id, delivery.endpoint_id, event.id, event.type, event.student_id,
                 CASE WHEN is_sent THEN 'pending' ELSE 'canceled' END, CASE WHEN NOT is_sent THEN 'student_removed' END,
                 CASE WHEN NOT is_sent THEN $1 END, $1, $1, CASE WHEN NOT is_sent THEN $1 END,
-                direct, direct::int, CASE WHEN direct THEN clock_timestamp() + make_interval(secs => $13) END
-           FROM unnest($9::uuid[], $10::uuid[], $11::int[], $12::boolean[]) AS delivery (id, endpoint_id, place, direct)
+                direct, claimed::int, CASE WHEN claimed THEN clock_timestamp() + make_interval(secs => $14) END
+           FROM unnest($9::uuid[], $10::uuid[], $11::int[], $12::boolean[], $13::boolean[])
+             AS delivery (id, endpoint_id, place, claimed, direct)
            JOIN event USING (place)
           ORDER BY event.id, delivery.endpoint_id
          ON CONFLICT (event_id, endpoint_id) DO NOTHING
-         RETURNING id, fence, direct),
+         RETURNING id, fence),
        begun AS (
          INSERT INTO webhook_attempts (delivery_id, fence, number, trigger, started_at)
-         SELECT id, fence, 1, 'schedule', $1 FROM delivery WHERE direct)
+         SELECT id, fence, 1, 'schedule', $1 FROM delivery WHERE fence > 0)
        SELECT id FROM delivery`,
 );
 

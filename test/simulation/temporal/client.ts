@@ -2,15 +2,18 @@
 import { ServiceError } from '@temporalio/client';
 import { workflowIdOf, type Run } from '../../../platform/engine/workflow-types.ts';
 import type { WorkflowClient } from '../../../worker/workflow-client.ts';
+import type { SimulatedProcess } from '../simulated-process.ts';
 import type { SimulatedTemporal } from './server.ts';
 
 interface Way {
   temporal: SimulatedTemporal;
+  /** Who calls. */
+  process: SimulatedProcess;
   /** A step of the schedule. */
   step: (label: string) => Promise<void>;
   say: (line: string) => void;
   /** Whether the schedule has this fault now. */
-  has: (fault: 'away' | 'lose' | 'delay' | 'double', oneIn: number) => boolean;
+  has: (fault: 'away' | 'elsewhere' | 'lose' | 'delay' | 'double', oneIn: number) => boolean;
   /** Of a call that fails: whether it arrived. */
   arrives: () => boolean;
   onLost: () => void;
@@ -18,7 +21,7 @@ interface Way {
   signalLater: (run: Run, isDouble: boolean) => void;
 }
 
-export function simulatedClient({ temporal, step, say, has, arrives, onLost, signalLater }: Way): WorkflowClient {
+export function simulatedClient({ temporal, process, step, say, has, arrives, onLost, signalLater }: Way): WorkflowClient {
   const call = async (label: string, arrive: () => void) => {
     await step(label);
     if (has('away', 15)) {
@@ -44,7 +47,14 @@ export function simulatedClient({ temporal, step, say, has, arrives, onLost, sig
   };
   const idOf = (run: Run) => workflowIdOf(run.workflowType, run.subjectId);
   return {
-    start: (run, extra) => call(`start ${idOf(run)}`, () => void temporal.start(run, extra)),
+    async start(run, extra) {
+      const isEager = !has('elsewhere', 2);
+      let isNew = false;
+      await call(`start ${idOf(run)}`, () => {
+        isNew = temporal.start(run, extra, isEager ? process : undefined);
+      });
+      return isNew && isEager;
+    },
     signalWithStart: (run) => call(`signal ${idOf(run)}`, () => signal(run)),
     startOrSignal: (run) =>
       call(`start or signal ${idOf(run)}`, () => {

@@ -53,6 +53,8 @@ interface Run extends RunPrimitives {
   signals: number;
   answers: (() => void)[];
   begun: boolean;
+  /** Who does its first task. */
+  starter: SimulatedProcess | undefined;
   args: readonly unknown[];
   handlers: Map<string, () => void>;
   waiting: Set<Waiting>;
@@ -94,11 +96,11 @@ export class SimulatedTemporal {
     this.#settings = settings;
   }
 
-  /** @returns whether there was no run yet */
-  start(run: RunToStart, extraArguments: readonly unknown[] = []): boolean {
+  /** @param starter does its first task, if it lives then @returns whether there was no run yet */
+  start(run: RunToStart, extraArguments: readonly unknown[] = [], starter?: SimulatedProcess): boolean {
     const id = workflowIdOf(run.workflowType, run.subjectId);
     if (this.runs.has(id)) return false;
-    this.#begin(id, run.workflowType, run.clubId, [run.subjectId, ...extraArguments]);
+    this.#begin(id, run.workflowType, run.clubId, [run.subjectId, ...extraArguments]).starter = starter;
     return true;
   }
 
@@ -142,7 +144,8 @@ export class SimulatedTemporal {
         actions.push({
           label: `${activity.task.name} of ${run.id}, attempt ${activity.task.attempt}`,
           run: () => {
-            const worker = workers[choose(workers.length)];
+            const starter = workers.find((one) => activity.task.local && one === run.starter);
+            const worker = starter ?? workers[choose(workers.length)];
             if (worker) this.#perform(run, activity, worker, workers);
           },
         });
@@ -175,7 +178,7 @@ export class SimulatedTemporal {
       if (run && activity.worker !== undefined) this.#failed(run, activity, new Error('timed out'));
   }
 
-  #begin(id: string, type: string, clubId: string | null, args: readonly unknown[]): void {
+  #begin(id: string, type: string, clubId: string | null, args: readonly unknown[]): Run {
     const { time, stepsOfARun } = this.#settings;
     const process: SimulatedProcess = { name: 'workflows', alive: true, standsUntil: 0, skewMs: 0 };
     const mostSteps = stepsOfARun();
@@ -187,6 +190,7 @@ export class SimulatedTemporal {
       signals: 0,
       answers: [],
       begun: false,
+      starter: undefined,
       handlers: new Map(),
       waiting: new Set(),
       activities: new Set(),
@@ -203,6 +207,7 @@ export class SimulatedTemporal {
       runActivity: (name, given, limits) => this.#schedule(run, name, given, limits),
     };
     this.runs.set(id, run);
+    return run;
   }
 
   #waitFor(run: Run, is: () => boolean, limit: number | undefined): Promise<boolean> {

@@ -2,11 +2,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { recordFacts } from '../../platform/engine/facts.ts';
-import { median, progress, quantile, report, reportBeside, waitUntil, type Round } from '../support.ts';
+import { median, progress, quantile, report, reportBeside, type Round } from '../support.ts';
 import { delaysOf } from './pace.ts';
-import { cpuDuring, untilIdle } from './process-cost.ts';
-import { countSucceeded, type BenchClub, type Listener, type Scene } from './scene.ts';
+import { untilIdle } from './process-cost.ts';
+import {
+  commitTogether,
+  countSucceeded,
+  deliverBacklog,
+  limitFor,
+  withCost,
+  type BenchClub,
+  type Listener,
+  type Scene,
+} from './scene.ts';
 
 const rounds = 5;
 /** Facts of a round: some seconds of work, so that start and end weigh little. Fewer for a first look. */
@@ -25,19 +33,7 @@ export async function measureBacklog(scene: Scene): Promise<void> {
   const [{ urls, arrivals }, ofBare] = [await addListeners(scene), await addListeners(scene)];
   const seeded = await addClubsAt(scene, urls);
   const { port, child } = await launch('bench/ceiling/bare-loop.ts', 'CEILING_PORT');
-  const ours = async (count: number) => {
-    const [arrivedBefore, before] = [arrivals.size, await countSucceeded(db, seeded)];
-    await commitTogether(db, seeded, count);
-    const started = performance.now();
-    const timeoutMs = limitFor(count);
-    const arrived = () => arrivals.size - arrivedBefore;
-    const progressSoFar = () => `${arrived()} have arrived`;
-    // Counting rows takes from the machine that is measured, so they are not counted before all have arrived.
-    await waitUntil(`${count} facts arrive`, () => arrived() >= count, { timeoutMs, progressSoFar });
-    const areRecorded = async () => (await countSucceeded(db, seeded)) - before >= count;
-    await waitUntil(`${count} deliveries are recorded`, areRecorded, { timeoutMs, progressSoFar });
-    return (count * 1_000) / (performance.now() - started);
-  };
+  const ours = (count: number) => deliverBacklog(db, seeded, arrivals, count);
   const bare = async (count: number) => {
     const query = new URLSearchParams({ count: String(count) });
     for (const url of ofBare.urls) query.append('url', url);
@@ -116,48 +112,3 @@ async function commitAtPace(
     await sleep(1);
   }
 }
-
-/** Commits so many facts in one transaction, of the clubs in turn. @param from the club whose turn is first */
-async function commitTogether(
-  db: Database,
-  seeded: readonly BenchClub[],
-  count: number,
-  from = 0,
-): Promise<readonly Id[]> {
-  if (count === 0) return [];
-  const facts = Array.from({ length: count }, (_, index) => {
-    const { clubId, studentId } = seeded[(from + index) % seeded.length] as BenchClub;
-    return { clubId, studentId, type: 'student.updated', occurredAt: new Date() } as const;
-  });
-  return db.transaction((tx) => recordFacts(tx, facts));
-}
-
-/** Says what a delivery took meanwhile: of the CPU by process, and of the WAL. @returns the result of `work` */
-async function withCost<Result>(
-  { db, pids: { postgres = 0, temporal = 0 } }: Scene,
-  name: string,
-  pid: number | undefined,
-  deliveries: number,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  const walBefore = await walBytes(db);
-  const watched = {
-    [name]: { pid: pid ?? 0 },
-    postgres: { pid: postgres, withChildren: true },
-    temporal: { pid: temporal },
-    bench: { pid: process.pid },
-  };
-  const { result, cpu } = await cpuDuring(watched, work);
-  const wal = ((await walBytes(db)) - walBefore) / deliveries;
-  const ofEach = Array.from(cpu, ([process, ms]) => `${process} ${(ms / deliveries).toFixed(2)}`);
-  progress(`CPU ms for each of ${deliveries}: ${ofEach.join(', ')}; WAL bytes ${wal.toFixed(0)}`);
-  return result;
-}
-
-async function walBytes({ source }: Database): Promise<number> {
-  const statement = `SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 AS bytes`;
-  const [row] = await source.query<{ bytes: number }[]>(statement);
-  return row?.bytes ?? 0;
-}
-
-const limitFor = (count: number): number => 60_000 + 100 * count;

@@ -8,11 +8,12 @@ import { createNotifier } from '../../platform/infra/postgres/notifications.ts';
 import { Database } from '../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { createVault, type Vault } from '../../platform/infra/vault.ts';
-import { recordFact } from '../../platform/engine/facts.ts';
+import { recordFact, recordFacts } from '../../platform/engine/facts.ts';
 import { newSecret } from '../../domain/webhooks/deliveries/post.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { migrate } from '../../entities/migrate.ts';
-import { onFreshStack, waitUntil, type Bench } from '../support.ts';
+import { onFreshStack, progress, waitUntil, type Bench } from '../support.ts';
+import { cpuDuring } from './process-cost.ts';
 
 /** A club with one student and one endpoint. */
 export interface BenchClub {
@@ -177,3 +178,73 @@ export async function countSucceeded({ source }: Database, clubs: readonly Bench
   );
   return row?.count ?? 0;
 }
+
+/**
+ * Commits so many facts, and waits until each has its recorded 2xx.
+ * @param arrivals of all receivers
+ * @returns deliveries a second from the commit on
+ */
+export async function deliverBacklog(
+  db: Database,
+  clubs: readonly BenchClub[],
+  arrivals: ReadonlyMap<Id, number>,
+  count: number,
+): Promise<number> {
+  const [arrivedBefore, before] = [arrivals.size, await countSucceeded(db, clubs)];
+  await commitTogether(db, clubs, count);
+  const started = performance.now();
+  const timeoutMs = limitFor(count);
+  const arrived = () => arrivals.size - arrivedBefore;
+  const progressSoFar = () => `${arrived()} have arrived`;
+  // Counting rows takes from the machine that is measured, so they are not counted before all have arrived.
+  await waitUntil(`${count} facts arrive`, () => arrived() >= count, { timeoutMs, progressSoFar });
+  const areRecorded = async () => (await countSucceeded(db, clubs)) - before >= count;
+  await waitUntil(`${count} deliveries are recorded`, areRecorded, { timeoutMs, progressSoFar });
+  return (count * 1_000) / (performance.now() - started);
+}
+
+/** Commits so many facts in one transaction, of the clubs in turn. @param from the club whose turn is first */
+export async function commitTogether(
+  db: Database,
+  seeded: readonly BenchClub[],
+  count: number,
+  from = 0,
+): Promise<readonly Id[]> {
+  if (count === 0) return [];
+  const facts = Array.from({ length: count }, (_, index) => {
+    const { clubId, studentId } = seeded[(from + index) % seeded.length] as BenchClub;
+    return { clubId, studentId, type: 'student.updated', occurredAt: new Date() } as const;
+  });
+  return db.transaction((tx) => recordFacts(tx, facts));
+}
+
+/** Says what a delivery took meanwhile: of the CPU by process, and of the WAL. @returns the result of `work` */
+export async function withCost<Result>(
+  { db, pids: { postgres = 0, temporal = 0 } }: Scene,
+  name: string,
+  pid: number | undefined,
+  deliveries: number,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const walBefore = await walBytes(db);
+  const watched = {
+    [name]: { pid: pid ?? 0 },
+    postgres: { pid: postgres, withChildren: true },
+    temporal: { pid: temporal },
+    bench: { pid: process.pid },
+  };
+  const { result, cpu } = await cpuDuring(watched, work);
+  const wal = ((await walBytes(db)) - walBefore) / deliveries;
+  const ofEach = Array.from(cpu, ([process, ms]) => `${process} ${(ms / deliveries).toFixed(2)}`);
+  progress(`CPU ms for each of ${deliveries}: ${ofEach.join(', ')}; WAL bytes ${wal.toFixed(0)}`);
+  return result;
+}
+
+async function walBytes({ source }: Database): Promise<number> {
+  const statement = `SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 AS bytes`;
+  const [row] = await source.query<{ bytes: number }[]>(statement);
+  return row?.bytes ?? 0;
+}
+
+/** How long so many deliveries may take, in milliseconds. */
+export const limitFor = (count: number): number => 60_000 + 100 * count;

@@ -1,6 +1,6 @@
 /** Deliveries a second, from committed facts to recorded 2xx, beside the bare engine. */
 import { progress, reportBeside, type Round } from '../support.ts';
-import { deliver, type Scene } from './scene.ts';
+import { deliverBacklog, withCost, type Scene } from './scene.ts';
 
 const rounds = 5;
 /** Facts committed in a round, spread over so many clubs: long enough that start and end weigh little. */
@@ -8,22 +8,23 @@ const factsARound = 1_000;
 const clubs = 10;
 const warmUpFacts = 200;
 
-export async function measureThroughput({ db, launch, addListener, addClubs }: Scene): Promise<void> {
-  const { url } = await addListener();
+export async function measureThroughput(scene: Scene): Promise<void> {
+  const { db, worker, launch, addListener, addClubs } = scene;
+  const { url, arrivals } = await addListener();
   const seeded = await addClubs(Array.from({ length: clubs }, () => url));
   const { port, child } = await launch('bench/ceiling/worker.ts', 'CEILING_PORT');
-  const deliveriesPerSecond = async (count: number) => {
-    const started = performance.now();
-    await deliver(db, seeded, count);
-    return (count * 1_000) / (performance.now() - started);
-  };
+  const ours = (count: number) => deliverBacklog(db, seeded, arrivals, count);
+  const bare = () => bareEngine(port, factsARound);
 
-  await deliveriesPerSecond(warmUpFacts);
+  await ours(warmUpFacts);
   await bareEngine(port, warmUpFacts);
   const measured: Round[] = [];
   // In turns, so that a slow spell of the machine falls on both.
   for (let round = 1; round <= rounds; round++) {
-    const figures = { ours: await deliveriesPerSecond(factsARound), bare: await bareEngine(port, factsARound) };
+    const figures = {
+      ours: await withCost(scene, 'worker', worker.pid, factsARound, () => ours(factsARound)),
+      bare: await withCost(scene, 'bare worker', child.pid, factsARound, bare),
+    };
     measured.push(figures);
     progress(`round ${round}: ${figures.ours.toFixed(1)} deliveries/s, bare engine ${figures.bare.toFixed(1)}/s`);
   }

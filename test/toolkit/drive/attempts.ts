@@ -9,6 +9,9 @@ import {
 } from '../../../domain/webhooks/deliveries/attempts.ts';
 import type { DeliveryStep } from '../../../domain/webhooks/deliveries/parking.ts';
 import type { AttemptAnswer } from '../../../domain/webhooks/deliveries/post.ts';
+import { fanOutFacts } from '../../../domain/webhooks/events/fan-out.ts';
+import { factAbout, type Subscription, type TestWebhookDelivery } from '../builders/webhooks.ts';
+import { fakeLane } from '../fakes/direct-lane.ts';
 import { fakePlaces } from '../fakes/attempt-places.ts';
 import { testDeps } from '../stack/database.ts';
 
@@ -53,4 +56,18 @@ export async function claimed({ id }: { id: Id }, now = Date.now()): Promise<Cla
   const claim = await claimAttempt(db.source, id, now);
   if (!claim) throw new Error('There is nothing to attempt.');
   return claim;
+}
+
+/** A delivery to the subscription's endpoint whose first attempt the real fan-out has claimed for this process. */
+export async function claimedDirectly(
+  subscription: Subscription,
+  now = Date.now(),
+): Promise<{ delivery: TestWebhookDelivery; claim: Claim }> {
+  const { db } = await testDeps();
+  const lane = fakeLane(({ endpointId }) => endpointId === subscription.endpoint.id);
+  const fact = { ...factAbout(subscription, 'student.updated', new Date(now)), priority: 1 as const };
+  await fanOutFacts(db, [fact], new Date(now), { lane });
+  const [begun] = lane.begun;
+  if (!begun) throw new Error('The fan-out claims nothing.');
+  return { delivery: { ...subscription, id: begun.id, eventId: fact.id }, claim: begun.claim };
 }

@@ -1,0 +1,476 @@
+import { expect } from 'chai';
+import { removeStudent } from '../../../../domain/students/students.ts';
+import { handOverLost } from '../../../../domain/webhooks/deliveries/direct.ts';
+import { rotateSecret } from '../../../../domain/webhooks/endpoints/rotation.ts';
+import { fanOutFacts, type FanOutOptions } from '../../../../domain/webhooks/events/fan-out.ts';
+import { bulk, type Priority } from '../../../../entities/facts/values.ts';
+import { WebhookDelivery } from '../../../../entities/webhooks/webhook-delivery.ts';
+import type { EventType } from '../../../../platform/core/event-types.ts';
+import { newId, type Id } from '../../../../platform/core/ids.ts';
+import { recordFact, type ClaimedFact } from '../../../../platform/engine/facts.ts';
+import { StaleRead, type Database } from '../../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../../platform/infra/postgres/sql.ts';
+import { attemptRows, deliveryRow } from '../../../toolkit/assert/webhooks.ts';
+import { buildEndpoint, buildSubscription, type Subscription } from '../../../toolkit/builders/webhooks.ts';
+import { alter } from '../../../toolkit/drive/alter.ts';
+import { claimed } from '../../../toolkit/drive/attempts.ts';
+import { endLease } from '../../../toolkit/drive/deliveries.ts';
+import { startsOf } from '../../../toolkit/drive/facts.ts';
+import { withOpenTransaction } from '../../../toolkit/drive/races.ts';
+import { unreliable, watching } from '../../../toolkit/fakes/databases.ts';
+import { fakeLane } from '../../../toolkit/fakes/direct-lane.ts';
+import { depsOn, testDeps } from '../../../toolkit/stack/database.ts';
+
+const url = 'https://receiver.test/hook';
+const leaseMs = 25_000;
+
+describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
+  let db: Database;
+  let subscription: Subscription;
+  let now: Date;
+  beforeEach(async () => {
+    ({ db } = await testDeps());
+    now = new Date();
+    subscription = await buildSubscription(url);
+  });
+
+  /** A fact that waits for the relay. */
+  const recorded = async (
+    { clubId, studentId }: Subscription,
+    type: EventType = 'student.updated',
+    priority: Priority = 1,
+    subjectId?: Id,
+  ): Promise<ClaimedFact> => {
+    const fact = { clubId, studentId, type, occurredAt: now, priority };
+    const id = await db.transaction((tx) => recordFact(tx, { ...fact, ...(subjectId && { subjectId }) }));
+    return { ...fact, id, subjectId: subjectId ?? null, details: null };
+  };
+  /** Which of the facts wait for the relay still. */
+  const waiting = (facts: readonly ClaimedFact[]) =>
+    Promise.all(facts.map(async ({ id }) => (await db.one(sql`SELECT 1 FROM facts WHERE id = ${id}`)) !== undefined));
+  const deliveriesOf = ({ id }: { id: Id }) =>
+    db.manager.find(WebhookDelivery, { where: { eventId: id }, order: { id: 'ASC' } });
+  const tell = (facts: readonly ClaimedFact[], options: FanOutOptions, on = db) => fanOutFacts(on, facts, now, options);
+  const removeTheStudent = ({ clubId, studentId } = subscription) =>
+    removeStudent(depsOn(db), clubId, studentId, new Date());
+  const at =
+    (...endpoints: readonly { id: Id }[]) =>
+    ({ endpointId }: { endpointId: Id }) =>
+      endpoints.some(({ id }) => id === endpointId);
+
+  describe('the claim', () => {
+    it('is written with the delivery: fence 1, a lease of 25 s, and the row of attempt 1', async () => {
+      const lane = fakeLane();
+      const fact = await recorded(subscription);
+      const begun = Date.now();
+      await tell([fact], { lane });
+      const [row, ...others] = await deliveriesOf(fact);
+      expect(others).to.deep.equal([]);
+      expect(row).to.deep.include({
+        status: 'pending',
+        direct: true,
+        fence: 1,
+        attemptCount: 0,
+        schedulePosition: 0,
+        requested: null,
+        inFlight: null,
+        parkedAt: null,
+        nextAttemptAt: now,
+        createdAt: now,
+        completedAt: null,
+      });
+      expect(row?.leaseUntil?.getTime()).to.be.within(begun + leaseMs - 1, Date.now() + leaseMs + 1);
+      expect(await attemptRows(row?.id ?? '')).to.deep.equal([
+        {
+          deliveryId: row?.id,
+          fence: 1,
+          number: 1,
+          trigger: 'schedule',
+          startedAt: now,
+          outcome: null,
+          durationMs: null,
+          responseStatus: null,
+          responseExcerpt: null,
+          retryAfterSeconds: null,
+        },
+      ]);
+      expect(lane.begun.map(({ id }) => id)).to.deep.equal([row?.id]);
+    });
+
+    for (const secrets of ['one secret', 'a rotated secret', 'a rotated secret that has expired'] as const) {
+      it(`is that of the step, field by field and row by row (${secrets})`, async () => {
+        const { clubId, endpoint } = subscription;
+        if (secrets !== 'one secret')
+          await rotateSecret(await testDeps(), clubId, endpoint.id, { expirePrevious: false }, now);
+        if (secrets.endsWith('expired'))
+          await alter('webhook_endpoints', endpoint.id, { previous_secret_expires_at: new Date(now.getTime() - 1) });
+        await alter('webhook_endpoints', endpoint.id, { breaker_epoch: 3 });
+        const fact = await recorded(subscription);
+        const rows = async () => {
+          const found = await deliveriesOf(fact);
+          const ids = { id: null, leaseUntil: null, direct: null };
+          const attempts = await Promise.all(found.map(({ id }) => attemptRows(id)));
+          return {
+            deliveries: found.map((one) => Object.assign({}, one, ids)),
+            attempts: attempts.flat().map((one) => Object.assign({}, one, { deliveryId: null })),
+          };
+        };
+        const lane = fakeLane();
+        await tell([fact], { lane });
+        const claimsHere = lane.begun.map(({ claim }) => claim);
+        const rowsHere = await rows();
+
+        await db.run(sql`DELETE FROM webhook_events WHERE id = ${fact.id}`);
+        await tell([fact], {});
+        const made = await deliveriesOf(fact);
+        const claimsOfRuns = await Promise.all(made.map((one) => claimed(one, now.getTime())));
+        expect(claimsHere).to.deep.equal(claimsOfRuns.map((claim) => ({ ...claim, direct: true })));
+        expect(claimsHere[0]?.previousSecret !== null).to.equal(secrets === 'a rotated secret');
+        expect(await rows()).to.deep.equal(rowsHere);
+      });
+    }
+
+    it('is not made for a delivery without a slot', async () => {
+      const lane = fakeLane(() => false);
+      const fact = await recorded(subscription);
+      const [runs] = await tell([fact], { lane });
+      const [row] = await deliveriesOf(fact);
+      expect(startsOf(runs).map(({ subjectId }) => subjectId)).to.deep.equal([row?.id]);
+      expect(row).to.include({ direct: false, fence: 0, leaseUntil: null });
+      expect(await attemptRows(row?.id ?? '')).to.deep.equal([]);
+      expect(lane.offered).to.deep.equal([{ deliveryId: row?.id, endpointId: subscription.endpoint.id, url }]);
+      expect(lane.begun).to.deep.equal([]);
+    });
+
+    it('says when it was made, by the clock that never goes back', async () => {
+      const lane = fakeLane();
+      const earliest = performance.now();
+      await tell([await recorded(subscription), await recorded(subscription)], { lane });
+      expect(lane.begun).to.have.length(2);
+      for (const { claimedAt } of lane.begun) expect(claimedAt).to.be.within(earliest, performance.now());
+    });
+  });
+
+  describe('a fact', () => {
+    it('is gone, by the same transaction, where all its deliveries go directly', async () => {
+      const endpoints = [subscription.endpoint, await buildEndpoint(subscription.clubId, url)];
+      const lane = fakeLane();
+      const fact = await recorded(subscription);
+      const left: unknown[] = [];
+      const looking = watching(db, async (tx) =>
+        left.push(await tx.one(sql`SELECT 1 FROM facts WHERE id = ${fact.id}`)),
+      );
+      expect(await tell([fact], { lane }, looking)).to.deep.equal(['removed']);
+      expect(left).to.deep.equal([undefined]);
+      expect(await waiting([fact])).to.deep.equal([false]);
+      expect(lane.begun.map(({ claim }) => claim.endpointId).toSorted()).to.deep.equal(
+        endpoints.map(({ id }) => id).toSorted(),
+      );
+    });
+
+    describe('one of whose two deliveries goes directly', () => {
+      let other: { id: Id };
+      let fact: ClaimedFact;
+      let first: Awaited<ReturnType<typeof tell>>;
+      beforeEach(async () => {
+        other = await buildEndpoint(subscription.clubId, url);
+        fact = await recorded(subscription);
+        first = await tell([fact], { lane: fakeLane(at(subscription.endpoint)) });
+      });
+
+      it('stays for the run of the other', async () => {
+        const ofOther = (await deliveriesOf(fact)).find(({ endpointId }) => endpointId === other.id);
+        expect(first).to.deep.equal([
+          [
+            {
+              workflowType: 'webhookDelivery',
+              subjectId: ofOther?.id,
+              clubId: fact.clubId,
+              attributes: { ClubId: fact.clubId, EndpointId: other.id, EventType: 'student.updated' },
+              localAttemptAt: other.id,
+            },
+          ],
+        ]);
+        expect(ofOther).to.include({ direct: false, fence: 0 });
+        expect(await waiting([fact])).to.deep.equal([true]);
+      });
+
+      for (const { what, lane } of [
+        { what: 'with the lane', lane: fakeLane() },
+        { what: 'without the lane', lane: undefined },
+      ]) {
+        it(`passes over the direct one when it is fanned out again (${what})`, async () => {
+          const before = await deliveriesOf(fact);
+          expect(await tell([fact], lane ? { lane } : {})).to.deep.equal(first);
+          expect(await deliveriesOf(fact)).to.deep.equal(before);
+          expect(lane?.begun ?? []).to.deep.equal([]);
+          expect([...(lane?.held ?? [])]).to.deep.equal([]);
+          expect(await waiting([fact])).to.deep.equal([true]);
+        });
+      }
+
+      it('gives the direct one a run, too, once it was handed over', async () => {
+        const direct = (await deliveriesOf(fact)).filter((one) => one.direct);
+        for (const { id } of direct) await endLease(id);
+        await handOverLost(db, now);
+        const [runs] = await tell([fact], { lane: fakeLane() });
+        expect(startsOf(runs).map(({ attributes }) => attributes.EndpointId)).to.have.members([
+          other.id,
+          subscription.endpoint.id,
+        ]);
+      });
+    });
+
+    it('stays where another consumer needs it: nothing is to be started', async () => {
+      const facts = [await recorded(subscription), await recorded(subscription)];
+      const [keptId] = facts.map(({ id }) => id);
+      const lane = fakeLane();
+      expect(await tell(facts, { lane, kept: new Set(keptId ? [keptId] : []) })).to.deep.equal([[], 'removed']);
+      expect(await waiting(facts)).to.deep.equal([true, false]);
+      expect(lane.begun).to.have.length(2);
+      expect(await tell(facts.slice(0, 1), { lane, kept: new Set() }), 'fanned out again').to.deep.equal(['removed']);
+      expect(lane.begun).to.have.length(2);
+    });
+
+    it('that nobody asked for is gone with a lane, and stays for the relay without one', async () => {
+      const facts = [await recorded(subscription, 'access.granted'), await recorded(subscription, 'access.granted')];
+      expect(await tell(facts.slice(0, 1), {})).to.deep.equal([[]]);
+      expect(await waiting(facts)).to.deep.equal([true, true]);
+      expect(await tell(facts.slice(0, 1), { lane: fakeLane() })).to.deep.equal(['removed']);
+      expect(await waiting(facts)).to.deep.equal([false, true]);
+    });
+
+    it('of several is told for itself: gone, left to runs, not asked for, or its student held', async () => {
+      const [runs, unasked, held] = [
+        await buildSubscription(url),
+        await buildSubscription(url, ['student.created']),
+        await buildSubscription(url),
+      ];
+      const facts = [];
+      for (const about of [subscription, runs, unasked, held, subscription]) facts.push(await recorded(about));
+      const lane = fakeLane(at(subscription.endpoint, held.endpoint));
+      await withOpenTransaction(
+        (tx) => tx.run(sql`SELECT 1 FROM students WHERE id = ${held.studentId} FOR UPDATE`),
+        async () => {
+          const answers = await tell(facts, { lane });
+          expect(answers.map((of) => (Array.isArray(of) ? of.length : of))).to.deep.equal([
+            'removed',
+            1,
+            0,
+            undefined,
+            'removed',
+          ]);
+        },
+      );
+      expect(await waiting(facts)).to.deep.equal([false, true, true, true, false]);
+      expect(lane.begun.map(({ claim }) => claim.eventId)).to.deep.equal([facts[0]?.id, facts[4]?.id]);
+      expect([...lane.held]).to.deep.equal(lane.begun.map(({ id }) => id));
+    });
+
+    it('each of more than there are slots takes one, or a run', async () => {
+      const facts = [];
+      for (let count = 0; count < 5; count++) facts.push(await recorded(subscription));
+      let slots = 2;
+      const lane = fakeLane(() => slots-- > 0);
+      const answers = await tell(facts, { lane });
+      expect(answers.map((of) => (Array.isArray(of) ? of.length : of))).to.deep.equal(['removed', 'removed', 1, 1, 1]);
+      expect(await waiting(facts)).to.deep.equal([false, false, true, true, true]);
+    });
+  });
+
+  describe('the lane is not offered', () => {
+    const failing = { consecutive_failures: 1, failing_since: new Date(0) };
+    for (const { what, state, healthy } of [
+      { what: 'fails', state: failing, healthy: false },
+      { what: 'is throttled', state: { ...failing, consecutive_failures: 5, breaker_step: 1 }, healthy: false },
+      { what: 'is throttled though no failure is counted', state: { breaker_step: 1 }, healthy: true },
+      { what: 'is paused', state: { status: 'paused' }, healthy: true },
+    ]) {
+      it(`an endpoint that ${what}: its delivery waits for a run (one fact, and several)`, async () => {
+        await alter('webhook_endpoints', subscription.endpoint.id, state);
+        const lane = fakeLane();
+        const facts = [];
+        for (let count = 0; count < 3; count++) facts.push(await recorded(subscription));
+        const answers = [...(await tell(facts.slice(0, 1), { lane })), ...(await tell(facts.slice(1), { lane }))];
+        expect(answers.map((runs) => startsOf(runs).map(({ localAttemptAt }) => localAttemptAt))).to.deep.equal(
+          facts.map(() => [healthy ? subscription.endpoint.id : undefined]),
+        );
+        expect(lane.offered).to.deep.equal([]);
+        const rows = (await Promise.all(facts.map(deliveriesOf))).flat();
+        expect(rows.map(({ direct, fence }) => ({ direct, fence }))).to.deep.equal(
+          facts.map(() => ({ direct: false, fence: 0 })),
+        );
+        expect(await waiting(facts)).to.deep.equal([true, true, true]);
+      });
+    }
+
+    it('a disabled endpoint: there is no delivery', async () => {
+      await alter('webhook_endpoints', subscription.endpoint.id, { status: 'disabled' });
+      const lane = fakeLane();
+      const fact = await recorded(subscription);
+      expect(await tell([fact], { lane })).to.deep.equal(['removed']);
+      expect(lane.offered).to.deep.equal([]);
+      expect(await deliveriesOf(fact)).to.deep.equal([]);
+    });
+
+    it('a removed student: the delivery is canceled and nothing is claimed; the removal itself goes', async () => {
+      const facts = [await recorded(subscription), await recorded(subscription, 'student.removed')];
+      await removeTheStudent();
+      const lane = fakeLane();
+      expect(await tell(facts, { lane })).to.deep.equal(['removed', 'removed']);
+      const rows = (await Promise.all(facts.map(deliveriesOf))).flat();
+      const [canceled, removal] = rows;
+      expect(rows).to.have.length(2);
+      expect(canceled).to.include({
+        status: 'canceled',
+        cancelReason: 'student_removed',
+        direct: false,
+        fence: 0,
+        leaseUntil: null,
+      });
+      expect(await attemptRows(canceled?.id ?? '')).to.deep.equal([]);
+      expect(removal).to.include({ status: 'pending', direct: true, fence: 1 });
+      expect(lane.offered.map(({ deliveryId }) => deliveryId)).to.deep.equal([removal?.id]);
+      expect(lane.begun.map(({ id }) => id)).to.deep.equal([removal?.id]);
+    });
+  });
+
+  describe('slots', () => {
+    /** Its body cannot be read. */
+    const unreadable = async () => recorded(subscription, 'lesson.completed', 1, newId());
+    const failureOf = async (telling: Promise<unknown>) =>
+      telling.then(
+        () => 'none',
+        (error: Error) => error.message,
+      );
+    const isUntouched = async (lane: ReturnType<typeof fakeLane>) => {
+      expect([...lane.held]).to.deep.equal([]);
+      expect(lane.begun).to.deep.equal([]);
+    };
+
+    it('are given back where the transaction is rolled back, and nothing is begun or left', async () => {
+      const facts = [await recorded(subscription), await recorded(subscription)];
+      const lane = fakeLane();
+      const cutOff = watching(db, () => Promise.reject(new Error('cut off')));
+      for (const some of [facts, facts.slice(0, 1)]) {
+        expect(await failureOf(tell(some, { lane }, cutOff))).to.equal('cut off');
+        await isUntouched(lane);
+      }
+      expect(lane.offered).to.have.length(3);
+      expect((await Promise.all(facts.map(deliveriesOf))).flat()).to.deep.equal([]);
+      expect(await waiting(facts)).to.deep.equal([true, true]);
+    });
+
+    it('are not taken for a body that cannot be read: given alone, its fact puts off only itself', async () => {
+      subscription = await buildSubscription(url, ['student.updated', 'lesson.completed']);
+      const facts = [await recorded(subscription), await unreadable()];
+      const lane = fakeLane();
+      expect(await failureOf(tell(facts, { lane }))).not.to.equal('none');
+      await isUntouched(lane);
+      expect(await waiting(facts)).to.deep.equal([true, true]);
+      expect(await tell(facts.slice(0, 1), { lane })).to.deep.equal(['removed']);
+      expect(await failureOf(tell(facts.slice(1), { lane }))).not.to.equal('none');
+      expect(await waiting(facts)).to.deep.equal([false, true]);
+      expect(lane.begun.map(({ claim }) => claim.eventId)).to.deep.equal([facts[0]?.id]);
+      expect([...lane.held]).to.deep.equal(lane.begun.map(({ id }) => id));
+    });
+
+    it('are those of the last try, where Postgres ends the transaction and it is tried again', async () => {
+      for (const count of [1, 2]) {
+        const facts = [];
+        while (facts.length < count) facts.push(await recorded(subscription));
+        let tries = 0;
+        const twice = watching(db, async () => {
+          if (++tries === 1) throw new StaleRead();
+        });
+        const lane = fakeLane();
+        expect(await tell(facts, { lane }, twice)).to.deep.equal(facts.map(() => 'removed'));
+        const ids = (await Promise.all(facts.map(deliveriesOf))).flat().map(({ id }) => id);
+        expect(lane.offered).to.have.length(2 * count);
+        expect([...lane.held]).to.have.members(ids);
+        expect(lane.begun.map(({ id }) => id)).to.have.members(ids);
+      }
+    });
+
+    it('are given back where the connection is lost after the commit: a relay hands the deliveries over', async () => {
+      const fact = await recorded(subscription);
+      const lane = fakeLane();
+      const losing = unreliable(db, () => 'after');
+      expect(await failureOf(tell([fact], { lane }, losing))).to.equal('Connection terminated unexpectedly');
+      await isUntouched(lane);
+      const [row] = await deliveriesOf(fact);
+      expect(row).to.include({ direct: true, fence: 1 });
+      expect(await waiting([fact])).to.deep.equal([false]);
+      await endLease(row?.id ?? '');
+      await handOverLost(db, now);
+      expect((await deliveryRow(row?.id ?? '')).direct).to.equal(false);
+    });
+
+    it('are given back where the deliveries exist already, and nothing is begun', async () => {
+      const fact = await recorded(subscription);
+      await tell([fact], {});
+      const [row] = await deliveriesOf(fact);
+      const lane = fakeLane();
+      const [runs] = await tell([fact], { lane });
+      expect(startsOf(runs).map(({ subjectId }) => subjectId)).to.deep.equal([row?.id]);
+      expect(lane.offered).to.have.length(1);
+      await isUntouched(lane);
+      expect(await deliveriesOf(fact)).to.deep.equal([row]);
+      expect(await attemptRows(row?.id ?? '')).to.deep.equal([]);
+    });
+
+    it('of four relays that tell one fact at once: one makes the attempt, none keeps another slot', async () => {
+      const fact = await recorded(subscription);
+      const lanes = [1, 2, 3, 4].map(() => fakeLane());
+      const answers = await Promise.all(lanes.map((lane) => tell([fact], { lane })));
+      expect(answers).to.deep.equal(lanes.map(() => ['removed']));
+      const [row] = await deliveriesOf(fact);
+      expect(lanes.flatMap(({ begun }) => begun.map(({ id }) => id))).to.deep.equal([row?.id]);
+      expect(lanes.flatMap(({ held }) => [...held])).to.deep.equal([row?.id]);
+    });
+  });
+
+  describe('attempts', () => {
+    it('begin after the commit: not before, and with rows that others see', async () => {
+      const facts = [await recorded(subscription), await recorded(subscription)];
+      const lane = fakeLane();
+      const seen: Promise<WebhookDelivery>[] = [];
+      const beforeCommit: unknown[][] = [];
+      const looking = watching(db, async () => beforeCommit.push([...lane.begun]));
+      await tell(
+        facts,
+        {
+          lane: {
+            ...lane,
+            begin(claims) {
+              lane.begin(claims);
+              seen.push(...claims.map(({ id }) => deliveryRow(id)));
+            },
+          },
+        },
+        looking,
+      );
+      expect(beforeCommit).to.deep.equal([[]]);
+      expect((await Promise.all(seen)).map(({ direct, fence }) => ({ direct, fence }))).to.deep.equal([
+        { direct: true, fence: 1 },
+        { direct: true, fence: 1 },
+      ]);
+    });
+
+    it('wait for the lane before the transaction, where something is asked for', async () => {
+      const order: string[] = [];
+      const lane = fakeLane(() => {
+        order.push('take');
+        return true;
+      });
+      const waitingLane = { ...lane, ready: async () => void order.push('ready') };
+      const unasked = await recorded(subscription, 'access.granted', bulk);
+      expect(await tell([unasked], { lane: waitingLane })).to.deep.equal([[]]);
+      expect(order).to.deep.equal([]);
+      expect(await waiting([unasked])).to.deep.equal([true]);
+      const looking = watching(db, async () => order.push('commit'));
+      await tell([await recorded(subscription)], { lane: waitingLane }, looking);
+      expect(order).to.deep.equal(['ready', 'take', 'commit']);
+    });
+  });
+});

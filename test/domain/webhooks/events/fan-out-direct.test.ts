@@ -246,7 +246,7 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
         await buildSubscription(url, ['student.created']),
         await buildSubscription(url),
       ];
-      const facts = [];
+      const facts: ClaimedFact[] = [];
       for (const about of [subscription, runs, unasked, held, subscription]) facts.push(await recorded(about));
       const lane = fakeLane(at(subscription.endpoint, held.endpoint));
       await withOpenTransaction(
@@ -268,7 +268,7 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
     });
 
     it('each of more than there are slots takes one, or a run', async () => {
-      const facts = [];
+      const facts: ClaimedFact[] = [];
       for (let count = 0; count < 5; count++) facts.push(await recorded(subscription));
       let slots = 2;
       const lane = fakeLane(() => slots-- > 0);
@@ -289,7 +289,7 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
       it(`an endpoint that ${what}: its delivery waits for a run (one fact, and several)`, async () => {
         await alter('webhook_endpoints', subscription.endpoint.id, state);
         const lane = fakeLane();
-        const facts = [];
+        const facts: ClaimedFact[] = [];
         for (let count = 0; count < 3; count++) facts.push(await recorded(subscription));
         const answers = [...(await tell(facts.slice(0, 1), { lane })), ...(await tell(facts.slice(1), { lane }))];
         expect(answers.map((runs) => startsOf(runs).map(({ localAttemptAt }) => localAttemptAt))).to.deep.equal(
@@ -337,13 +337,13 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
 
   describe('slots', () => {
     /** Its body cannot be read. */
-    const unreadable = async () => recorded(subscription, 'lesson.completed', 1, newId());
+    const unreadable = () => recorded(subscription, 'lesson.completed', 1, newId());
     const failureOf = async (telling: Promise<unknown>) =>
       telling.then(
         () => 'none',
         (error: Error) => error.message,
       );
-    const isUntouched = async (lane: ReturnType<typeof fakeLane>) => {
+    const expectUnused = (lane: ReturnType<typeof fakeLane>) => {
       expect([...lane.held]).to.deep.equal([]);
       expect(lane.begun).to.deep.equal([]);
     };
@@ -354,7 +354,7 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
       const cutOff = watching(db, () => Promise.reject(new Error('cut off')));
       for (const some of [facts, facts.slice(0, 1)]) {
         expect(await failureOf(tell(some, { lane }, cutOff))).to.equal('cut off');
-        await isUntouched(lane);
+        expectUnused(lane);
       }
       expect(lane.offered).to.have.length(3);
       expect((await Promise.all(facts.map(deliveriesOf))).flat()).to.deep.equal([]);
@@ -366,7 +366,7 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
       const facts = [await recorded(subscription), await unreadable()];
       const lane = fakeLane();
       expect(await failureOf(tell(facts, { lane }))).not.to.equal('none');
-      await isUntouched(lane);
+      expectUnused(lane);
       expect(await waiting(facts)).to.deep.equal([true, true]);
       expect(await tell(facts.slice(0, 1), { lane })).to.deep.equal(['removed']);
       expect(await failureOf(tell(facts.slice(1), { lane }))).not.to.equal('none');
@@ -377,7 +377,7 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
 
     it('are those of the last try, where Postgres ends the transaction and it is tried again', async () => {
       for (const count of [1, 2]) {
-        const facts = [];
+        const facts: ClaimedFact[] = [];
         while (facts.length < count) facts.push(await recorded(subscription));
         let tries = 0;
         const twice = watching(db, async () => {
@@ -397,7 +397,7 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
       const lane = fakeLane();
       const losing = unreliable(db, () => 'after');
       expect(await failureOf(tell([fact], { lane }, losing))).to.equal('Connection terminated unexpectedly');
-      await isUntouched(lane);
+      expectUnused(lane);
       const [row] = await deliveriesOf(fact);
       expect(row).to.include({ direct: true, fence: 1 });
       expect(await waiting([fact])).to.deep.equal([false]);
@@ -414,7 +414,7 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
       const [runs] = await tell([fact], { lane });
       expect(startsOf(runs).map(({ subjectId }) => subjectId)).to.deep.equal([row?.id]);
       expect(lane.offered).to.have.length(1);
-      await isUntouched(lane);
+      expectUnused(lane);
       expect(await deliveriesOf(fact)).to.deep.equal([row]);
       expect(await attemptRows(row?.id ?? '')).to.deep.equal([]);
     });

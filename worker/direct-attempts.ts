@@ -61,6 +61,8 @@ export function createDirectLane({ slots, shared, deliveries, failpoint, log }: 
   const underWay = new Set<Promise<void>>();
   let impatientUntil = -Infinity;
   let onFreed = () => {};
+  /** One wait for all who wait at the same time. */
+  let waiting: Promise<void> | undefined;
   const enough = Math.min(readySlots, Math.ceil(slots / 2));
   const deps = { ...deliveries, failpoint: (name: 'claimed' | 'posted') => failpoint(`direct_${name}`) };
 
@@ -77,6 +79,24 @@ export function createDirectLane({ slots, shared, deliveries, failpoint, log }: 
     onFreed();
   }
 
+  function untilReady(): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(patience);
+        onFreed = () => {};
+        waiting = undefined;
+        resolve();
+      };
+      const patience = setTimeout(() => {
+        impatientUntil = performance.now() + impatientMs;
+        end();
+      }, patienceMs);
+      onFreed = () => {
+        if (slots - taken.size >= enough) end();
+      };
+    });
+  }
+
   async function attempt(claimed: ClaimedDelivery): Promise<void> {
     const { id, claim, claimedAt } = claimed;
     const ageMs = performance.now() - claimedAt;
@@ -89,20 +109,8 @@ export function createDirectLane({ slots, shared, deliveries, failpoint, log }: 
   return {
     async ready() {
       if (slots - taken.size >= enough || performance.now() < impatientUntil) return;
-      await new Promise<void>((resolve) => {
-        const end = () => {
-          clearTimeout(patience);
-          onFreed = () => {};
-          resolve();
-        };
-        const patience = setTimeout(() => {
-          impatientUntil = performance.now() + impatientMs;
-          end();
-        }, patienceMs);
-        onFreed = () => {
-          if (slots - taken.size >= enough) end();
-        };
-      });
+      waiting ??= untilReady();
+      await waiting;
     },
     take({ deliveryId, endpointId, url }) {
       const isUnknown = !quickEndpoints.has(endpointId);

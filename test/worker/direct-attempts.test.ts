@@ -1,0 +1,366 @@
+import { mock } from 'node:test';
+import { expect } from 'chai';
+import { pino } from 'pino';
+import type { DeliveryDeps } from '../../domain/webhooks/deliveries/attempts.ts';
+import type { ClaimedDelivery } from '../../domain/webhooks/deliveries/direct.ts';
+import type { AttemptAnswer } from '../../domain/webhooks/deliveries/post.ts';
+import { newId } from '../../platform/core/ids.ts';
+import { createAttemptPlaces } from '../../worker/attempt-places.ts';
+import { createDirectLane } from '../../worker/direct-attempts.ts';
+import { directInFlight, firstAttempts } from '../../worker/metrics.ts';
+
+const accepted: AttemptAnswer = { outcome: 'succeeded', responseStatus: 200, durationMs: 1 };
+
+/** What a test sees of a lane whose attempts wait for their answers. */
+interface Scene {
+  lane: ReturnType<typeof createDirectLane>;
+  places: ReturnType<typeof createAttemptPlaces>;
+  /** Posted messages by the id of their event; each gets its answer from the test. */
+  posted: Map<string, PromiseWithResolvers<AttemptAnswer>>;
+  /** Deliveries that were recorded as succeeded. */
+  recorded: string[];
+  /** Transactions: with these fakes only a claim that is returned begins one. */
+  transactions: () => number;
+  passed: string[];
+  logged: { level: number; msg: string; error?: { message?: string } }[];
+}
+
+describe('the slots of direct first attempts (HOOK-18)', () => {
+  let elapsed: number;
+  beforeEach('hold the time', () => {
+    elapsed = performance.now();
+    mock.timers.enable({ apis: ['setTimeout'] });
+    mock.method(performance, 'now', () => elapsed);
+  });
+  afterEach('let it go on', () => {
+    mock.timers.reset();
+    mock.restoreAll();
+  });
+  const pass = (milliseconds: number) => {
+    elapsed += milliseconds;
+    mock.timers.tick(milliseconds);
+  };
+  const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+  function laneOf(slots: number): Scene {
+    const places = createAttemptPlaces();
+    const posted: Scene['posted'] = new Map();
+    const recorded: string[] = [];
+    const passed: string[] = [];
+    const logged: Scene['logged'] = [];
+    let transactions = 0;
+    const db = { transaction: async () => void transactions++ };
+    const deliveries: Partial<DeliveryDeps> = {
+      db: db as unknown as DeliveryDeps['db'],
+      vault: { open: () => 'secret' } as unknown as DeliveryDeps['vault'],
+      post({ eventId }) {
+        const answer = Promise.withResolvers<AttemptAnswer>();
+        posted.set(eventId, answer);
+        return answer.promise;
+      },
+      recordSuccess: async (id) => recorded.push(id) > 0,
+      onAttempt(attempt) {
+        places.onAttempt(attempt);
+        lane.report(attempt);
+      },
+      places: places.places,
+    };
+    const lane = createDirectLane({
+      slots,
+      shared: places,
+      deliveries: deliveries as DeliveryDeps,
+      failpoint: async (name) => void passed.push(name),
+      log: pino({ level: 'info' }, { write: (line) => void logged.push(JSON.parse(line)) }),
+    });
+    return { lane, places, posted, recorded, passed, logged, transactions: () => transactions };
+  }
+  const answers = (
+    { lane }: Scene,
+    endpointId: string,
+    how: { outcome?: AttemptAnswer['outcome']; durationMs?: number } = {},
+  ) => lane.report({ endpointId, host: 'any', outcome: 'succeeded', durationMs: 1, ...how });
+  /** Asks for a slot. @returns the delivery's id where there is one */
+  const take = ({ lane }: Scene, endpointId: string, host = `${endpointId}.example`): string | undefined => {
+    const deliveryId = newId();
+    return lane.take({ deliveryId, endpointId, url: `https://${host}/hook` }) ? deliveryId : undefined;
+  };
+  /** How many of so many slots an endpoint gets. */
+  const takeMany = (scene: Scene, count: number, endpointId: string, host?: string): string[] =>
+    Array.from({ length: count }, () => take(scene, endpointId, host)).filter((id) => id !== undefined);
+  /** Fills so many slots, each at a quick endpoint of its own. @returns the ids of the deliveries */
+  const fill = (scene: Scene, count: number): string[] =>
+    Array.from({ length: count }, () => {
+      const endpointId = newId();
+      answers(scene, endpointId);
+      return take(scene, endpointId) ?? '';
+    });
+  const claimedAs = (id: string, endpointId: string, ageMs = 0): ClaimedDelivery => ({
+    id,
+    claimedAt: performance.now() - ageMs,
+    claim: {
+      fence: 1,
+      direct: true,
+      number: 1,
+      trigger: 'schedule',
+      onSchedule: true,
+      schedulePosition: 1,
+      interruptions: 0,
+      clubId: newId(),
+      endpointId,
+      breakerEpoch: 0,
+      url: `https://${endpointId}.example/hook`,
+      secret: Buffer.from('sealed'),
+      previousSecret: null,
+      eventId: id,
+      body: '{}',
+    },
+  });
+  /** Takes a slot and begins its attempt. @returns the id of the delivery */
+  const begin = (scene: Scene, endpointId: string, ageMs = 0): string => {
+    const id = take(scene, endpointId) ?? '';
+    scene.lane.begin([claimedAs(id, endpointId, ageMs)]);
+    return id;
+  };
+  const inFlight = async () => (await directInFlight.get()).values[0]?.value;
+  const begunSoFar = async () =>
+    (await firstAttempts.get()).values.find(({ labels }) => labels.lane === 'direct')?.value ?? 0;
+
+  describe('a slot', () => {
+    it('is given as often as the configuration says, over all endpoints', () => {
+      const scene = laneOf(6);
+      const [first = ''] = fill(scene, 6);
+      answers(scene, 'seventh');
+      expect(take(scene, 'seventh'), 'beyond all slots').to.equal(undefined);
+      scene.lane.giveBack([first]);
+      expect(take(scene, 'seventh'), 'after one is free').to.be.a('string');
+    });
+
+    it('is given to an endpoint 32 times at once; another endpoint still gets one', () => {
+      const scene = laneOf(256);
+      answers(scene, 'busy');
+      expect(takeMany(scene, 40, 'busy')).to.have.length(32);
+      expect(take(scene, 'other')).to.be.a('string');
+    });
+
+    it('is given to unknown endpoints up to a quarter of all; a quick endpoint gets the rest', () => {
+      const scene = laneOf(8);
+      expect(['new-1', 'new-2', 'new-3'].map((endpointId) => take(scene, endpointId) !== undefined)).to.deep.equal([
+        true,
+        true,
+        false,
+      ]);
+      answers(scene, 'quick');
+      expect(takeMany(scene, 9, 'quick')).to.have.length(6);
+    });
+
+    it('counts as one of an unknown endpoint until it is free, also if its endpoint gets known meanwhile', () => {
+      const scene = laneOf(4);
+      const id = take(scene, 'new-1') ?? '';
+      answers(scene, 'new-1');
+      expect(take(scene, 'new-2')).to.equal(undefined);
+      scene.lane.giveBack([id]);
+      expect(take(scene, 'new-2')).to.be.a('string');
+    });
+
+    it('is given to an endpoint whose last answer failed as to one that is unknown', () => {
+      const scene = laneOf(4);
+      answers(scene, 'failing');
+      answers(scene, 'failing', { outcome: 'http_error' });
+      expect(takeMany(scene, 4, 'failing')).to.have.length(1);
+    });
+
+    it('is refused to an endpoint that took more than 1 s, until it accepts within 1 s', () => {
+      const scene = laneOf(8);
+      answers(scene, 'slow', { durationMs: 1_001 });
+      expect(take(scene, 'slow'), 'after an answer in 1,001 ms').to.equal(undefined);
+      answers(scene, 'slow', { outcome: 'http_error', durationMs: 5 });
+      expect(take(scene, 'slow'), 'after a quick failure').to.equal(undefined);
+      answers(scene, 'slow', { durationMs: 1_000 });
+      expect(takeMany(scene, 8, 'slow'), 'after a success in 1,000 ms').to.have.length(8);
+      answers(scene, 'hung', { outcome: 'timeout', durationMs: 15_000 });
+      expect(take(scene, 'hung'), 'after a timeout').to.equal(undefined);
+    });
+
+    it('is refused while runs occupy all eight places of the endpoint (HOOK-16)', () => {
+      const scene = laneOf(256);
+      const byRuns = Array.from({ length: 8 }, newId);
+      for (const deliveryId of byRuns)
+        scene.places.places.take({ deliveryId, endpointId: 'full', host: 'shared.example', asked: false }, 0);
+      expect(take(scene, 'full', 'shared.example')).to.equal(undefined);
+      expect(take(scene, 'other', 'shared.example')).to.be.a('string');
+      scene.places.places.leave(byRuns[0] ?? '');
+      expect(take(scene, 'full', 'shared.example')).to.be.a('string');
+    });
+
+    it('counts as a place of its host, together with those of runs (HOOK-17)', () => {
+      const scene = laneOf(256);
+      for (const endpointId of ['one', 'two', 'three']) answers(scene, endpointId);
+      const [first = ''] = takeMany(scene, 32, 'one', 'shared.example');
+      takeMany(scene, 31, 'two', 'shared.example');
+      const byRun = (deliveryId: string) =>
+        scene.places.places.take({ deliveryId, endpointId: newId(), host: 'shared.example', asked: false }, 0);
+      expect(byRun('run-1'), 'the 64th').to.equal(undefined);
+      expect(byRun('run-2'), 'a run beyond them is put off').to.be.a('number');
+      expect(take(scene, 'three', 'shared.example'), 'a slot beyond them').to.equal(undefined);
+      expect(take(scene, 'three', 'shared.example:8443'), 'another port').to.be.a('string');
+      scene.lane.giveBack([first]);
+      expect(byRun('run-2')).to.equal(undefined);
+    });
+
+    it('that is given back is free everywhere; giving it back twice frees one', () => {
+      const scene = laneOf(256);
+      const ids = takeMany(scene, 40, 'new', 'shared.example');
+      expect(ids).to.have.length(32);
+      const [first = ''] = ids;
+      scene.lane.giveBack([first, first, newId()]);
+      scene.lane.giveBack([first]);
+      expect(takeMany(scene, 2, 'new', 'shared.example'), 'of the endpoint').to.have.length(1);
+      scene.lane.giveBack(ids);
+      expect(takeMany(scene, 40, 'new', 'shared.example'), 'all but the newest').to.have.length(31);
+    });
+  });
+
+  describe('a fan-out', () => {
+    const isReady = async (ready: Promise<void>) => {
+      let is = false;
+      void ready.then(() => (is = true));
+      await settle();
+      return is;
+    };
+
+    it('waits while fewer than 64 slots are free, or fewer than half of a few', async () => {
+      const many = laneOf(256);
+      fill(many, 192);
+      expect(await isReady(many.lane.ready()), '64 of 256 are free').to.equal(true);
+      fill(many, 1);
+      expect(await isReady(many.lane.ready()), '63 of 256 are free').to.equal(false);
+      const few = laneOf(7);
+      fill(few, 3);
+      expect(await isReady(few.lane.ready()), '4 of 7 are free').to.equal(true);
+      fill(few, 1);
+      expect(await isReady(few.lane.ready()), '3 of 7 are free').to.equal(false);
+    });
+
+    it('goes on as soon as enough slots are free', async () => {
+      const scene = laneOf(8);
+      const ids = fill(scene, 6);
+      const ready = scene.lane.ready();
+      scene.lane.giveBack(ids.slice(0, 1));
+      expect(await isReady(ready)).to.equal(false);
+      scene.lane.giveBack(ids.slice(1, 2));
+      expect(await isReady(ready)).to.equal(true);
+    });
+
+    it('is patient for 100 ms; for 5 s after that nobody waits', async () => {
+      const scene = laneOf(8);
+      fill(scene, 8);
+      const ready = scene.lane.ready();
+      pass(99);
+      expect(await isReady(ready)).to.equal(false);
+      pass(1);
+      expect(await isReady(ready)).to.equal(true);
+      pass(4_999);
+      expect(await isReady(scene.lane.ready()), '4,999 ms later').to.equal(true);
+      pass(1);
+      expect(await isReady(scene.lane.ready()), '5,000 ms later').to.equal(false);
+    });
+
+    it('that waits beside another goes on with it, and neither counts as having waited in vain', async () => {
+      const scene = laneOf(8);
+      const ids = fill(scene, 8);
+      const both = [scene.lane.ready(), scene.lane.ready()];
+      scene.lane.giveBack(ids.slice(0, 4));
+      expect(await Promise.all(both.map(isReady))).to.deep.equal([true, true]);
+      pass(100);
+      fill(scene, 4);
+      expect(await isReady(scene.lane.ready()), 'the next one is patient').to.equal(false);
+    });
+  });
+
+  describe('an attempt', () => {
+    it('is posted, recorded, and then frees its slot', async () => {
+      const scene = laneOf(4);
+      const id = begin(scene, 'endpoint');
+      await settle();
+      expect([...scene.posted.keys()]).to.deep.equal([id]);
+      expect(scene.recorded).to.deep.equal([]);
+      expect(take(scene, 'other'), 'the one slot of unknown endpoints').to.equal(undefined);
+      scene.posted.get(id)?.resolve(accepted);
+      await settle();
+      expect(scene.recorded).to.deep.equal([id]);
+      expect(scene.passed).to.deep.equal(['direct_claimed', 'direct_posted', 'direct_recorded']);
+      expect(take(scene, 'other')).to.be.a('string');
+      expect(scene.logged).to.deep.equal([]);
+    });
+
+    it('is not made of a claim older than 5 s: the claim is returned, and the slot is free', async () => {
+      const scene = laneOf(8);
+      const [old, inTime] = [begin(scene, 'old', 5_001), begin(scene, 'in-time', 5_000)];
+      await settle();
+      expect(scene.posted.has(old)).to.equal(false);
+      expect(scene.posted.has(inTime)).to.equal(true);
+      expect(scene.transactions()).to.equal(1);
+      expect(take(scene, 'other'), 'the slot of the old claim').to.be.a('string');
+      expect(take(scene, 'third'), 'a second slot').to.equal(undefined);
+    });
+
+    it('that throws is logged, left to a run, and frees its slot', async () => {
+      const scene = laneOf(4);
+      const id = begin(scene, 'endpoint');
+      await settle();
+      scene.posted.get(id)?.reject(new Error('our own fault'));
+      await settle();
+      expect(scene.logged.map(({ level, msg }) => ({ level, msg }))).to.deep.equal([
+        { level: 40, msg: 'a direct attempt is left to a run' },
+      ]);
+      expect(scene.recorded).to.deep.equal([]);
+      expect(take(scene, 'other')).to.be.a('string');
+    });
+
+    it('that throws leaves the other attempts of its fan-out alone', async () => {
+      const scene = laneOf(16);
+      const [bad, good] = [take(scene, 'bad') ?? '', take(scene, 'good') ?? ''];
+      scene.lane.begin([claimedAs(bad, 'bad'), claimedAs(good, 'good')]);
+      await settle();
+      scene.posted.get(bad)?.reject(new Error('our own fault'));
+      scene.posted.get(good)?.resolve(accepted);
+      await settle();
+      expect(scene.recorded).to.deep.equal([good]);
+    });
+
+    it('is waited for by stop(), also where it throws', async () => {
+      const scene = laneOf(16);
+      const ids = [begin(scene, 'one'), begin(scene, 'two')];
+      await settle();
+      let stopped = false;
+      const stopping = scene.lane.stop().then(() => (stopped = true));
+      scene.posted.get(ids[0] ?? '')?.resolve(accepted);
+      await settle();
+      expect(stopped).to.equal(false);
+      scene.posted.get(ids[1] ?? '')?.reject(new Error('our own fault'));
+      await stopping;
+      expect(scene.recorded).to.deep.equal([ids[0]]);
+    });
+
+    it('is waited for by nobody where none is under way', async () => {
+      await laneOf(4).lane.stop();
+    });
+  });
+
+  it('are counted in the metrics: how many were begun, and how many are taken', async () => {
+    const scene = laneOf(16);
+    const before = await begunSoFar();
+    const [first = '', second = '', third = ''] = ['one', 'two', 'three'].map((endpointId) => take(scene, endpointId));
+    expect(await inFlight()).to.equal(3);
+    scene.lane.giveBack([third]);
+    expect(await inFlight()).to.equal(2);
+    scene.lane.begin([]);
+    expect((await begunSoFar()) - before).to.equal(0);
+    scene.lane.begin([claimedAs(first, 'one'), claimedAs(second, 'two')]);
+    expect((await begunSoFar()) - before).to.equal(2);
+    await settle();
+    for (const { resolve } of scene.posted.values()) resolve(accepted);
+    await settle();
+    expect(await inFlight()).to.equal(0);
+  });
+});

@@ -1,0 +1,54 @@
+/** A line to the Temporal of the test run that can be cut: as if the server were away. */
+import { once } from 'node:events';
+import net from 'node:net';
+import { readConfig } from '../../../config.ts';
+import { testStack } from '../stack/stack.ts';
+
+export interface TemporalLine {
+  /** For TEMPORAL_ADDRESS. */
+  address: string;
+  /** Ends all connections, and refuses new ones until `mend`. */
+  cut(): void;
+  mend(): void;
+  stop(): void;
+}
+
+export async function startTemporalLine(): Promise<TemporalLine> {
+  await testStack();
+  const [host = '', port = ''] = readConfig().temporal.address.split(':');
+  const sockets = new Set<net.Socket>();
+  let isCut = false;
+
+  const server = net.createServer((near) => {
+    if (isCut) return void near.destroy();
+    const far = net.connect(Number(port), host);
+    near.pipe(far).pipe(near);
+    const end = () => {
+      near.destroy();
+      far.destroy();
+      sockets.delete(near);
+    };
+    sockets.add(near);
+    for (const socket of [near, far]) socket.on('error', end).on('close', end);
+  });
+  const endAll = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+
+  return {
+    address: `127.0.0.1:${(server.address() as net.AddressInfo).port}`,
+    cut() {
+      isCut = true;
+      endAll();
+    },
+    mend() {
+      isCut = false;
+    },
+    stop() {
+      server.close();
+      endAll();
+    },
+  };
+}

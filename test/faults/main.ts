@@ -9,8 +9,8 @@ import { mediaFaults } from './media.ts';
 import { mentorshipFaults } from './mentorships.ts';
 import { webhookFaults } from './webhooks.ts';
 
-/** Each runs until it is over or interrupted. @returns the exit code */
-const suites: Readonly<Record<string, (interrupted: Promise<unknown>) => Promise<number>>> = {
+/** Each runs until it is over or interrupted; `args` is what stands behind its name. @returns the exit code */
+const suites: Readonly<Record<string, (interrupted: Promise<unknown>, args: readonly string[]) => Promise<number>>> = {
   webhooks: webhookFaults,
   agents: agentFaults,
   campaigns: campaignFaults,
@@ -21,9 +21,9 @@ const suites: Readonly<Record<string, (interrupted: Promise<unknown>) => Promise
 };
 
 await runScript(async () => {
-  const [wanted = ''] = process.argv.slice(2);
+  const [wanted = '', ...args] = process.argv.slice(2);
   const suite = Object.entries(suites).find(([name]) => name === wanted)?.[1];
-  if (suite) return suite(interruption());
+  if (suite) return suite(interruption(), args);
   process.stderr.write(`Say what to try: npm run faults -- ${Object.keys(suites).join(' | ')}\n`);
   return 2;
 });

@@ -1,15 +1,20 @@
 /**
  * `npm run faults -- webhooks`: facts are committed at a steady pace while the worker, the API, Temporal and Postgres are
- * killed and started again in turn, and Temporal forgets a third of its open runs each time. Nothing may be lost.
+ * killed and started again in turn, and Temporal forgets a third of its open runs each time. Nothing may be lost, and a kill may
+ * cost no more duplicates than a worker makes attempts at once. `WEBHOOK_FIRST_ATTEMPT` and `WEBHOOK_DIRECT_ATTEMPTS` are passed on
+ * to the workers; `--rounds 1` makes a shorter run.
  */
 import { Database } from '../../platform/infra/postgres/database.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
+import { messageOf, Problem } from '../../dev/problem.ts';
 import { createNotifier } from '../../platform/infra/postgres/notifications.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { createVault } from '../../platform/infra/vault.ts';
 import { createDataSource } from '../../entities/data-source.ts';
+import { placesOfAHost } from '../../worker/attempt-places.ts';
 import { buildAudience, type Subject } from './audience.ts';
 import { factsAbout, type Author } from './facts.ts';
 import { forgetfulEngine, type Forgetful } from './forgetting.ts';
@@ -20,14 +25,17 @@ import { countRescues, type Rescues } from './rescues.ts';
 import { interruptedAttempts, remainder, throttledEndpoints, tallyDeliveries, type DeliveryTally } from './tally.ts';
 import { onGround, victims, type Ground, type Victim } from './victims.ts';
 
-const facts = 2_000;
-const rounds = 3;
+/** In the usual number of rounds; with fewer, as many fewer. */
+const usualFacts = 2_000;
+const usualRounds = 3;
 /** The second kill comes as soon as what gathered during the first has begun to flow: then most is under way. */
 const killsInARow = 2;
 /** 12 a second, some 17 deliveries: a sixth of what the engine does, so that two cores have room for starting what was killed. */
 const everyMs = 85;
-/** Each victim of a round has its share of the facts. */
-const share = Math.ceil(facts / (rounds * victims.length));
+/** Settings of the workers that whoever runs this may choose. */
+const passedOn = ['WEBHOOK_FIRST_ATTEMPT', 'WEBHOOK_DIRECT_ATTEMPTS'];
+/** Their death can cut attempts off between post and record: as many as a worker makes at once, as all receivers are of one host. */
+const cuttingOff: readonly Victim[] = ['worker', 'Postgres'];
 /** How far into its share a victim is killed; how soon again, once it is of use; and how long it stays dead. */
 const killedAfterMs = { least: 1_000, most: 3_000 };
 const againAfterMs = { least: 0, most: 300 };
@@ -47,6 +55,10 @@ const flowingWithinMs = 30_000;
 
 interface Scene {
   ground: Ground;
+  /** Who makes first attempts. */
+  lane: string;
+  rounds: number;
+  facts: number;
   source: DataSource;
   subjects: readonly Subject[];
   author: Author;
@@ -63,10 +75,15 @@ interface Recovery {
   flowing: number | undefined;
 }
 
-/** @returns the exit code: 0 when nothing was lost */
-export async function webhookFaults(interrupted: Promise<unknown>): Promise<number> {
-  const code = await onGround(interrupted, async (ground) => {
+/** @returns the exit code: 0 when nothing was lost, and no more came twice than kills explain */
+export async function webhookFaults(interrupted: Promise<unknown>, args: readonly string[]): Promise<number> {
+  const rounds = roundsIn(args);
+  const facts = Math.ceil((usualFacts * rounds) / usualRounds);
+  const work = async (ground: Ground) => {
     const config = readConfig(ground.env);
+    const { firstAttempt, directAttempts } = config.worker.webhooks;
+    const lane = firstAttempt === 'direct' ? `direct with ${directAttempts} slots` : firstAttempt;
+    progress(`lane of first attempts: ${lane}`);
     const source = await createDataSource(config.database, 'club-faults').initialize();
     const db = new Database(
       source,
@@ -77,7 +94,7 @@ export async function webhookFaults(interrupted: Promise<unknown>): Promise<numb
     const author = factsAbout(subjects, { db, apiUrl: ground.urls.API, everyMs });
     const engine = await forgetfulEngine(config.temporal, ['webhookDelivery', 'endpointGate']);
     const rescues = countRescues(ground.urls.worker);
-    const scene: Scene = { ground, source, subjects, author, receipts, engine, rescues };
+    const scene: Scene = { ground, lane, rounds, facts, source, subjects, author, receipts, engine, rescues };
     const throttled = new Set<Id>();
     const reporting = setInterval(() => {
       progress(standing(scene));
@@ -100,15 +117,32 @@ export async function webhookFaults(interrupted: Promise<unknown>): Promise<numb
     const result = await tallyDeliveries(source, subjects, receipts);
     const cutOff = await interruptedAttempts(source);
     await Promise.all([engine.close(), receipts.stop(), source.destroy()]);
-    report(scene, recoveries, result, {
+    const mostDuplicates = recoveries.filter(({ victim }) => cuttingOff.includes(victim)).length * placesOfAHost;
+    report(scene, recoveries, result, mostDuplicates, {
       killing: killedUntil - beganAt,
       waiting: endedAt - killedUntil,
       interrupted: cutOff,
       throttled: throttled.size,
     });
-    return result.lost.length === 0 ? 0 : 1;
-  });
-  return code ?? 130;
+    return result.lost.length === 0 && receipts.duplicates <= mostDuplicates ? 0 : 1;
+  };
+  const settings = Object.fromEntries(passedOn.map((name) => [name, process.env[name] ?? '']));
+  return (await onGround(interrupted, work, settings)) ?? 130;
+}
+
+/** @throws Problem for anything but `--rounds` and a number */
+function roundsIn(args: readonly string[]): number {
+  const usage = 'There is: npm run faults -- webhooks, and npm run faults -- webhooks --rounds 1 (a whole number).';
+  let rounds: number;
+  try {
+    rounds = Number(
+      parseArgs({ args: [...args], options: { rounds: { type: 'string' } } }).values.rounds ?? usualRounds,
+    );
+  } catch (error) {
+    throw new Problem(`${messageOf(error).split('. ')[0]}. ${usage}`);
+  }
+  if (!Number.isInteger(rounds) || rounds < 1) throw new Problem(usage);
+  return rounds;
 }
 
 /** Several rounds of all victims. @returns how each came back, in order */
@@ -116,9 +150,10 @@ async function killInTurn(scene: Scene): Promise<Recovery[]> {
   const recoveries: Recovery[] = [];
   const endpoints = new Set(scene.subjects.flatMap((subject) => subject.endpoints));
   for (const endpointId of [...endpoints].slice(0, breakdowns)) scene.receipts.breakDown(endpointId);
-  for (let round = 1; round <= rounds; round++) {
+  const share = Math.ceil(scene.facts / (scene.rounds * victims.length));
+  for (let round = 1; round <= scene.rounds; round++) {
     for (const victim of victims) {
-      const next = Math.min(share, facts - scene.author.committed);
+      const next = Math.min(share, scene.facts - scene.author.committed);
       const [own] = await Promise.all([killInARow(scene, victim, round), scene.author.commit(next)]);
       recoveries.push(...own);
     }
@@ -200,9 +235,10 @@ function standing({ author, receipts }: Scene): string {
 }
 
 function report(
-  { ground, author, receipts, engine, rescues }: Scene,
+  { ground, lane, author, receipts, engine, rescues }: Scene,
   recoveries: readonly Recovery[],
   { facts: committed, received, lost }: DeliveryTally,
+  mostDuplicates: number,
   { killing, waiting, interrupted, throttled }: Record<'killing' | 'waiting' | 'interrupted' | 'throttled', number>,
 ): void {
   const print = (line: string) => process.stdout.write(`${line}\n`);
@@ -218,5 +254,6 @@ function report(
   print(`processes that ended by themselves: ${ground.endedByItself}`);
   print(`${killing.toFixed(0)} s of kills, ${waiting.toFixed(0)} s until the last delivery`);
   for (const line of lost) print(`lost: ${line}`);
+  print(`lane ${lane}; at most ${mostDuplicates} duplicates`);
   print(`facts ${committed}, received ${received}, lost ${lost.length}, duplicates ${receipts.duplicates}`);
 }

@@ -124,6 +124,8 @@ describe('the configuration', () => {
     SES_TOPIC_ARN: ['mails', 'arn:aws:sqs:eu-west-1:123456789012:mails', 'arn:aws:sns:eu-west-1:12:mails'],
     MAIL_WARM_UP: ['0', '10,', '10, 20', 'none', '-1'],
     WORKER_TASK_QUEUES: ['nothing', 'webhooks,Mail'],
+    WEBHOOK_FIRST_ATTEMPT: ['eager', 'Direct', 'workflow,direct'],
+    WEBHOOK_DIRECT_ATTEMPTS: ['0', '901', 'x', '1.5', '-1'],
     TEMPORAL_ADDRESS: ['temporal', 'temporal:port', 'http://temporal:7233'],
     TEMPORAL_NAMESPACE: ['club learning', 'club/learning'],
     CLASSROOM_URL: ['{slug}.example.com', 'https://'],
@@ -163,6 +165,16 @@ describe('the configuration', () => {
     expect(some.worker.taskQueues).to.deep.equal(['mail', 'agents']);
   });
 
+  it('leaves first attempts at webhook endpoints to runs, unless WEBHOOK_FIRST_ATTEMPT is direct', () => {
+    expect(readConfig(required).worker.webhooks).to.deep.equal({ firstAttempt: 'workflow', directAttempts: 256 });
+    const changed = readConfig({ ...required, WEBHOOK_FIRST_ATTEMPT: 'direct', WEBHOOK_DIRECT_ATTEMPTS: '64' });
+    expect(changed.worker.webhooks).to.deep.equal({ firstAttempt: 'direct', directAttempts: 64 });
+    expect(problemsOf({ ...required, WEBHOOK_FIRST_ATTEMPT: 'eager', WEBHOOK_DIRECT_ATTEMPTS: 'x' })).to.deep.equal([
+      'WEBHOOK_FIRST_ATTEMPT must be one of workflow, direct',
+      'WEBHOOK_DIRECT_ATTEMPTS must be a whole number from 1 to 900',
+    ]);
+  });
+
   it('separates lists by commas and trims blanks', () => {
     const config = readConfig({
       ...required,
@@ -179,6 +191,8 @@ describe('the configuration', () => {
         ['API_PORT', '0'],
         ['API_PORT', '65535'],
         ['BODY_LIMIT_BYTES', '1024'],
+        ['WEBHOOK_DIRECT_ATTEMPTS', '1'],
+        ['WEBHOOK_DIRECT_ATTEMPTS', '900'],
       ] as const,
       ([name, value]) => expect(problemsOf({ ...required, [name]: value })).to.deep.equal([]),
     );

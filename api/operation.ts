@@ -12,6 +12,8 @@ import type { AddressedDeps } from '../domain/deps.ts';
 import type { MailDomainSettings } from '../domain/mail/domains/domains.ts';
 import type { StudentIdentity } from '../domain/identity/student-identity.ts';
 import type { MailNoticeDeps } from '../domain/mail/notices/receive.ts';
+import type { SessionFinder } from '../domain/identity/session-finder.ts';
+import type { ReceiveNotice } from '../domain/sales/notices/notices.ts';
 import type { BillingEventDeps } from '../domain/billing/notices.ts';
 import type { PaymentProcessor } from '../platform/infra/payments.ts';
 import type { Egress } from '../platform/infra/egress/egress.ts';
@@ -34,6 +36,10 @@ export interface Deps extends AddressedDeps {
   answers: AnswerFeed;
   model: AskedModel;
   mailNotices: MailNoticeDeps;
+  /** Who calls. */
+  sessions: SessionFinder;
+  /** Takes in what sales platforms tell. */
+  receiveNotice: ReceiveNotice;
   billing: Omit<BillingEventDeps, 'db'> & {
     /** Undefined where the operator has set none up. */
     processor: PaymentProcessor | undefined;

@@ -8,6 +8,8 @@ import { readConfig, type Config } from '../config.ts';
 import { mailDomainSettings } from '../domain/mail/domains/settings.ts';
 import { processingRules } from '../domain/media/media.policy.ts';
 import { createAnswerFeed } from '../domain/agents/answers/answer-feed.ts';
+import { createSessionFinder } from '../domain/identity/session-finder.ts';
+import { createNoticeReceiver } from '../domain/sales/notices/notices.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
 import { createNotifier } from '../platform/infra/postgres/notifications.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
@@ -95,10 +97,11 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
   const stopping = new AbortController();
   let accepting = true;
   const files = await openFilesListener(config);
+  const vault = createVault(config.masterKey);
   const api: ApiDeps = {
     deps: {
       db,
-      vault: createVault(config.masterKey),
+      vault,
       publicUrl: config.api.publicUrl,
       classroomUrl: config.classroomUrl,
       newClubs: config.newClubs,
@@ -113,6 +116,8 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       model: { configured: config.model.apiKey !== undefined, defaultModel: config.model.defaultModel },
       billing: billingOf(config.stripe, log),
       mailNotices: mailNoticesOf(config.mail, egress),
+      sessions: createSessionFinder(db),
+      receiveNotice: createNoticeReceiver({ db, vault }),
     },
     limiter,
     log,

@@ -2,7 +2,6 @@
 import type { ContractOperation } from '../../contract/contract.ts';
 import { clubExists } from '../../domain/clubs/organizations.ts';
 import { DomainError } from '../../platform/core/errors.ts';
-import { findAdministratorSession, findStudentSession } from '../../domain/identity/sessions.ts';
 import { forClub } from '../../platform/infra/postgres/shared-pool.ts';
 import type { Caller } from '../operation.ts';
 import type { ApiDeps, Context, Middleware } from './context.ts';
@@ -92,16 +91,16 @@ async function callerOf(
   context: Context,
   { auth }: ContractOperation,
   clubId: string | undefined,
-  { db }: ApiDeps['deps'],
+  { sessions }: ApiDeps['deps'],
 ): Promise<Caller | undefined> {
   const [, token] = /^Bearer +([\w-]{1,128})$/i.exec(context.get('authorization')) ?? [];
   if (token === undefined) return undefined;
   if (auth.includes('student')) {
-    const student = await findStudentSession(db, token, context.state.now);
+    const student = await sessions.student(token, context.state.now);
     if (student) return { kind: 'student', token, student };
   }
   if (auth.includes('admin')) {
-    const session = await findAdministratorSession(db, token, clubId, context.state.now);
+    const session = await sessions.administrator(token, clubId, context.state.now);
     if (session) return { kind: 'admin', token, ...session };
   }
   return undefined;

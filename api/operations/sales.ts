@@ -19,7 +19,7 @@ export const deleteSalesConnection: Operation<'deleteSalesConnection'> = async (
 
 export const receiveSalesNotice: Operation<'receiveSalesNotice'> = async (request) => {
   const { params, query, body, rawBody: raw, header, deps, now } = request;
-  return accepted(await notices.receiveNotice(deps, { ...params, raw, body, header, signature: query.signature }, now));
+  return accepted(await deps.receiveNotice({ ...params, raw, body, header, signature: query.signature }, now));
 };
 
 export const listSalesNotices: Operation<'listSalesNotices'> = async ({ params, query, db }) =>

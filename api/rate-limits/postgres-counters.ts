@@ -1,15 +1,33 @@
 /** Counters of the rate limits in Postgres, on connections of their own: a busy business pool must not delay them, nor they it. */
 import { Pool } from 'pg';
-import { RateLimiterPostgres } from 'rate-limiter-flexible';
+import { gathered } from '../../platform/core/gathered.ts';
 import type { Secret } from '../../platform/core/secret.ts';
 import type { CounterStore } from './counter-store.ts';
 
 const table = 'rate_limit_counters';
-/** A count is one short upsert, so a few connections carry thousands a second. */
-const connections = 4;
+/** One counts, one clears what has expired. */
+const connections = 2;
 const sweepEveryMs = 30_000;
 /** Small enough that one page stays far below the deadline of a statement. */
 const sweepPage = 1_000;
+
+interface Increment {
+  key: string;
+  /** Of a counter that is new. */
+  keepSeconds: number;
+}
+
+/** Sorted, so that two processes that count the same calls lock the rows in one order. An expired counter begins anew. */
+const countCalls = {
+  name: 'count_calls',
+  text: `
+    INSERT INTO ${table} AS counted (key, points, expire)
+    SELECT key, points, expire FROM unnest($1::text[], $2::int[], $3::bigint[]) AS given (key, points, expire) ORDER BY key
+    ON CONFLICT (key) DO UPDATE SET
+      points = CASE WHEN counted.expire <= $4 THEN 0 ELSE counted.points END + excluded.points,
+      expire = CASE WHEN counted.expire <= $4 THEN excluded.expire ELSE counted.expire END
+    RETURNING key, points`,
+};
 
 /** A {@link CounterStore} that also clears what has expired, which Postgres does not do by itself. */
 export interface PostgresCounters extends CounterStore {
@@ -29,15 +47,26 @@ export function openPostgresCounters(url: Secret, deadlineMs: number): PostgresC
     statement_timeout: deadlineMs,
   });
   pool.on('error', () => undefined); // an idle connection was cut: the pool has dropped it, the next count opens another
-  const counters = new RateLimiterPostgres({
-    storeClient: pool,
-    storeType: 'pool',
-    tableName: table,
-    tableCreated: true,
-    keyPrefix: '',
-    points: 0, // limits are judged by the limiter, which needs the count alone
-    duration: 0,
-    clearExpiredByTimeout: false, // the library's own sweep is one unbounded DELETE and cannot be stopped
+  const increment = gathered(async (asked: readonly Increment[]) => {
+    const now = Date.now();
+    const ofKeys = Map.groupBy(asked, ({ key }) => key);
+    const keys = [...ofKeys.keys()];
+    const { rows } = await pool.query<{ key: string; points: number }>({
+      ...countCalls,
+      values: [
+        keys,
+        keys.map((key) => ofKeys.get(key)?.length),
+        keys.map((key) => now + 1_000 * (ofKeys.get(key)?.[0]?.keepSeconds ?? 0)),
+        now,
+      ],
+    });
+    // Each caller gets a count of its own: the last one that of the row.
+    const counts = new Map(rows.map(({ key, points }) => [key, points - (ofKeys.get(key)?.length ?? 0)]));
+    return asked.map(({ key }) => {
+      const count = (counts.get(key) ?? 0) + 1;
+      counts.set(key, count);
+      return count;
+    });
   });
 
   async function clearExpired(): Promise<number> {
@@ -46,7 +75,7 @@ export function openPostgresCounters(url: Secret, deadlineMs: number): PostgresC
       const page = await pool.query(
         `DELETE FROM ${table} WHERE key IN
           (SELECT key FROM ${table} WHERE expire < $1 ORDER BY expire LIMIT ${sweepPage} FOR UPDATE SKIP LOCKED)`,
-        [Date.now()], // the library writes expiries by the machine's clock
+        [Date.now()], // expiries are written by the machine's clock
       );
       cleared += page.rowCount ?? 0;
       if ((page.rowCount ?? 0) < sweepPage) return cleared;
@@ -58,10 +87,7 @@ export function openPostgresCounters(url: Secret, deadlineMs: number): PostgresC
 
   return {
     clearExpired,
-    async increment(key, keepSeconds) {
-      const { consumedPoints } = await counters.penalty(key, 1, { customDuration: keepSeconds });
-      return consumedPoints;
-    },
+    increment: (key, keepSeconds) => increment({ key, keepSeconds }),
     async ready() {
       await pool.query(`SELECT 1 FROM ${table} LIMIT 1`);
     },

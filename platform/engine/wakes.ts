@@ -4,7 +4,7 @@ import type { Priority } from '../../entities/facts/values.ts';
 import { noClub, type Id } from '../core/ids.ts';
 import { Queries, type Transaction } from '../infra/postgres/database.ts';
 import { prepared } from '../infra/postgres/prepared.ts';
-import { sql } from '../infra/postgres/sql.ts';
+import { sql, type Sql } from '../infra/postgres/sql.ts';
 import { claimInTurns, deferring, inTurns, type Claimed, type Failure, type Room } from './facts.ts';
 import { priorityOf, runOf, workflowIdOf, type Run, type Subject, type WorkflowType } from './workflow-types.ts';
 
@@ -25,19 +25,28 @@ export async function wake<T extends WorkflowType>(
 /** As `wake`, for runs of several types. */
 export async function wakeRuns(tx: Transaction, runs: readonly Run[], now: Date): Promise<void> {
   if (runs.length === 0) return;
-  // Sorted, so that two transactions that wake the same workflows lock the rows in one order.
+  await tx.run(insertingWakes(sql`jsonb_array_elements(${wakesOfRuns(runs)}::jsonb) AS one`, sql`${now}`));
+  tx.notifyRelay();
+}
+
+/** @returns the wakes as JSON: sorted, so that two transactions that wake the same workflows lock the rows in one order */
+export function wakesOfRuns(runs: readonly Run[]): string {
   const sorted = runs
     .map((run) => ({ ...run, workflowId: workflowIdOf(run.workflowType, run.subjectId) }))
     .toSorted((a, b) => (a.workflowId < b.workflowId ? -1 : 1));
-  const rows = sorted.map((run) => ({ ...run, clubId: run.clubId ?? noClub, priority: priorityOf(run) }));
-  await tx.run(
-    sql`INSERT INTO wakes (workflow_id, workflow_type, subject_id, club_id, attributes, recorded_at, priority)
+  return JSON.stringify(sorted.map((run) => ({ ...run, clubId: run.clubId ?? noClub, priority: priorityOf(run) })));
+}
+
+/**
+ * The statement of `wakeRuns`, to be a part of one that makes the rows due. Who runs it notifies the relay after its commit.
+ * @param rows gives each element of `wakesOfRuns` as `one`
+ */
+export function insertingWakes(rows: Sql, now: Sql): Sql {
+  return sql`INSERT INTO wakes (workflow_id, workflow_type, subject_id, club_id, attributes, recorded_at, priority)
      SELECT one->>'workflowId', one->>'workflowType', one->>'subjectId', (one->>'clubId')::uuid, one->'attributes', ${now}::timestamptz, (one->>'priority')::smallint
-       FROM jsonb_array_elements(${JSON.stringify(rows)}::jsonb) AS one
+       FROM ${rows}
      ON CONFLICT (club_id, workflow_id) DO UPDATE SET seq = nextval('wakes_seq_seq'), raised = true, due_at = least(wakes.due_at, clock_timestamp()),
-       priority = least(wakes.priority, excluded.priority)`,
-  );
-  tx.notifyRelay();
+       priority = least(wakes.priority, excluded.priority)`;
 }
 
 export interface ClaimedWake extends Run {

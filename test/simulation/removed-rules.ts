@@ -177,7 +177,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     rule: 'HOOK-19: what the writer passes over is recorded alone',
     file: 'domain/webhooks/deliveries/record.ts',
     changes: [
-      ['if (recorded === undefined) return recordAlone(db, accepted);', 'if (recorded === undefined) return true;'],
+      ['=== \'succeeded\' : recordAlone(db, accepted)', '=== \'succeeded\' : true'],
     ],
     engine: 'webhooks-directly',
   },

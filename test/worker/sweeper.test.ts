@@ -2,7 +2,7 @@ import { mock } from 'node:test';
 import { expect } from 'chai';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { requestMail } from '../../domain/mail/requests.ts';
-import { receiveNotice } from '../../domain/sales/notices/notices.ts';
+import { createNoticeReceiver } from '../../domain/sales/notices/notices.ts';
 import { SalesNotice } from '../../entities/sales/sales-notice.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { keepSchedules } from '../../worker/schedules.ts';
@@ -98,7 +98,7 @@ describe('the sweeper, in a worker process', function () {
     const { source } = deps.db;
     const connection = await buildSalesConnection((await buildClub()).id);
     const notice = { ...connection, raw: Buffer.from('no JSON'), body: {}, header: () => '', signature: '' };
-    await receiveNotice(deps, notice, new Date(Date.now() - 3 * minute));
+    await createNoticeReceiver(deps)(notice, new Date(Date.now() - 3 * minute));
     const { id } = await source.manager.findOneByOrFail(SalesNotice, { connectionId: connection.id });
     await until('the fault', { timeoutMs: 10 * second }, async () => {
       const [row] = await source.query<unknown[]>(`SELECT FROM failing_steps WHERE workflow_id = $1`, [

@@ -1,14 +1,19 @@
 /** Notices of sales platforms: stored as they come (SALE-1), shown to administrators, replayed. */
 import { SalesNotice } from '../../../entities/sales/sales-notice.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Queries } from '../../../platform/infra/postgres/database.ts';
-import { all, columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
+import type { Database, Queries } from '../../../platform/infra/postgres/database.ts';
+import { prepared } from '../../../platform/infra/postgres/prepared.ts';
+import { forAllClubs } from '../../../platform/infra/postgres/shared-pool.ts';
+import { all, columns, raw, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
+import { writeTogether } from '../../../platform/infra/postgres/write-together.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
+import { gathered } from '../../../platform/core/gathered.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { type Page, type PageRequest, listPage } from '../../../platform/infra/postgres/lists/page.ts';
 import type { DatabaseDeps, VaultDeps } from '../../deps.ts';
 import { sha256 } from '../../../platform/infra/vault.ts';
-import { wake } from '../../../platform/engine/wakes.ts';
+import { insertingWakes, wake, wakesOfRuns } from '../../../platform/engine/wakes.ts';
+import { runOf } from '../../../platform/engine/workflow-types.ts';
 import { addressesIn } from './addresses.policy.ts';
 import { type NoticeStatus, type SalesPlatform, salesPlatforms } from '../../../entities/sales/values.ts';
 import { salesAdapters } from '../platforms/index.ts';
@@ -33,34 +38,113 @@ const longestProof = 512;
  * Keeps the notice as it came and wakes its processing.
  * @throws DomainError not_found, alike for a token of nobody, a rotated one and one of another platform
  */
-export async function receiveNotice({ db, vault }: VaultDeps, received: ReceivedNotice, now: Date): Promise<void> {
-  const platform = salesPlatforms.find((known) => known === received.platform);
-  if (platform === undefined) throw noConnection();
-  const { proofIn } = salesAdapters[platform];
-  const tokenHash = sha256(received.token);
-  // Before anything of the body is read: a stranger costs one look-up.
-  await requireConnection(db, platform, tokenHash);
-  const stated = proofIn === 'signature' ? (received.signature ?? '') : received.header(proofIn.header);
-  const proof = stated === '' || stated.length > longestProof ? null : stated;
-  const id = newId();
-  await db.transaction(async (tx) => {
-    const connection = await tx.one<
-      Pick<SalesNotice, 'clubId'>
-    >(sql`INSERT INTO sales_notices (id, club_id, connection_id, platform, body, proof, addresses, next_attempt_at, received_at)
-       SELECT ${id}, club_id, id, platform, ${received.raw}, ${proof === null ? null : vault.seal(proof, id)}, ${addressesIn(received.body)}, ${now}, ${now} FROM sales_connections
-        WHERE token_hash = ${tokenHash} AND platform = ${platform} AND deleted_at IS NULL
-       RETURNING ${columns(SalesNotice, ['clubId'])}`);
+export type ReceiveNotice = (received: ReceivedNotice, now: Date) => Promise<void>;
+
+/** @returns how a process takes notices in: those that come at once are looked up together, and written together */
+export function createNoticeReceiver({ db, vault }: VaultDeps): ReceiveNotice {
+  const connectionOf = gathered((keys: readonly ConnectionKey[]) => forAllClubs(() => findConnections(db, keys)));
+  const insert = (notices: readonly NewNotice[]) => insertNotices(db, notices);
+  const write = gathered((notices: readonly NewNotice[]) => forAllClubs(() => writeTogether(notices, insert)));
+  return async (received, now) => {
+    const platform = salesPlatforms.find((known) => known === received.platform);
+    if (platform === undefined) throw noConnection();
+    const key = { platform, tokenHash: sha256(received.token) };
+    // Before anything of the body is read: a stranger costs one look-up.
+    const connection = await connectionOf(key);
     if (!connection) throw noConnection();
-    await wake(tx, 'salesNotice', [{ id, clubId: connection.clubId }], now);
-  });
+    const id = newId();
+    const proof = proofOf(platform, received);
+    const written = await write({
+      ...key,
+      id,
+      clubId: connection.clubId,
+      body: received.raw,
+      proof: proof === null ? null : vault.seal(proof, id),
+      addresses: addressesIn(received.body),
+      now,
+    });
+    if ('error' in written) throw written.error;
+    if (!written.result) throw noConnection();
+  };
 }
 
-async function requireConnection(db: Queries, platform: SalesPlatform, tokenHash: Buffer): Promise<void> {
-  const connection = await db.one(
-    sql`SELECT 1 FROM sales_connections WHERE token_hash = ${tokenHash} AND platform = ${platform} AND deleted_at IS NULL`,
-  );
-  if (!connection) throw noConnection();
+function proofOf(platform: SalesPlatform, { signature, header }: ReceivedNotice): string | null {
+  const { proofIn } = salesAdapters[platform];
+  const stated = proofIn === 'signature' ? (signature ?? '') : header(proofIn.header);
+  return stated === '' || stated.length > longestProof ? null : stated;
 }
+
+/** What a connection is found by. */
+interface ConnectionKey {
+  platform: SalesPlatform;
+  tokenHash: Buffer;
+}
+
+/** @returns for each key the club of its connection, undefined where there is none */
+async function findConnections(
+  db: Database,
+  keys: readonly ConnectionKey[],
+): Promise<({ clubId: Id } | undefined)[]> {
+  const found = await findSalesConnections(db.source, [
+    keys.map(({ tokenHash }) => tokenHash),
+    keys.map(({ platform }) => platform),
+  ]);
+  const clubs = new Map(found.map(({ place, clubId }) => [place, { clubId }]));
+  return keys.map((_, index) => clubs.get(index + 1));
+}
+
+const findSalesConnections = prepared<{ place: number; clubId: Id }>(
+  'find_sales_connections',
+  `SELECT place::int, club_id AS "clubId"
+     FROM unnest($1::bytea[], $2::text[]) WITH ORDINALITY AS key (token_hash, platform, place)
+     JOIN sales_connections USING (token_hash, platform)
+    WHERE deleted_at IS NULL`,
+);
+
+interface NewNotice extends ConnectionKey {
+  id: Id;
+  clubId: Id;
+  body: Buffer;
+  /** Sealed. */
+  proof: Buffer | null;
+  addresses: readonly string[];
+  now: Date;
+}
+
+/** @returns for each notice whether it is there: its connection may have gone since it was looked up */
+async function insertNotices(db: Database, notices: readonly NewNotice[]): Promise<boolean[]> {
+  const inserted = await insertSalesNotices(db.source, [
+    notices.map(({ id }) => id),
+    notices.map(({ tokenHash }) => tokenHash),
+    notices.map(({ platform }) => platform),
+    notices.map(({ body }) => body),
+    notices.map(({ proof }) => proof),
+    notices.map(({ addresses }) => JSON.stringify(addresses)),
+    notices.map(({ now }) => now),
+    wakesOfRuns(notices.map((notice) => runOf('salesNotice', notice))),
+  ]);
+  if (inserted.length > 0) db.notifier.notify();
+  const ids = new Set(inserted.map(({ id }) => id));
+  return notices.map(({ id }) => ids.has(id));
+}
+
+const insertSalesNotices = prepared<{ id: Id }>(
+  'insert_sales_notices',
+  `WITH given AS MATERIALIZED (
+       SELECT * FROM unnest($1::uuid[], $2::bytea[], $3::text[], $4::bytea[], $5::bytea[], $6::jsonb[], $7::timestamptz[])
+           AS given (id, token_hash, platform, body, proof, addresses, at)),
+     notice AS (
+       INSERT INTO sales_notices (id, club_id, connection_id, platform, body, proof, addresses, next_attempt_at, received_at)
+       SELECT given.id, club_id, connection.id, platform, body, proof, ARRAY(SELECT jsonb_array_elements_text(addresses)), at, at
+         FROM given JOIN sales_connections connection USING (token_hash, platform)
+        WHERE deleted_at IS NULL ORDER BY given.id
+       RETURNING id, received_at),
+     woken AS (${insertingWakes(
+       raw(`jsonb_array_elements($8::jsonb) AS one JOIN notice ON notice.id::text = one->>'subjectId'`),
+       raw('received_at'),
+     ).render([])})
+     SELECT id FROM notice`,
+);
 
 const noConnection = () => new DomainError('not_found', 'There is no such connection.');
 

@@ -5,11 +5,11 @@ import type { DeliveryStatus } from '../../../entities/webhooks/values.ts';
 import type { DeliveredEventType } from '../../../platform/core/event-types.ts';
 import { gathered } from '../../../platform/core/gathered.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { isRefusal } from '../../../platform/infra/postgres/errors.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { forRecord } from '../../../platform/infra/postgres/shared-pool.ts';
 import { columns, raw, sql, type RowOf, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
+import { writeTogether } from '../../../platform/infra/postgres/write-together.ts';
 import { afterFailure, failingDeadline, isThrottled, resetBreaker, type Breaker } from '../endpoints/breaker.policy.ts';
 import type { Claim } from './attempts.ts';
 import { callGate } from '../wakes.ts';
@@ -42,13 +42,13 @@ export type RecordSuccess = (id: Id, claim: Claim, answer: AttemptAnswer, now: D
  * @returns the writer of a process: what is accepted while it writes goes into its next statement. What that leaves goes alone.
  */
 export function createSuccessWriter(db: Database, onBatch: (size: number) => void = () => {}): RecordSuccess {
-  const together = gathered((accepted: readonly Accepted[]) => forRecord(() => recordTogether(db, accepted, onBatch)));
+  const write = (accepted: readonly Accepted[]) => recordTogether(db, accepted, onBatch);
+  const together = gathered((accepted: readonly Accepted[]) => forRecord(() => writeTogether(accepted, write)));
   return async (id, claim, answer, now) => {
     const accepted = { id, claim, answer, now };
     const recorded = claim.trigger === 'schedule' ? await together(accepted) : undefined;
-    if (recorded === undefined) return recordAlone(db, accepted);
-    if ('error' in recorded) throw recorded.error;
-    return recorded.status === 'succeeded';
+    if (recorded && 'error' in recorded) throw recorded.error;
+    return recorded?.result ? recorded.result.status === 'succeeded' : recordAlone(db, accepted);
   };
 }
 
@@ -66,40 +66,29 @@ async function recordAlone(db: Database, { id, claim, answer, now }: Accepted): 
   return recorded === 'succeeded';
 }
 
-/** How a success was recorded: the delivery's status, or why the statement refuses it. */
-type Recorded = { status: string } | { error: unknown };
-
 /**
  * Scheduled attempts at endpoints whose rows need no change but, now and then, `last_success_at`: one statement, which waits for no
- * lock. A statement that Postgres refuses is halved, down to the row at fault.
- * @returns undefined for each of which nothing was written: its endpoint fails, its claim is lost, more is asked for, or it is held
+ * lock.
+ * @returns the status of each delivery; undefined for each of which nothing was written: its endpoint fails, its claim is lost, more is asked for, or it is held
  */
 async function recordTogether(
   db: Database,
   accepted: readonly Accepted[],
   onBatch: (size: number) => void,
-): Promise<(Recorded | undefined)[]> {
-  try {
-    const rows = await recordSucceeded(db.source, [
-      accepted.map(({ id }) => id),
-      accepted.map(({ claim }) => claim.fence),
-      accepted.map(({ now }) => now),
-      accepted.map(({ answer }) => answer.durationMs),
-      accepted.map(({ answer }) => answer.responseStatus ?? null),
-      accepted.map(({ answer }) => answer.responseExcerpt ?? null),
-      accepted.map(({ claim }) => claim.endpointId),
-      successEveryMs / 1_000,
-    ]);
-    onBatch(accepted.length);
-    const statuses = new Map(rows.map(({ id, fence, status }) => [`${id} ${fence}`, { status }]));
-    return accepted.map(({ id, claim }) => statuses.get(`${id} ${claim.fence}`));
-  } catch (error) {
-    if (!isRefusal(error)) throw error;
-    if (accepted.length === 1) return [{ error }];
-    const half = Math.ceil(accepted.length / 2);
-    const first = await recordTogether(db, accepted.slice(0, half), onBatch);
-    return [...first, ...(await recordTogether(db, accepted.slice(half), onBatch))];
-  }
+): Promise<({ status: string } | undefined)[]> {
+  const rows = await recordSucceeded(db.source, [
+    accepted.map(({ id }) => id),
+    accepted.map(({ claim }) => claim.fence),
+    accepted.map(({ now }) => now),
+    accepted.map(({ answer }) => answer.durationMs),
+    accepted.map(({ answer }) => answer.responseStatus ?? null),
+    accepted.map(({ answer }) => answer.responseExcerpt ?? null),
+    accepted.map(({ claim }) => claim.endpointId),
+    successEveryMs / 1_000,
+  ]);
+  onBatch(accepted.length);
+  const statuses = new Map(rows.map(({ id, fence, status }) => [`${id} ${fence}`, { status }]));
+  return accepted.map(({ id, claim }) => statuses.get(`${id} ${claim.fence}`));
 }
 
 /**

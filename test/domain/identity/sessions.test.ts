@@ -3,13 +3,12 @@ import { sha256 } from '../../../platform/infra/vault.ts';
 import {
   administratorSessionMaxMs,
   endSessionsOf,
-  findAdministratorSession,
   findLivingSessions,
-  findStudentSession,
   openSession,
   removeEndedSessions,
   sessionLifetimeMs,
 } from '../../../domain/identity/sessions.ts';
+import { createSessionFinder } from '../../../domain/identity/session-finder.ts';
 import { removeStudent } from '../../../domain/students/students.ts';
 import { buildAdministrator, buildClub, buildMember, buildStudent } from '../../toolkit/builders/clubs.ts';
 import { withOpenTransaction } from '../../toolkit/drive/races.ts';
@@ -30,8 +29,8 @@ describe('sessions (AUTH-1)', () => {
     const student = await buildStudent((await buildClub()).id);
     const { token, expiresAt } = await db.transaction((tx) => openSession(tx, 'student', student.id, now));
     expect(expiresAt).to.deep.equal(after(sessionLifetimeMs.student));
-    expect(await findStudentSession(db, token, new Date(expiresAt.getTime() - 1))).to.include({ id: student.id });
-    expect(await findStudentSession(db, token, expiresAt)).to.equal(undefined);
+    expect(await createSessionFinder(db).student(token, new Date(expiresAt.getTime() - 1))).to.include({ id: student.id });
+    expect(await createSessionFinder(db).student(token, expiresAt)).to.equal(undefined);
   });
 
   it('of an administrator are extended by use, with at most one write in five minutes', async () => {
@@ -46,7 +45,7 @@ describe('sessions (AUTH-1)', () => {
       );
       return (row?.expires_at.getTime() ?? 0) - now.getTime() - sessionLifetimeMs.admin;
     };
-    const use = (at: Date) => findAdministratorSession(db, token, undefined, at);
+    const use = (at: Date) => createSessionFinder(db).administrator(token, undefined, at);
     await use(after(5 * minute));
     expect(await end()).to.equal(0);
     await use(after(5 * minute + 1));
@@ -60,7 +59,7 @@ describe('sessions (AUTH-1)', () => {
     const { db } = await testDeps();
     const { id } = await buildAdministrator();
     const { token } = await db.transaction((tx) => openSession(tx, 'admin', id, now));
-    const find = (at: Date) => findAdministratorSession(db, token, undefined, at);
+    const find = (at: Date) => createSessionFinder(db).administrator(token, undefined, at);
     for (let at = 0; at < administratorSessionMaxMs; at += sessionLifetimeMs.admin - minute)
       expect(await find(after(at)), `after ${at} ms`).to.include({ administratorId: id });
     expect(await find(after(administratorSessionMaxMs - 1))).to.include({ administratorId: id });
@@ -138,7 +137,8 @@ describe('sessions (AUTH-1)', () => {
     const open = (id: string) => db.transaction((tx) => openSession(tx, 'student', id, now));
     const opened = [await open(student.id), await open(student.id), await open(other.id)];
     await db.transaction((tx) => endSessionsOf(tx, 'student', student.id));
-    const found = await Promise.all(opened.map(({ token }) => findStudentSession(db, token, now)));
+    const sessions = createSessionFinder(db);
+    const found = await Promise.all(opened.map(({ token }) => sessions.student(token, now)));
     expect(found.map((one) => one?.id)).to.deep.equal([undefined, undefined, other.id]);
   });
 
@@ -149,7 +149,7 @@ describe('sessions (AUTH-1)', () => {
     const student = await buildStudent(clubId);
     await removeStudent(deps, clubId, student.id, now);
     const { token } = await db.transaction((tx) => openSession(tx, 'student', student.id, now));
-    expect(await findStudentSession(db, token, now)).to.equal(undefined);
+    expect(await createSessionFinder(db).student(token, now)).to.equal(undefined);
     expect(await findLivingSessions(db, [sha256(token)], now)).to.deep.equal([false]);
   });
 
@@ -172,11 +172,39 @@ describe('sessions (AUTH-1)', () => {
     expect(await findLivingSessions(db, [], now)).to.deep.equal([]);
   });
 
+  it('that are asked for at once are told apart: each by its token, its time and its club', async () => {
+    const { db } = await testDeps();
+    const [club, other] = [await buildClub(), await buildClub()];
+    const [student, neighbour] = [await buildStudent(club.id), await buildStudent(other.id)];
+    const open = (id: string) => db.transaction((tx) => openSession(tx, 'student', id, now));
+    const [own, theirs] = [await open(student.id), await open(neighbour.id)];
+    const { id: administratorId, token } = await buildMember(club.id, 'editor');
+    const sessions = createSessionFinder(db);
+    const students = [own.token, 'unknown', theirs.token, own.token, token].map((one) => sessions.student(one, now));
+    const late = sessions.student(own.token, own.expiresAt);
+    const clubs = [other.id, club.id, undefined];
+    const members = clubs.map((clubId) => sessions.administrator(token, clubId, new Date()));
+    const stranger = sessions.administrator(own.token, club.id, now);
+    expect((await Promise.all(students)).map((one) => one && { id: one.id, clubId: one.clubId })).to.deep.equal([
+      { id: student.id, clubId: club.id },
+      undefined,
+      { id: neighbour.id, clubId: other.id },
+      { id: student.id, clubId: club.id },
+      undefined,
+    ]);
+    expect([await late, await stranger]).to.deep.equal([undefined, undefined]);
+    expect(await Promise.all(members)).to.deep.equal([
+      { administratorId, role: null },
+      { administratorId, role: 'editor' },
+      { administratorId, role: null },
+    ]);
+  });
+
   it('of an administrator give the role in the requested club, or null', async () => {
     const { db } = await testDeps();
     const [club, other] = [await buildClub(), await buildClub()];
     const { id, token } = await buildMember(club.id, 'editor');
-    const find = (clubId?: string) => findAdministratorSession(db, token, clubId, new Date());
+    const find = (clubId?: string) => createSessionFinder(db).administrator(token, clubId, new Date());
     expect(await find(club.id)).to.deep.equal({ administratorId: id, role: 'editor' });
     expect(await find(other.id)).to.deep.equal({ administratorId: id, role: null });
     expect(await find()).to.deep.equal({ administratorId: id, role: null });

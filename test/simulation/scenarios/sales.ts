@@ -3,7 +3,7 @@
  * sold. Whatever order came about, each sale is what its notices say together.
  */
 import { setEnrollmentEnd, restoreEnrollment, revokeEnrollment } from '../../../domain/access/enrollments/by-hand.ts';
-import { receiveNotice, replayNotice } from '../../../domain/sales/notices/notices.ts';
+import { createNoticeReceiver, replayNotice } from '../../../domain/sales/notices/notices.ts';
 import { createProduct } from '../../../domain/sales/purchases/products.ts';
 import { removeStudent } from '../../../domain/students/students.ts';
 import { sha256 } from '../../../platform/infra/vault.ts';
@@ -106,7 +106,7 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
   async function send(one: Sent): Promise<void> {
     const raw = Buffer.from(JSON.stringify(one.body));
     const received = { platform: 'generic', token, raw, body: one.body, header: () => '', signature: undefined };
-    await receiveNotice(deps, received, now());
+    await createNoticeReceiver(deps)(received, now()); // each request comes to a process of its own
     one.answered = true;
   }
 

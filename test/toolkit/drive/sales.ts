@@ -1,7 +1,7 @@
 /** Notices of sales, taken in past HTTP and processed step by step. */
 import type { Id } from '../../../platform/core/ids.ts';
 import { processNotice, type NoticeDeps, type NoticeStep } from '../../../domain/sales/notices/processing.ts';
-import { receiveNotice } from '../../../domain/sales/notices/notices.ts';
+import { createNoticeReceiver } from '../../../domain/sales/notices/notices.ts';
 import { testDeps } from '../stack/database.ts';
 import type { TestSalesConnection, TestShop } from '../builders/sales.ts';
 
@@ -15,7 +15,7 @@ export async function takeNotice(connection: TestSalesConnection, body: unknown,
     header: () => proof,
     signature: proof,
   };
-  await receiveNotice(deps, received, new Date());
+  await createNoticeReceiver(deps)(received, new Date());
   const [row] = await deps.db.source.query<{ id: Id }[]>(
     `SELECT id FROM sales_notices WHERE connection_id = $1 ORDER BY id DESC LIMIT 1`,
     [connection.id],

@@ -10,6 +10,8 @@ import { createOpenStreams } from '../../../api/open-streams.ts';
 import type { ApiDeps } from '../../../api/middleware/context.ts';
 import { mailDomainSettings } from '../../../domain/mail/domains/settings.ts';
 import { createAnswerFeed } from '../../../domain/agents/answers/answer-feed.ts';
+import { createSessionFinder } from '../../../domain/identity/session-finder.ts';
+import { createNoticeReceiver } from '../../../domain/sales/notices/notices.ts';
 import { createObjectStore } from '../../../platform/infra/object-store.ts';
 import { createLimiter } from '../../../api/rate-limits/limiter.ts';
 import { createEgress, type Resolve } from '../../../platform/infra/egress/egress.ts';
@@ -69,6 +71,8 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
         model: { configured: config.model.apiKey !== undefined, defaultModel: config.model.defaultModel },
         billing: billingOf(config.stripe, lines),
         mailNotices: mailNoticesOf(config.mail, egress),
+        sessions: createSessionFinder(usual.db),
+        receiveNotice: createNoticeReceiver(usual),
         newClubs: config.newClubs,
       },
       limiter,

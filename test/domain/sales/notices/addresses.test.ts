@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { isEmail } from '../../../../platform/core/email.policy.ts';
 import { addressesIn, readAddress } from '../../../../domain/sales/notices/addresses.policy.ts';
-import { receiveNotice } from '../../../../domain/sales/notices/notices.ts';
+import { createNoticeReceiver } from '../../../../domain/sales/notices/notices.ts';
 import { testDeps } from '../../../toolkit/stack/database.ts';
 
 const mebibyte = 1_048_576;
@@ -95,7 +95,8 @@ describe('a notice with an unknown token', () => {
       },
     );
     const received = { platform: 'generic', token: 'nobody', raw: Buffer.from('{}'), body: unread, signature: '' };
-    const refused: unknown = await receiveNotice(await testDeps(), { ...received, header: () => '' }, new Date()).catch(
+    const receiveNotice = createNoticeReceiver(await testDeps());
+    const refused: unknown = await receiveNotice({ ...received, header: () => '' }, new Date()).catch(
       (error: unknown) => error,
     );
     expect(refused).to.have.property('code', 'not_found');

@@ -1,0 +1,135 @@
+import { expect } from 'chai';
+import { createNoticeReceiver, type ReceivedNotice } from '../../../../domain/sales/notices/notices.ts';
+import { deleteConnection, rotateConnection } from '../../../../domain/sales/platforms/connections.ts';
+import { SalesNotice } from '../../../../entities/sales/sales-notice.ts';
+import type { Database } from '../../../../platform/infra/postgres/database.ts';
+import { workflowIdOf } from '../../../../platform/engine/workflow-types.ts';
+import { wakesOf } from '../../../toolkit/assert/wakes.ts';
+import { buildClub } from '../../../toolkit/builders/clubs.ts';
+import { buildSalesConnection, type TestSalesConnection } from '../../../toolkit/builders/sales.ts';
+import { unreliable } from '../../../toolkit/fakes/databases.ts';
+import { testDeps } from '../../../toolkit/stack/database.ts';
+
+type Key = Pick<TestSalesConnection, 'platform' | 'token'>;
+
+describe('notices that come at once', () => {
+  let deps: Awaited<ReturnType<typeof testDeps>>;
+  let now: Date;
+  beforeEach(async () => {
+    deps = await testDeps();
+    now = new Date();
+  });
+
+  const shop = async () => {
+    const { id: clubId } = await buildClub();
+    return { clubId, connection: await buildSalesConnection(clubId) };
+  };
+  const notice = ({ platform, token }: Key, text: string, proof = ''): ReceivedNotice => ({
+    platform,
+    token,
+    raw: Buffer.from(text),
+    body: { buyer: `${text}@example.com` },
+    header: () => proof,
+    signature: proof,
+  });
+  /** Takes all of them in at once. @returns how each ended */
+  const taken = async (notices: readonly ReceivedNotice[], db: Database = deps.db) => {
+    const receive = createNoticeReceiver({ ...deps, db });
+    const ends = await Promise.allSettled(notices.map((one) => receive(one, now)));
+    return ends.map((end) => (end.status === 'fulfilled' ? 'accepted' : ((end.reason as { code?: string }).code ?? '')));
+  };
+  const rowsOf = (clubId: string) => deps.db.manager.find(SalesNotice, { where: { clubId }, order: { id: 'ASC' } });
+  const bodies = async (clubId: string) => (await rowsOf(clubId)).map(({ body }) => body?.toString());
+
+  it('are kept as they came, each under its own connection, and each is woken once', async () => {
+    const [one, other] = [await shop(), await shop()];
+    const notices = Array.from({ length: 12 }, (_, index) =>
+      notice(index % 3 === 0 ? other.connection : one.connection, `notice-${index}`, index % 2 ? 'proof' : ''),
+    );
+    expect(new Set(await taken(notices))).to.deep.equal(new Set(['accepted']));
+    for (const { clubId, connection } of [one, other]) {
+      const rows = await rowsOf(clubId);
+      const sent = notices.filter(({ token }) => token === connection.token);
+      expect(rows.map(({ body }) => body?.toString())).to.have.members(sent.map(({ raw }) => raw.toString()));
+      for (const row of rows) {
+        const from = sent.find(({ raw }) => row.body?.equals(raw));
+        expect(row).to.deep.include({
+          connectionId: connection.id,
+          platform: connection.platform,
+          status: 'pending',
+          addresses: [`${from?.raw.toString()}@example.com`],
+          nextAttemptAt: now,
+          receivedAt: now,
+        });
+        expect(row.proof === null ? '' : deps.vault.open(row.proof, row.id)).to.equal(from?.signature);
+      }
+      expect((await wakesOf(clubId)).map(({ workflowId }) => workflowId)).to.have.members(
+        rows.map(({ id }) => workflowIdOf('salesNotice', id)),
+      );
+    }
+  });
+
+  it('are refused alone where their token is of nobody, rotated, deleted, or of another platform', async () => {
+    const { clubId, connection } = await shop();
+    const [rotated, deleted] = [await buildSalesConnection(clubId), await buildSalesConnection(clubId)];
+    await rotateConnection({ ...deps, publicUrl: '' } as never, clubId, rotated.id, now);
+    await deleteConnection(deps, clubId, deleted.id, now);
+    const elsewhere: Key = { platform: 'hotmart', token: connection.token };
+    const nowhere = { platform: 'nowhere', token: connection.token } as unknown as Key;
+    const stranger: Key = { platform: 'generic', token: 'nobody' };
+    const keys = [connection, rotated, stranger, deleted, elsewhere, nowhere, connection];
+    const refused = 'not_found';
+    expect(await taken(keys.map((key, index) => notice(key, `notice-${index}`)))).to.deep.equal([
+      'accepted',
+      refused,
+      refused,
+      refused,
+      refused,
+      refused,
+      'accepted',
+    ]);
+    expect(await bodies(clubId)).to.have.members(['notice-0', 'notice-6']);
+    expect(await wakesOf(clubId)).to.have.length(2);
+  });
+
+  it('are refused alone where the connection is deleted between its look-up and the notice', async () => {
+    const [gone, stays] = [await shop(), await shop()];
+    let statements = 0;
+    const deleting = unreliable(deps.db, async () => {
+      if (++statements === 2) await deleteConnection(deps, gone.clubId, gone.connection.id, now);
+      return undefined;
+    });
+    const notices = [gone, stays].map(({ connection }) => notice(connection, 'notice'));
+    expect(await taken(notices, deleting)).to.deep.equal(['not_found', 'accepted']);
+    expect([await bodies(gone.clubId), await bodies(stays.clubId)]).to.deep.equal([[], ['notice']]);
+    expect([await wakesOf(gone.clubId), await wakesOf(stays.clubId)].map((wakes) => wakes.length)).to.deep.equal([
+      0, 1,
+    ]);
+  });
+
+  it('take two statements, however many they are', async () => {
+    const { connection } = await shop();
+    let statements = 0;
+    const counting = unreliable(deps.db, () => {
+      statements++;
+      return undefined;
+    });
+    await taken(
+      Array.from({ length: 20 }, (_, index) => notice(connection, `notice-${index}`)),
+      counting,
+    );
+    expect(statements).to.equal(2);
+  });
+
+  it('all fail where the connection to Postgres is lost, and nothing is left of them', async () => {
+    const { clubId, connection } = await shop();
+    let statements = 0;
+    const lost = unreliable(deps.db, () => (++statements === 2 ? 'before' : undefined));
+    const receive = createNoticeReceiver({ ...deps, db: lost });
+    const ends = await Promise.allSettled([1, 2].map((index) => receive(notice(connection, `notice-${index}`), now)));
+    expect(ends.map(({ status }) => status)).to.deep.equal(['rejected', 'rejected']);
+    expect(await rowsOf(clubId)).to.deep.equal([]);
+    await receive(notice(connection, 'later'), now);
+    expect(await bodies(clubId)).to.deep.equal(['later']);
+  });
+});

@@ -65,7 +65,8 @@ export function createAttemptPlaces(
   };
   return {
     lane: {
-      take: ({ deliveryId, endpointId }) => performance.now() >= claimsAgainAt && admission.take(deliveryId, endpointId),
+      take: ({ deliveryId, endpointId }) =>
+        performance.now() >= claimsAgainAt && admission.take(deliveryId, endpointId),
       giveBack: (deliveryIds) => deliveryIds.forEach(admission.leave),
     },
     async start({ id, endpointId, claimed }, { start, giveBack }) {

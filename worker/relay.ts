@@ -19,11 +19,7 @@ import {
 } from '../platform/engine/facts.ts';
 import { claimWakes, deferWake, removeWake, type ClaimedWake } from '../platform/engine/wakes.ts';
 import { workflowTypes } from '../platform/engine/workflow-types.ts';
-import {
-  contextsInLockOrder,
-  type CausedWorkflow,
-  type ConsumerOptions,
-} from '../domain/contexts.ts';
+import { contextsInLockOrder, type CausedWorkflow, type ConsumerOptions } from '../domain/contexts.ts';
 import { handOverLost, returnClaim, type DirectLane } from '../domain/webhooks/deliveries/direct.ts';
 import type { LocalStarts } from './attempt-places.ts';
 import { handedOver, relayed, relayErrors } from './metrics.ts';

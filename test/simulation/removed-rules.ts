@@ -176,9 +176,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
   'held-successes-alone': {
     rule: 'HOOK-19: what the writer passes over is recorded alone',
     file: 'domain/webhooks/deliveries/record.ts',
-    changes: [
-      ['=== \'succeeded\' : recordAlone(db, accepted)', '=== \'succeeded\' : true'],
-    ],
+    changes: [["=== 'succeeded' : recordAlone(db, accepted)", "=== 'succeeded' : true"]],
     engine: 'webhooks-directly',
   },
   'gate-called': {

@@ -36,7 +36,7 @@ describe('claims that a fan-out makes for runs of its process (HOOK-15)', () => 
     );
   });
 
-  const fact = (of = subscription) => ({ ...factAbout(of, 'student.updated', new Date()), priority: urgent } as const);
+  const fact = (of = subscription) => ({ ...factAbout(of, 'student.updated', new Date()), priority: urgent }) as const;
   /** @returns the runs of one fact each, fanned out together */
   const fannedOut = async (count = 1, on = db): Promise<DeliveryRun[]> => {
     const facts = Array.from({ length: count }, () => fact());

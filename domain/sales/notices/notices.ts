@@ -81,10 +81,7 @@ interface ConnectionKey {
 }
 
 /** @returns for each key the club of its connection, undefined where there is none */
-async function findConnections(
-  db: Database,
-  keys: readonly ConnectionKey[],
-): Promise<({ clubId: Id } | undefined)[]> {
+async function findConnections(db: Database, keys: readonly ConnectionKey[]): Promise<({ clubId: Id } | undefined)[]> {
   const found = await findSalesConnections(db.source, [
     keys.map(({ tokenHash }) => tokenHash),
     keys.map(({ platform }) => platform),

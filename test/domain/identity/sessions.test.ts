@@ -29,7 +29,9 @@ describe('sessions (AUTH-1)', () => {
     const student = await buildStudent((await buildClub()).id);
     const { token, expiresAt } = await db.transaction((tx) => openSession(tx, 'student', student.id, now));
     expect(expiresAt).to.deep.equal(after(sessionLifetimeMs.student));
-    expect(await createSessionFinder(db).student(token, new Date(expiresAt.getTime() - 1))).to.include({ id: student.id });
+    expect(await createSessionFinder(db).student(token, new Date(expiresAt.getTime() - 1))).to.include({
+      id: student.id,
+    });
     expect(await createSessionFinder(db).student(token, expiresAt)).to.equal(undefined);
   });
 

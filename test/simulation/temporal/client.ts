@@ -21,7 +21,16 @@ interface Way {
   signalLater: (run: Run, isDouble: boolean) => void;
 }
 
-export function simulatedClient({ temporal, process, step, say, has, arrives, onLost, signalLater }: Way): WorkflowClient {
+export function simulatedClient({
+  temporal,
+  process,
+  step,
+  say,
+  has,
+  arrives,
+  onLost,
+  signalLater,
+}: Way): WorkflowClient {
   const call = async (label: string, arrive: () => void) => {
     await step(label);
     if (has('away', 15)) {

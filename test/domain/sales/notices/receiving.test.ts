@@ -36,7 +36,9 @@ describe('notices that come at once', () => {
   const taken = async (notices: readonly ReceivedNotice[], db: Database = deps.db) => {
     const receive = createNoticeReceiver({ ...deps, db });
     const ends = await Promise.allSettled(notices.map((one) => receive(one, now)));
-    return ends.map((end) => (end.status === 'fulfilled' ? 'accepted' : ((end.reason as { code?: string }).code ?? '')));
+    return ends.map((end) =>
+      end.status === 'fulfilled' ? 'accepted' : ((end.reason as { code?: string }).code ?? ''),
+    );
   };
   const rowsOf = (clubId: string) => deps.db.manager.find(SalesNotice, { where: { clubId }, order: { id: 'ASC' } });
   const bodies = async (clubId: string) => (await rowsOf(clubId)).map(({ body }) => body?.toString());
@@ -72,7 +74,7 @@ describe('notices that come at once', () => {
   it('are refused alone where their token is of nobody, rotated, deleted, or of another platform', async () => {
     const { clubId, connection } = await shop();
     const [rotated, deleted] = [await buildSalesConnection(clubId), await buildSalesConnection(clubId)];
-    await rotateConnection({ ...deps, publicUrl: '' } as never, clubId, rotated.id, now);
+    await rotateConnection(deps, clubId, rotated.id, now);
     await deleteConnection(deps, clubId, deleted.id, now);
     const elsewhere: Key = { platform: 'hotmart', token: connection.token };
     const nowhere = { platform: 'nowhere', token: connection.token } as unknown as Key;

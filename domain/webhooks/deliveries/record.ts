@@ -141,7 +141,7 @@ const recordSucceeded = prepared<{ id: Id; fence: number; status: string }>(
        UPDATE webhook_attempts attempt
           SET outcome = 'succeeded', duration_ms = accepted.duration_ms, response_status = accepted.response_status,
               response_excerpt = CASE WHEN ${mayKeepExcerpt} THEN accepted.response_excerpt END
-         FROM delivery JOIN accepted ON accepted.id = delivery.id AND accepted.claimed_as = delivery.fence
+         FROM delivery JOIN accepted USING (id)
         WHERE attempt.delivery_id = delivery.id AND attempt.fence = delivery.fence)
      SELECT id, fence, status FROM delivery`,
 );

@@ -5,6 +5,8 @@ import type { AnswerDeps } from '../domain/agents/answers/answer-step.ts';
 import { answerRules } from '../domain/agents/answers/answers.policy.ts';
 import { createAnswersNotifier } from '../domain/agents/answers/answers-channel.ts';
 import { createDeltaLog } from '../domain/agents/answers/delta-log.ts';
+import type { PromptDeps } from '../domain/agents/prompt/prompt.ts';
+import { createPromptsAhead, type PromptsAhead } from '../domain/agents/prompt/prompts-ahead.ts';
 import { createModel } from '../platform/infra/model/model.ts';
 import { retrieve } from '../domain/knowledge/retrieval.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
@@ -20,18 +22,16 @@ export function createAnswerDeps(
   storage: ObjectStore,
   log: Logger,
   failpoint: (name: string) => Promise<void>,
-): AnswerDeps {
+): AnswerDeps & { promptsAhead: PromptsAhead } {
   const { source } = db;
   const { notify } = createAnswersNotifier(source, (error) =>
     log.warn({ error: describeError(error) }, 'the API was not notified of an answer; it polls'),
   );
+  const prompt: PromptDeps = { db, retrieve, readImages: (questionId) => readImages(storage, db, questionId) };
   return {
     db,
-    prompt: {
-      db,
-      retrieve,
-      readImages: (questionId) => readImages(storage, db, questionId),
-    },
+    prompt,
+    promptsAhead: createPromptsAhead(prompt),
     askModel: createModel(config.model, answerRules),
     log: createDeltaLog({
       source,

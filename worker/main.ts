@@ -18,6 +18,7 @@ import { createPaymentProcessor } from '../platform/infra/payments.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
 import { createNotifier } from '../platform/infra/postgres/notifications.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
+import { forClub } from '../platform/infra/postgres/shared-pool.ts';
 import { createObjectStore } from '../platform/infra/object-store.ts';
 import { StartProblem } from '../platform/core/start-problem.ts';
 import { checkClock, watchClock } from '../platform/infra/postgres/clock-watch.ts';
@@ -238,6 +239,10 @@ export async function startWorker(
     workflows: createWorkflowClient(connection, config.temporal.namespace),
     localAttempts: served.includes('webhooks') ? attemptPlaces : noLocalAttempts,
     ...(lane && { lane }),
+    beforeStart({ workflowType, subjectId, clubId }) {
+      if (workflowType === 'agentAnswer' && served.includes('agents'))
+        forClub(clubId, () => answers.promptsAhead.begin(subjectId));
+    },
     bulkStartsPerSecond: config.worker.bulkStartsPerSecond,
     waitSpeed: config.automations.waitSpeed,
     log,

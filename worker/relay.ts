@@ -56,6 +56,8 @@ export interface RelayDeps {
    * overtakes it, and does not fill the engine.
    */
   bulkStartsPerSecond: number;
+  /** A wake's run is about to be started, in this process if it can. */
+  beforeStart?: (wake: Pick<ClaimedWake, 'workflowType' | 'subjectId' | 'clubId'>) => void;
   /** How many times faster waits of automations pass; 1 if absent. */
   waitSpeed?: number;
   log: Logger;
@@ -334,9 +336,11 @@ async function consumeAll(
 }
 
 /** Deletes the wake only if it was not raised meanwhile: a wake that came later must be sent too. */
-async function sendWake({ db, workflows, failpoint }: RelayDeps, wake: ClaimedWake): Promise<void> {
+async function sendWake(deps: RelayDeps, wake: ClaimedWake): Promise<void> {
+  const { db, workflows, failpoint, beforeStart } = deps;
   // The run of a raised wake probably exists already.
   const eagerly = workflowTypes[wake.workflowType].startsEagerly && !wake.raised;
+  if (eagerly) beforeStart?.(wake);
   await (eagerly ? workflows.startOrSignal(wake) : workflows.signalWithStart(wake));
   await failpoint('wake_sent');
   await removeWake(db.source, wake);

@@ -19,10 +19,13 @@ import type { DeltaLog } from './delta-log.ts';
 import type { AskModel, ModelFailure } from '../../../platform/infra/model/model.ts';
 import { costOf } from '../prompt/prices.policy.ts';
 import { preparePrompt, type PromptDeps } from '../prompt/prompt.ts';
+import type { PromptsAhead } from '../prompt/prompts-ahead.ts';
 
 export interface AnswerDeps {
   db: Database;
   prompt: PromptDeps;
+  /** Absent where none is prepared while its run starts. */
+  promptsAhead?: PromptsAhead;
   /** Absent where no model is configured. */
   askModel: AskModel | undefined;
   log: DeltaLog;
@@ -86,7 +89,7 @@ async function ask(deps: AnswerDeps, answer: AnswerRow, now: number, signal: Abo
   if (!askModel) throw new Error('No model is configured');
   const started = performance.now();
   const clock = () => new Date(now + Math.round(performance.now() - started));
-  const prompt = await preparePrompt(deps.prompt, answer);
+  const prompt = (await deps.promptsAhead?.take(answer)) ?? (await preparePrompt(deps.prompt, answer));
   const input = estimatedTokens(prompt.characters);
   const costMicros = costOf(answer.model, { input, output: 0, cacheWrite: 0, cacheRead: 0 }, clock());
   const callNo = await claimCall(db, answer, { inputTokens: input, costMicros }, clock());

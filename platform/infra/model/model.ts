@@ -10,6 +10,7 @@ import type {
   RawMessageStreamEvent,
   Usage,
 } from '@anthropic-ai/sdk/resources/messages';
+import { Agent } from 'undici';
 import type { Secret } from '../../core/secret.ts';
 import { failureOfStatus, failureOfType, type FailureKind } from './failures.policy.ts';
 import { readAhead } from './read-ahead.ts';
@@ -66,6 +67,9 @@ export class ModelFailure extends Error {
 /** Events that wait for their reader: some seconds of a quick model's stream. */
 const maxAhead = 500;
 
+/** An idle connection stays open for so long, unless the service says less: a question costs no handshake while others were asked lately. */
+const keptWarmMs = 60_000;
+
 /** How long each silence may last, in milliseconds. */
 export interface Patience {
   /** Without even a ping. */
@@ -93,6 +97,7 @@ export function createModel({ apiKey, baseUrl }: ModelSettings, patience: Patien
     timeout: patience.requestMs,
     logLevel: 'off', // it would quote what the model says
     openTelemetry: false,
+    fetchOptions: { dispatcher: new Agent({ keepAliveTimeout: keptWarmMs }) },
   });
   return (request, signal) => {
     const left = new AbortController();

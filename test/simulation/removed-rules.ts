@@ -78,13 +78,10 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     file: 'platform/engine/wakes.ts',
     changes: [
       [
-        '  await tx.run(\n    sql`INSERT INTO wakes',
-        '  const after = new Queries(tx.manager.dataSource.manager);\n  setTimeout(() => void after.run(\n    sql`INSERT INTO wakes',
+        '  await tx.run(insertingWakes(',
+        '  const after = new Queries(tx.manager.dataSource.manager);\n  setTimeout(() => void after.run(insertingWakes(',
       ],
-      [
-        'least(wakes.priority, excluded.priority)`,\n  );',
-        'least(wakes.priority, excluded.priority)`,\n  ).catch(() => {}), 1);',
-      ],
+      ['::jsonb) AS one`, sql`${now}`));', '::jsonb) AS one`, sql`${now}`)).catch(() => {}), 1);'],
     ],
     engine: 'webhooks',
   },

@@ -199,11 +199,11 @@ describe('a worker is killed', function () {
   }
 
   describe('between the commit of the fan-out and the start of the workflow', () => {
-    it('leaves the delivery and the fact, and no run', () => {
+    it('leaves the delivery with its claim and the fact, and no run', () => {
       expect(fannedOut.left).to.deep.include({
         signal: 'SIGKILL',
-        delivery: { status: 'pending', attemptCount: 0, fence: 0, leased: false },
-        attempts: [],
+        delivery: { status: 'pending', attemptCount: 0, fence: 1, leased: true },
+        attempts: [{ number: 1, fence: 1, outcome: null }],
         requests: 0,
         run: false,
         fact: true,
@@ -211,7 +211,7 @@ describe('a worker is killed', function () {
     });
 
     it('another worker starts it: one event, one delivery, one request', async () => {
-      expect(await outcomesOf(fannedOut)).to.deep.equal([{ number: 1, fence: 1, outcome: 'succeeded' }]);
+      expect(await outcomesOf(fannedOut)).to.deep.equal(interruptedThenSucceeded);
       expect(fannedOut.receiver.requests).to.have.length(1);
       const made = await (
         await testDatabase()

@@ -56,7 +56,7 @@ export function createMarkdownStripper(): MarkdownStripper {
       const begins = isLineStart;
       const taken = begins ? lineStart(at, isEnd) : inline(at, isEnd);
       if (taken === undecided) break;
-      if (taken.length === 0 && !begins) throw new Error('Inside a line something is taken'); // or this never ends
+      if (taken.length === 0 && begins === isLineStart) throw new Error('Something is taken, or a line has begun'); // or this never ends
       at += taken.length;
       out += taken.text;
     }

@@ -49,8 +49,10 @@ export const statementTargets: readonly Target[] = [
   },
   {
     name: 'webhook-claims',
-    sources: ['domain/webhooks/deliveries/attempts.ts'],
+    sources: ['domain/webhooks/deliveries/attempts.ts', 'domain/webhooks/deliveries/direct.ts'],
     tests: [
+      'test/domain/webhooks/deliveries/direct.test.ts',
+      'test/worker/claims-in-advance.test.ts',
       'test/worker/attempts-at-once.test.ts',
       'test/domain/webhooks/deliveries/manual.test.ts',
       'test/domain/webhooks/deliveries/attempts-claim.test.ts',
@@ -63,6 +65,8 @@ export const statementTargets: readonly Target[] = [
     sources: ['domain/webhooks/deliveries/record.ts'],
     tests: [
       'test/domain/webhooks/deliveries/record.test.ts',
+      'test/domain/webhooks/deliveries/record-together.test.ts',
+      'test/domain/webhooks/deliveries/direct.test.ts',
       'test/api/webhook-failing.test.ts',
       'test/domain/webhooks/deliveries/manual.test.ts',
       'test/domain/webhooks/deliveries/attempts-claim.test.ts',
@@ -73,7 +77,7 @@ export const statementTargets: readonly Target[] = [
   },
   {
     name: 'authorization',
-    sources: ['domain/identity/sessions.ts', 'api/middleware/session.ts'],
+    sources: ['domain/identity/sessions.ts', 'domain/identity/session-finder.ts', 'api/middleware/session.ts'],
     tests: [
       'test/domain/identity/sessions.test.ts',
       'test/api/session.test.ts',

@@ -182,100 +182,119 @@ function hasBody(told: Told): told is Told & FactAndStudent {
   return endpoints.length > 0 && student !== undefined && (!student.removed || fact.type === 'student.removed');
 }
 
+/** What a fact is to leave. */
+interface Wanted {
+  fact: FactToTell;
+  /** Null for what is not sent. */
+  body: string | null;
+  deliveries: { id: Id; endpoint: AskingEndpoint; by: Lane | undefined }[];
+}
+
 /** @returns what became of each fact */
 async function insertTold(tx: Transaction, told: readonly Told[], manner: Manner): Promise<FannedOut[]> {
-  const { now, attempts } = manner;
-  const sent = told.filter(hasBody);
-  const bodies = await assembleBodies(tx, sent, now);
-  const bodyOf = new Map(sent.map(({ fact }, place) => [fact.id, bodies[place] ?? null]));
-  const wanted = told.map(({ fact, endpoints }) => ({
-    fact,
-    isSent: bodyOf.has(fact.id),
-    deliveries: endpoints.map((endpoint) => ({ id: newId(), endpoint })),
-    body: bodyOf.get(fact.id) ?? null,
-  }));
-  const events = wanted.filter(({ deliveries }) => deliveries.length > 0);
+  const { attempts } = manner;
+  const wanted = await wantedBy(tx, told, manner);
   const claimedAt = performance.now();
-  const rows = events.flatMap(({ deliveries, body }, place) =>
-    deliveries.map((delivery) => ({
-      ...delivery,
-      place: place + 1,
-      by: body === null ? undefined : laneOf(attempts, delivery),
-    })),
-  );
-  const inserted =
-    rows.length === 0
-      ? []
-      : await insertDeliveries(tx, [
-          now,
-          events.map(({ fact }) => fact.id),
-          events.map(({ fact }) => fact.clubId),
-          events.map(({ fact }) => fact.type),
-          events.map(({ fact }) => fact.studentId),
-          events.map(({ fact }) => fact.occurredAt),
-          events.map(({ body }) => body),
-          events.map(({ isSent }) => isSent),
-          rows.map(({ id }) => id),
-          rows.map(({ endpoint }) => endpoint.endpointId),
-          rows.map(({ place }) => place),
-          rows.map(({ by }) => by !== undefined),
-          rows.map(({ by }) => by !== undefined && by === attempts.lane),
-          leaseSeconds,
-        ]);
-  const isNew = new Set(inserted.map(({ id }) => id));
-  for (const { id, by } of rows) if (!isNew.has(id)) by?.giveBack([id]);
-  const laneOfNew = new Map(rows.flatMap(({ id, by }) => (by && isNew.has(id) ? [[id, by] as const] : [])));
-  const fannedOut = [];
-  for (const { fact, isSent, deliveries, body } of wanted) {
-    const known = deliveries.every(({ id }) => isNew.has(id));
-    const open: readonly NewDelivery[] = known
-      ? deliveries.map(({ id, endpoint: { endpointId, healthy } }) => ({ id, endpointId, healthy }))
-      : await pendingOf(tx, fact.id);
+  const isNew = await insertWanted(tx, wanted, manner);
+  const fannedOut: (Pick<FannedOut, 'made'> & { fact: FactToTell })[] = [];
+  for (const { fact, body, deliveries } of wanted) {
     const claims = new Map<Id, ClaimedDelivery>();
-    for (const { id, endpoint } of deliveries) {
-      const by = laneOfNew.get(id);
+    for (const { id, endpoint, by } of deliveries) {
       if (!by) continue;
-      const isDirect = by === attempts.lane;
-      const claimed = { id, claim: firstClaim(fact, endpoint, body ?? '', isDirect), claimedAt };
-      if (isDirect) attempts.claimed.push(claimed);
-      else claims.set(id, claimed);
+      if (isNew.has(id)) claims.set(id, { id, claim: firstClaim(fact, endpoint, body ?? '', by, attempts), claimedAt });
+      else by.giveBack([id]);
     }
-    const isDirect = new Set(attempts.claimed.map(({ id }) => id));
-    const made = (isSent ? open : []).flatMap((delivery) => {
-      if (isDirect.has(delivery.id)) return [];
+    for (const claimed of claims.values()) if (claimed.claim.direct) attempts.claimed.push(claimed);
+    const isWhole = deliveries.every(({ id }) => isNew.has(id));
+    const open = isWhole ? deliveries.map(newDelivery) : await pendingOf(tx, fact.id);
+    const made = open.flatMap((delivery) => {
       const claimed = claims.get(delivery.id);
-      return [claimed ? { ...delivery, claimed } : delivery];
+      return claimed?.claim.direct ? [] : [{ ...delivery, ...(claimed && { claimed }) }];
     });
-    fannedOut.push({ fact, made });
+    fannedOut.push({ fact, made: body === null ? [] : made });
   }
-  const { kept } = manner;
-  const done = kept ? fannedOut.filter(({ fact, made }) => made.length === 0 && !kept.has(fact.id)) : [];
-  if (done.length > 0)
-    await removeFacts(
-      tx,
-      done.map(({ fact }) => fact),
-    );
-  const removed = new Set(done.map(({ fact }) => fact.id));
+  const removed = await removeDone(tx, fannedOut, manner);
   return fannedOut.map(({ fact, made }) => ({ made, removed: removed.has(fact.id) }));
 }
+
+async function wantedBy(tx: Transaction, told: readonly Told[], { now, attempts }: Manner): Promise<Wanted[]> {
+  const sent = told.filter(hasBody);
+  const bodies = await assembleBodies(tx, sent, now);
+  const bodyOf = new Map(sent.map(({ fact }, place) => [fact.id, bodies[place]]));
+  return told.map(({ fact, endpoints }) => {
+    const body = bodyOf.get(fact.id) ?? null;
+    const deliveries = endpoints.map((endpoint) => {
+      const id = newId();
+      return { id, endpoint, by: body === null ? undefined : laneOf(attempts, id, endpoint) };
+    });
+    return { fact, body, deliveries };
+  });
+}
+
+/** @returns the deliveries that were not there before */
+async function insertWanted(
+  tx: Transaction,
+  wanted: readonly Wanted[],
+  { now, attempts }: Manner,
+): Promise<ReadonlySet<Id>> {
+  const events = wanted.filter(({ deliveries }) => deliveries.length > 0);
+  const rows = events.flatMap(({ deliveries }, index) => deliveries.map((one) => ({ ...one, place: index + 1 })));
+  if (rows.length === 0) return new Set();
+  const inserted = await insertDeliveries(tx, [
+    now,
+    events.map(({ fact }) => fact.id),
+    events.map(({ fact }) => fact.clubId),
+    events.map(({ fact }) => fact.type),
+    events.map(({ fact }) => fact.studentId),
+    events.map(({ fact }) => fact.occurredAt),
+    events.map(({ body }) => body),
+    events.map(({ body }) => body !== null),
+    rows.map(({ id }) => id),
+    rows.map(({ endpoint }) => endpoint.endpointId),
+    rows.map(({ place }) => place),
+    rows.map(({ by }) => by !== undefined),
+    rows.map(({ by }) => by !== undefined && by === attempts.lane),
+    leaseSeconds,
+  ]);
+  return new Set(inserted.map(({ id }) => id));
+}
+
+/** Removes the facts that leave nothing else to do. @returns their ids */
+async function removeDone(
+  tx: Transaction,
+  fannedOut: readonly { fact: FactToTell; made: readonly NewDelivery[] }[],
+  { kept }: Manner,
+): Promise<ReadonlySet<Id>> {
+  if (!kept) return new Set();
+  const done = fannedOut.flatMap(({ fact, made }) => (made.length === 0 && !kept.has(fact.id) ? [fact] : []));
+  if (done.length > 0) await removeFacts(tx, done);
+  return new Set(done.map(({ id }) => id));
+}
+
+const newDelivery = ({ id, endpoint: { endpointId, healthy } }: Wanted['deliveries'][number]): NewDelivery => ({
+  id,
+  endpointId,
+  healthy,
+});
 
 /** @returns the lane in which the first attempt has a slot of this process */
 function laneOf(
   { lane, localLane, taken }: Attempts,
-  { id, endpoint: { open, endpointId, url } }: { id: Id; endpoint: AskingEndpoint },
+  deliveryId: Id,
+  { open, endpointId, url }: AskingEndpoint,
 ): Lane | undefined {
   if (!open) return undefined;
-  const by = [lane, localLane].find((one) => one?.take({ deliveryId: id, endpointId, url }));
-  if (by) taken.push({ id, by });
+  const by = [lane, localLane].find((one) => one?.take({ deliveryId, endpointId, url }));
+  if (by) taken.push({ id: deliveryId, by });
   return by;
 }
 
 /** The claim that `insertDeliveries` writes. */
-function firstClaim(fact: FactToTell, endpoint: AskingEndpoint, body: string, isDirect: boolean): Claim {
+function firstClaim(fact: FactToTell, endpoint: AskingEndpoint, body: string, by: Lane, { lane }: Attempts): Claim {
   const { endpointId, breakerEpoch, url, secret, previousSecret } = endpoint;
   return {
     fence: 1,
-    ...(isDirect && { direct: true }),
+    ...(by === lane && { direct: true }),
     number: 1,
     trigger: 'schedule',
     onSchedule: true,

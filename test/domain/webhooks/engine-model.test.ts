@@ -24,7 +24,7 @@ const minute = 60 * second;
 const hour = 60 * minute;
 
 /** How many sequences a run tries; for a long search set it in the environment. */
-const sequences = Number(process.env.ENGINE_MODEL_SEQUENCES ?? 80);
+const sequences = Number(process.env.ENGINE_MODEL_SEQUENCES ?? 48);
 
 interface World {
   engine: WebhookEngine;

@@ -225,6 +225,12 @@ export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ag
       select: sql`SELECT count(*)::int AS value FROM automations WHERE gate_looks_at IS NOT NULL`,
     },
     {
+      name: 'postgres_oldest_snapshot_seconds',
+      help: 'For how long the oldest transaction of this database has kept Postgres from clearing rows that were deleted or changed since.',
+      select: sql`SELECT coalesce(extract(epoch FROM clock_timestamp() - min(xact_start)), 0)::float AS value
+              FROM pg_stat_activity WHERE datname = current_database() AND (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL) AND pid <> pg_backend_pid()`,
+    },
+    {
       name: 'workflow_rows_due_age_seconds',
       help: 'For how long the row waits that is due the longest, as `workflow_rows_due` counts them, by workflow type.',
       labelNames: ['workflow'],

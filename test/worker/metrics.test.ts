@@ -56,6 +56,31 @@ describe('the gauges of webhooks and automations', () => {
   const endpointOf = async ({ clubId, endpoint }: Subscription) =>
     [await testDeps(), clubId, endpoint.id, new Date()] as const;
 
+  for (const { what, begin } of [
+    { what: 'has a snapshot', begin: `BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1` },
+    {
+      what: 'has written',
+      begin: `BEGIN; SELECT pg_current_xact_id()`,
+    },
+  ]) {
+    it(`tell for how long a transaction that ${what} keeps old rows from being cleared`, async () => {
+      const runner = (await testDatabase()).createQueryRunner();
+      const age = async () => {
+        const gauge = register.getSingleMetric('postgres_oldest_snapshot_seconds');
+        return (await gauge?.get())?.values[0]?.value ?? Number.NaN;
+      };
+      try {
+        await runner.query(begin);
+        await runner.query('SELECT pg_sleep(0.3)');
+        expect(await age()).to.be.within(0.3, 60);
+      } finally {
+        await runner.query('ROLLBACK');
+        await runner.release();
+      }
+      expect(await age()).to.be.lessThan(0.3);
+    });
+  }
+
   it('tell of a worker of the queue media whether it has found ffmpeg (MED-24)', async () => {
     const ffmpeg: { isThere: boolean | undefined } = { isThere: undefined };
     const unregister = registerFfmpegGauge(ffmpeg);

@@ -73,16 +73,19 @@ export function createAttemptPlaces(
       firstAttempts.inc({ lane: 'workflow' });
       if (claimed) admission.keep(claimed);
       const isLocal = claimed !== undefined || (endpointId !== undefined && (await admission.enter(id, endpointId)));
-      let isEager = false;
+      const giveClaimBack = async () => {
+        if (claimed) claimsAgainAt = performance.now() + claimsAgainAfterMs;
+        const unused = admission.takeClaim(id);
+        if (unused) await giveBack(unused);
+      };
       try {
-        isEager = await start(isLocal);
-      } finally {
-        if (!isEager) {
-          const unused = admission.takeClaim(id);
-          admission.leave(id);
-          if (claimed) claimsAgainAt = performance.now() + claimsAgainAfterMs;
-          if (unused) await giveBack(unused);
-        }
+        const isEager = await start(isLocal);
+        // Elsewhere, or later here by the queue: its local attempt keeps the place.
+        if (!isEager) await giveClaimBack();
+      } catch (error) {
+        await giveClaimBack();
+        admission.leave(id);
+        throw error;
       }
     },
     ofEndpoints,

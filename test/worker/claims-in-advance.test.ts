@@ -112,6 +112,18 @@ describe('claims that a fan-out makes for runs of its process (HOOK-15)', () => 
     });
   }
 
+  for (const { what, isEager, then } of [
+    { what: 'keeps its place until its step has ended', isEager: false, then: 0 },
+    { what: 'gives its place back where it is not started', isEager: new Error('away'), then: 8 },
+  ]) {
+    it(`a run that does not begin here ${what}`, async () => {
+      const runs = await fannedOut(8);
+      for (const run of runs) await started(run, isEager).catch(() => {});
+      pass(10_000);
+      expect((await fannedOut(8)).filter(({ claimed }) => claimed)).to.have.length(then);
+    });
+  }
+
   it('stay with a run that came here by the queue before its start was answered', async () => {
     const run = await one();
     const woken = await wakesBy(subscription.clubId, () => started(run, false, () => step(run)));

@@ -8,18 +8,20 @@ interface Asked<Item, Result> {
 
 /**
  * @param work one call for all items that were asked for since the last one; it gives their results in the same order
+ * @param most items in one call: the others go into the next
  * @returns asks for one item, and rejects as its call does
  */
 export function gathered<Item, Result>(
   work: (items: readonly Item[]) => Promise<readonly Result[]>,
+  most = Infinity,
 ): (item: Item) => Promise<Result> {
   let waiting: Asked<Item, Result>[] = [];
   let isUnderWay = false;
   const takeUp = async () => {
     isUnderWay = true;
     while (waiting.length > 0) {
-      const together = waiting;
-      waiting = [];
+      const together = waiting.slice(0, most);
+      waiting = waiting.slice(most);
       try {
         const results = await work(together.map(({ item }) => item));
         for (const [place, { resolve }] of together.entries()) resolve(results[place] as Result);

@@ -31,6 +31,9 @@ export interface ReceivedNotice {
   signature: string | undefined;
 }
 
+/** Notices in one statement, and bytes of each: 4 MB at most, whoever sends how many. */
+const mostTogether = 64;
+const largestTogether = 65_536;
 /** No platform's proof is longer; what is longer proves nothing. */
 const longestProof = 512;
 
@@ -44,7 +47,13 @@ export type ReceiveNotice = (received: ReceivedNotice, now: Date) => Promise<voi
 export function createNoticeReceiver({ db, vault }: VaultDeps): ReceiveNotice {
   const connectionOf = gathered((keys: readonly ConnectionKey[]) => forAllClubs(() => findConnections(db, keys)));
   const insert = (notices: readonly NewNotice[]) => insertNotices(db, notices);
-  const write = gathered((notices: readonly NewNotice[]) => forAllClubs(() => writeTogether(notices, insert)));
+  const together = gathered(
+    (notices: readonly NewNotice[]) => forAllClubs(() => writeTogether(notices, insert)),
+    mostTogether,
+  );
+  // A large one waits in its club's own share, so that small ones of others do not wait for it.
+  const write = async (notice: NewNotice) =>
+    notice.body.length > largestTogether ? { result: (await insert([notice]))[0] } : together(notice);
   return async (received, now) => {
     const platform = salesPlatforms.find((known) => known === received.platform);
     if (platform === undefined) throw noConnection();

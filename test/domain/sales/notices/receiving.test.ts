@@ -123,6 +123,20 @@ describe('notices that come at once', () => {
     expect(statements).to.equal(2);
   });
 
+  it('go 64 at a time, and one of more than 64 kB by itself', async () => {
+    const { clubId, connection } = await shop();
+    let statements = 0;
+    const counting = unreliable(deps.db, () => {
+      statements++;
+      return undefined;
+    });
+    const texts = Array.from({ length: 65 }, (_, index) => `notice-${index}`);
+    const notices = [...texts, 'a'.repeat(65_537), 'b'.repeat(65_536)].map((text) => notice(connection, text));
+    expect(new Set(await taken(notices, counting))).to.deep.equal(new Set(['accepted']));
+    expect(statements, 'a look-up, the large one, and two of 64 and 2').to.equal(4);
+    expect(await rowsOf(clubId)).to.have.length(67);
+  });
+
   it('all fail where the connection to Postgres is lost, and nothing is left of them', async () => {
     const { clubId, connection } = await shop();
     let statements = 0;

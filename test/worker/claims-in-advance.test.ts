@@ -112,15 +112,15 @@ describe('claims that a fan-out makes for runs of its process (HOOK-15)', () => 
     });
   }
 
-  for (const { what, isEager, then } of [
-    { what: 'keeps its place until its step has ended', isEager: false, then: 0 },
-    { what: 'gives its place back where it is not started', isEager: new Error('away'), then: 8 },
+  for (const { what, isEager, claimable } of [
+    { what: 'keeps its place until its step has ended', isEager: false, claimable: 0 },
+    { what: 'gives its place back where it is not started', isEager: new Error('away'), claimable: 8 },
   ]) {
     it(`a run that does not begin here ${what}`, async () => {
       const runs = await fannedOut(8);
       for (const run of runs) await started(run, isEager).catch(() => {});
       pass(10_000);
-      expect((await fannedOut(8)).filter(({ claimed }) => claimed)).to.have.length(then);
+      expect((await fannedOut(8)).filter(({ claimed }) => claimed)).to.have.length(claimable);
     });
   }
 

@@ -17,3 +17,12 @@ export function idAfter(id: Id): Id {
 /** In place of a club's id, for rows that belong to no club: before all others. */
 export const noClub: Id = '00000000-0000-0000-0000-000000000000';
 export const highestId: Id = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+/** @returns the least id of that time and later, in ms since 1970: a bound, and nobody's id */
+export function leastIdOf(atMs: number): Id {
+  const time = Math.max(0, atMs).toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`;
+}
+
+/** @returns when an id was made, in ms since 1970 */
+export const timeOfId = (id: Id): number => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);

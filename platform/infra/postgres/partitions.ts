@@ -1,0 +1,171 @@
+/**
+ * Partitions of tables by time: made ahead, filled from the default partition where one was missing, and dropped when what they
+ * hold has been kept long enough. Nothing here waits for a lock for long: what is not done now is done in the next round.
+ */
+import { leastIdOf, timeOfId } from '../../core/ids.ts';
+import { boundLockWaits, isLockTimeout, type Database, type Queries, type Transaction } from './database.ts';
+import { raw, sql, type Sql } from './sql.ts';
+
+const dayMs = 86_400_000;
+
+/** How far a partition reaches: weeks begin on Mondays, both in UTC. */
+export const spans = {
+  day: { ms: dayMs, from: 0 },
+  week: { ms: 7 * dayMs, from: 4 * dayMs }, // 1970 began on a Thursday
+} as const;
+
+export interface PartitionedTable {
+  name: string;
+  /** The column that it is partitioned by, and whether that holds ids, which begin with their time, or times. */
+  key: { column: string; of: 'ids' | 'times' };
+  span: keyof typeof spans;
+}
+
+/** A partition but the default one. Its bounds are in ms since 1970, the upper one not included. */
+export interface Partition {
+  name: string;
+  /** -Infinity for the oldest. */
+  from: number;
+  to: number;
+}
+
+/** Partitions reach at least so far ahead. */
+export const aheadMs = 28 * dayMs;
+/** How long a change of partitions waits for a lock, in ms: those who come meanwhile wait behind it. */
+const lockWaitMs = 100;
+/** Partitions that one call makes at most. */
+const madeAtOnce = 64;
+
+/** @returns the partitions of a table in the order of time, without the default one */
+export async function partitionsOf(db: Queries, { name }: PartitionedTable): Promise<Partition[]> {
+  const rows = await db.rows<{ name: string; bound: string }>(
+    sql`SELECT part.relname AS name, pg_get_expr(part.relpartbound, part.oid) AS bound
+      FROM pg_inherits JOIN pg_class part ON part.oid = inhrelid
+     WHERE inhparent = ${name}::regclass`,
+  );
+  const partitions = rows.flatMap(({ name: part, bound }) => {
+    const [, from, to] = /^FOR VALUES FROM \((.+)\) TO \((.+)\)$/.exec(bound) ?? [];
+    return from && to ? [{ name: part, from: timeOfBound(from), to: timeOfBound(to) }] : [];
+  });
+  return partitions.toSorted((left, right) => left.to - right.to);
+}
+
+function timeOfBound(bound: string): number {
+  if (bound === 'MINVALUE') return -Infinity;
+  const text = bound.slice(1, -1);
+  return /^[0-9a-f]{8}-/.test(text)
+    ? timeOfId(text)
+    : Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'));
+}
+
+/** @returns the default partition, which takes what no other does: normally nothing */
+const defaultPartitionOf = ({ name }: PartitionedTable): string => `${name}_default`;
+
+/** @returns a statement of how many rows the default partitions hold: `value`, counted up to `most` a table */
+export function countingUnplaced(tables: readonly PartitionedTable[], most: number): Sql {
+  const counts = tables.map(
+    (table) => `(SELECT count(*) FROM (SELECT FROM ${defaultPartitionOf(table)} LIMIT ${most}) rows)`,
+  );
+  return raw(`SELECT (${counts.join(' + ')})::int AS value`);
+}
+
+/** @returns the beginning of the span that holds a time */
+export function beginningOf(atMs: number, span: keyof typeof spans): number {
+  const { ms, from } = spans[span];
+  return Math.floor((atMs - from) / ms) * ms + from;
+}
+
+/**
+ * Makes what is missing of the partitions from `now` on to four weeks ahead, and of those whose rows the default partition has
+ * taken, and moves these rows there. Rows that are further ahead stay: a clock was wrong.
+ * @param now Unix milliseconds
+ * @returns how many partitions it made, and how many rows it moved; nothing where another process is at it, or somebody holds the table
+ */
+export async function preparePartitions(
+  db: Database,
+  table: PartitionedTable,
+  now: number,
+): Promise<{ made: number; moved: number }> {
+  const { ms } = spans[table.span];
+  const first = beginningOf(now, table.span);
+  const wanted = Array.from({ length: Math.floor((now + aheadMs - first) / ms) + 1 }, (_, nth) => first + nth * ms);
+  const taken = await takenByDefault(db, table, first + wanted.length * ms);
+  const there = await partitionsOf(db, table);
+  const missing = [...new Set([...taken, ...wanted])].filter(
+    (from) => !there.some((one) => one.from <= from && from < one.to),
+  );
+  let made = 0;
+  let moved = 0;
+  for (const from of missing.slice(0, madeAtOnce)) {
+    const rows = await unlessHeld(db, (tx) => makePartition(tx, table, from, from + ms));
+    if (rows === undefined) break;
+    made++;
+    moved += rows;
+  }
+  return { made, moved };
+}
+
+/** The spans that the default partition has rows of: found one after another, so that it costs the same however many rows there are. */
+async function takenByDefault(db: Queries, table: PartitionedTable, before: number): Promise<number[]> {
+  const found: number[] = [];
+  for (let from = 0; found.length < madeAtOnce;) {
+    const row = await db.one<{ key: string | Date }>(
+      raw(`SELECT ${table.key.column} AS key FROM ${defaultPartitionOf(table)}
+            WHERE ${table.key.column} >= ${keyText(table, from)} AND ${table.key.column} < ${keyText(table, before)} ORDER BY 1 LIMIT 1`),
+    );
+    if (!row) break;
+    const beginning = beginningOf(typeof row.key === 'string' ? timeOfId(row.key) : row.key.getTime(), table.span);
+    found.push(beginning);
+    from = beginning + spans[table.span].ms;
+  }
+  return found;
+}
+
+/** @returns a key of a time as SQL text: both are made by us */
+function keyText({ key }: PartitionedTable, atMs: number): string {
+  return key.of === 'ids' ? `'${leastIdOf(atMs)}'` : `'${new Date(atMs).toISOString()}'`;
+}
+
+/** @returns how many rows it took from the default partition */
+async function makePartition(tx: Transaction, table: PartitionedTable, from: number, to: number): Promise<number> {
+  const name = `${table.name}_${new Date(from).toISOString().slice(0, 10).replaceAll('-', '')}`;
+  const [known] = await tx.rows<{ there: boolean }>(sql`SELECT to_regclass(${name}) IS NOT NULL AS there`);
+  if (known?.there) return 0; // another process was quicker
+  const [lower, upper] = [keyText(table, from), keyText(table, to)];
+  const fallback = defaultPartitionOf(table);
+  await tx.run(raw(`LOCK TABLE ${fallback} IN ACCESS EXCLUSIVE MODE`));
+  await tx.run(raw(`CREATE TABLE ${name} (LIKE ${table.name} INCLUDING DEFAULTS INCLUDING CONSTRAINTS)`));
+  const moved = await tx.rows(
+    raw(`WITH moved AS (DELETE FROM ${fallback} WHERE ${table.key.column} >= ${lower} AND ${table.key.column} < ${upper} RETURNING *)
+      INSERT INTO ${name} SELECT * FROM moved RETURNING 1`),
+  );
+  await tx.run(raw(`ALTER TABLE ${table.name} ATTACH PARTITION ${name} FOR VALUES FROM (${lower}) TO (${upper})`));
+  return moved.length;
+}
+
+/** Drops partitions of one span together. @returns whether it did; false where somebody holds one of the tables */
+export async function dropPartitions(db: Database, names: readonly string[]): Promise<boolean> {
+  const dropped = await unlessHeld(db, async (tx) => {
+    await tx.run(raw(`DROP TABLE IF EXISTS ${names.join(', ')}`));
+    return true;
+  });
+  return dropped === true;
+}
+
+/** Names the lock of those who change partitions: one process at a time. */
+const changing = 4_281_965;
+
+/** @returns undefined where another process changes partitions, or a lock was not to be had in time: nothing was changed */
+async function unlessHeld<T>(db: Database, change: (tx: Transaction) => Promise<T>): Promise<T | undefined> {
+  try {
+    return await db.transaction(async (tx) => {
+      const [lock] = await tx.rows<{ free: boolean }>(sql`SELECT pg_try_advisory_xact_lock(${changing}) AS free`);
+      if (!lock?.free) return undefined;
+      await boundLockWaits(tx, lockWaitMs);
+      return change(tx);
+    });
+  } catch (error) {
+    if (isLockTimeout(error)) return undefined;
+    throw error;
+  }
+}

@@ -159,6 +159,7 @@ import { Avatars1795414000000 } from './migrations/1795414000000-avatars.ts';
 import { FormerMentors1795425100000 } from './migrations/1795425100000-former-mentors.ts';
 import { SessionLists1795451900000 } from './migrations/1795451900000-session-lists.ts';
 import { DirectAttempts1795690000000 } from './migrations/1795690000000-direct-attempts.ts';
+import { WebhookPartitions1795700000000 } from './migrations/1795700000000-webhook-partitions.ts';
 import { TurnsOfStreams1795600000000 } from './migrations/1795600000000-turns-of-streams.ts';
 import { PdfPages1795399700000 } from './migrations/1795399700000-pdf-pages.ts';
 import { Mentorships1795402100000 } from './migrations/1795402100000-mentorships.ts';
@@ -199,6 +200,7 @@ import { SalesNotice } from './sales/sales-notice.ts';
 import { SubscriptionMark } from './sales/subscription-mark.ts';
 import { Subscription } from './sales/subscription.ts';
 import { WebhookAttempt } from './webhooks/webhook-attempt.ts';
+import { WebhookBody } from './webhooks/webhook-body.ts';
 import { WebhookDelivery } from './webhooks/webhook-delivery.ts';
 import { WebhookEndpoint } from './webhooks/webhook-endpoint.ts';
 import { WebhookEvent } from './webhooks/webhook-event.ts';
@@ -349,6 +351,7 @@ const entities = [
   UpkeepRound,
   Wake,
   WebhookAttempt,
+  WebhookBody,
   WebhookDelivery,
   WebhookEndpoint,
   WebhookEvent,
@@ -431,6 +434,7 @@ const migrations = [
   SessionLists1795451900000,
   TurnsOfStreams1795600000000,
   DirectAttempts1795690000000,
+  WebhookPartitions1795700000000,
 ];
 
 export interface DatabaseSettings {

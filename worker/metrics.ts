@@ -1,6 +1,8 @@
 /** Metrics of the worker process; docs/how-to/operate.md says which to watch. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, Gauge, Histogram, register } from 'prom-client';
+import { webhookTables } from '../domain/webhooks/retention.ts';
+import { countingUnplaced } from '../platform/infra/postgres/partitions.ts';
 import { ageOfDueRows, countOfDueRows, maxCounted } from '../platform/engine/due-rows.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
 import { createGaugeRead, scrapeMs } from '../platform/infra/postgres/gauge-reads.ts';
@@ -201,6 +203,11 @@ export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ag
       select: sql`SELECT (SELECT count(*) FROM webhook_deliveries WHERE parked_at IS NOT NULL AND requested = 'recovery')::int
                  + (SELECT count(*) FROM webhook_deliveries WHERE parked_at IS NOT NULL AND requested IS DISTINCT FROM 'recovery')::int
                    AS value`,
+    },
+    {
+      name: 'webhook_default_partition_rows',
+      help: 'Rows of webhooks that no partition was there for; retention moves them within minutes. Counted up to 10,000 a table.',
+      select: countingUnplaced(Object.values(webhookTables), maxCounted),
     },
     {
       name: 'automation_runs_active',

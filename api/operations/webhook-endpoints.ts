@@ -46,8 +46,8 @@ export const resendWebhookDelivery: Operation<'resendWebhookDelivery'> = async (
 export const recoverWebhookDeliveries: Operation<'recoverWebhookDeliveries'> = async ({ params, body, deps, now }) =>
   data(await manual.recoverDeliveries(deps, params.clubId, params.endpointId, instantOf(body.since, 'since'), now));
 
-export const listWebhookDeliveries: Operation<'listWebhookDeliveries'> = async ({ params, query, db }) =>
-  page(await deliveries.listDeliveries(db, params.clubId, params.endpointId, query));
+export const listWebhookDeliveries: Operation<'listWebhookDeliveries'> = async ({ params, query, db, now }) =>
+  page(await deliveries.listDeliveries(db, params.clubId, params.endpointId, query, now));
 
-export const getWebhookDelivery: Operation<'getWebhookDelivery'> = async ({ params, db }) =>
-  data(await deliveries.findDelivery(db, params.clubId, params.endpointId, params.deliveryId));
+export const getWebhookDelivery: Operation<'getWebhookDelivery'> = async ({ params, db, now }) =>
+  data(await deliveries.findDelivery(db, params.clubId, params.endpointId, params.deliveryId, now));

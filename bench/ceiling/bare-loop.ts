@@ -82,7 +82,7 @@ async function fill(count: number, urls: readonly string[]): Promise<void> {
   const { rowCount } = await pool.query(
     `INSERT INTO bare_messages (url, body, secret)
      SELECT ($1::text[])[1 + number % cardinality($1)], event.body, $2
-       FROM (SELECT body FROM webhook_events LIMIT 1) event, generate_series(1, $3::int) number`,
+       FROM (SELECT body FROM webhook_bodies LIMIT 1) event, generate_series(1, $3::int) number`,
     [urls, newSecret(), count],
   );
   if (rowCount !== count) throw new Error(`${rowCount} of ${count} messages were committed: deliver an event first.`);

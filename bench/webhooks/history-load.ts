@@ -2,7 +2,9 @@
 import pg from 'pg';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { retentionRules } from '../../domain/webhooks/retention.ts';
+import { retentionRules } from '../../domain/webhooks/retention.policy.ts';
+import { webhookTables } from '../../domain/webhooks/retention.ts';
+import { aheadMs, preparePartitions } from '../../platform/infra/postgres/partitions.ts';
 import { rollUpTallies } from '../../domain/webhooks/deliveries/tallies.ts';
 
 export interface History {
@@ -15,38 +17,45 @@ export interface History {
   end: Date;
 }
 
-const tables = ['webhook_events', 'webhook_deliveries', 'webhook_attempts'] as const;
+const tables = ['webhook_events', 'webhook_deliveries', 'webhook_attempts', 'webhook_bodies'] as const;
 /** A statement: a transition table of so many rows still fits. */
 const chunk = 250_000;
 const historySeconds = retentionRules.historyMs / 1_000;
 
-/** Ids in the order of creation, as ours are. */
-const idOf = (kind: number, n: string) => `('0190000${kind}-0000-7000-8000-' || lpad(to_hex(${n}), 12, '0'))::uuid`;
-export const deliveryId = (n: number): Id => `01900002-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
+/** Ids in the order of creation, as ours are, each in the partition of its time. */
+const idOf = (kind: 1 | 2, n: string) =>
+  `(lpad(to_hex((extract(epoch FROM created_at) * 1000)::bigint), 12, '0') || '700${kind}8000' || lpad(to_hex(${n}), 12, '0'))::uuid`;
+const studentOf = (n: string) => `('01900003-0000-7000-8000-' || lpad(to_hex(${n} % 1000), 12, '0'))::uuid`;
 
 /**
  * Replaces what there was. Most deliveries succeeded, 2 of 100 failed, 1 of 100 was canceled; one type is common, one
  * rare. Bodies and attempts are there for the last 30 days only. Indexes are built after the rows: inserting into them
  * would take three times as long.
+ * @returns the ids of the pending ones
  */
-export async function loadHistory(db: Database, databaseUrl: string, history: History): Promise<void> {
+export async function loadHistory(db: Database, databaseUrl: string, history: History): Promise<Id[]> {
   // A connection of its own: those of the product end a statement that takes long, and whoever is silent for long.
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
     await client.query(`TRUNCATE ${tables.join(', ')}, webhook_tallies, webhook_tally_changes`);
+    for (let at = history.end.getTime() - retentionRules.historyMs; at <= history.end.getTime(); at += aheadMs) {
+      for (const table of Object.values(webhookTables)) await preparePartitions(db, table, at);
+    }
     const indexes = await dropIndexes(client);
-    for (const table of tables) await client.query(`ALTER TABLE ${table} DISABLE TRIGGER ALL`); // foreign keys
-    await client.query(`ALTER TABLE webhook_deliveries ENABLE TRIGGER webhook_deliveries_inserted`); // tallies
     for (let first = 1; first <= history.deliveries; first += chunk) {
       await loadChunk(client, history, first, Math.min(first + chunk - 1, history.deliveries));
     }
-    for (const table of tables) await client.query(`ALTER TABLE ${table} ENABLE TRIGGER ALL`);
     for (const index of indexes) await client.query(index);
     while ((await rollUpTallies(db, chunk)) > 0);
     // As autovacuum leaves them.
     await client.query(`VACUUM ANALYZE ${[...tables, 'webhook_tallies', 'webhook_tally_changes'].join(', ')}`);
     await client.query(`CHECKPOINT`); // what the load left to be written is not to be charged to what comes after
+    const { rows } = await client.query<{ id: Id }>(
+      `SELECT id FROM webhook_deliveries WHERE endpoint_id = $1 AND status = 'pending'`,
+      [history.endpointId],
+    );
+    return rows.map(({ id }) => id);
   } finally {
     await client.end();
   }
@@ -60,7 +69,8 @@ async function dropIndexes(client: pg.Client): Promise<string[]> {
     [tables],
   );
   for (const { name } of rows) await client.query(`DROP INDEX ${name}`);
-  return rows.map(({ definition }) => definition);
+  // The indexes of partitions are part of those of their table.
+  return rows.map(({ definition }) => definition.replace(' ON ONLY ', ' ON '));
 }
 
 async function loadChunk(client: pg.Client, history: History, from: number, to: number): Promise<void> {
@@ -78,17 +88,19 @@ async function loadChunk(client: pg.Client, history: History, from: number, to: 
   const parameters = [clubId, endpointId, end];
   const recent = `created_at > $3::timestamptz - make_interval(secs => ${retentionRules.bodyMs / 1_000})`;
   await client.query(
-    `INSERT INTO webhook_events (id, club_id, type, student_id, occurred_at, body, created_at)
-     SELECT ${idOf(1, 'n')}, club_id, event_type, ${idOf(3, 'n % 1000')}, created_at,
-            CASE WHEN ${recent} THEN '{"data":"' || repeat('x', 300) || '"}' END, created_at
-       FROM (${rows}) AS one`,
+    `INSERT INTO webhook_events (id, club_id, type, student_id, occurred_at, created_at)
+     SELECT ${idOf(1, 'n')}, club_id, event_type, ${studentOf('n')}, created_at, created_at FROM (${rows}) AS one`,
     parameters,
   );
   await client.query(
-    `INSERT INTO webhook_deliveries (id, club_id, endpoint_id, event_id, event_type, student_id, status, payload_purged_at,
+    `INSERT INTO webhook_bodies (event_id, created_at, body)
+     SELECT ${idOf(1, 'n')}, created_at, '{"data":"' || repeat('x', 300) || '"}' FROM (${rows}) AS one WHERE ${recent}`,
+    parameters,
+  );
+  await client.query(
+    `INSERT INTO webhook_deliveries (id, club_id, endpoint_id, event_id, event_type, student_id, status,
                                      attempt_count, schedule_position, next_attempt_at, fence, created_at, completed_at)
-     SELECT ${idOf(2, 'n')}, club_id, endpoint_id, ${idOf(1, 'n')}, event_type, ${idOf(3, 'n % 1000')}, status,
-            CASE WHEN ${recent} THEN NULL ELSE created_at + make_interval(secs => ${retentionRules.bodyMs / 1_000}) END,
+     SELECT ${idOf(2, 'n')}, club_id, endpoint_id, ${idOf(1, 'n')}, event_type, ${studentOf('n')}, status,
             (status <> 'pending')::int, (status <> 'pending')::int, created_at, (status <> 'pending')::int, created_at,
             CASE WHEN status <> 'pending' THEN created_at END
        FROM (${rows}) AS one`,

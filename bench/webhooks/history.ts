@@ -1,13 +1,14 @@
 /** What a long history costs: lists, claims and retention at 10,000 and at 5,000,000 deliveries of one endpoint, in one table. */
 import { readConfig } from '../../config.ts';
 import { Database, Queries } from '../../platform/infra/postgres/database.ts';
-import { newId } from '../../platform/core/ids.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
 import { claimAttempt } from '../../domain/webhooks/deliveries/attempts.ts';
 import { listDeliveries, type DeliveryFilter } from '../../domain/webhooks/deliveries/deliveries.ts';
-import { retainWebhooks, retentionRules } from '../../domain/webhooks/retention.ts';
+import { retentionRules } from '../../domain/webhooks/retention.policy.ts';
+import { retainWebhooks } from '../../domain/webhooks/retention.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { migrate } from '../../entities/migrate.ts';
-import { deliveryId, loadHistory, type History } from './history-load.ts';
+import { loadHistory, type History } from './history-load.ts';
 import { median, onFreshStack, progress, quantile, report } from '../support.ts';
 
 const sizes = { short: 10_000, long: 5_000_000 };
@@ -33,9 +34,9 @@ export async function benchHistory(): Promise<void> {
       const measure = async (deliveries: number) => {
         const history = { ...endpoint, deliveries, pending: samples.claim + warmUps, end: new Date() };
         const started = performance.now();
-        await loadHistory(db, config.url.reveal(), history);
+        const pending = await loadHistory(db, config.url.reveal(), history);
         progress(`${deliveries} deliveries loaded in ${Math.round((performance.now() - started) / 1_000)} s`);
-        return measureAt(db, history);
+        return measureAt(db, history, pending);
       };
       const short = await measure(sizes.short);
       const long = await measure(sizes.long);
@@ -61,12 +62,12 @@ async function seedEndpoint({ source }: Database): Promise<Pick<History, 'clubId
 }
 
 /** @returns the p95 of each measurement */
-async function measureAt(db: Database, history: History): Promise<Figures> {
+async function measureAt(db: Database, history: History, pending: readonly Id[]): Promise<Figures> {
   const figures: Record<string, number> = {};
   for (const [name, filter] of Object.entries(filters)) {
     figures[name] = await p95(samples.list, () => list(db, history, filter(history)));
   }
-  figures['claim'] = await p95(samples.claim, (nth) => claim(db, deliveryId(history.deliveries - nth), history.end));
+  figures['claim'] = await p95(samples.claim, (nth) => claim(db, pending[nth] ?? '', history.end));
   const paceMs = (retentionRules.historyMs / history.deliveries) * dueARound;
   figures['retention round'] = await p95(samples.retention, async (nth) => {
     await retainWebhooks(db, new Date(history.end.getTime() + (nth + 1) * paceMs));
@@ -89,7 +90,7 @@ const filters: Readonly<Record<string, (history: History) => Partial<DeliveryFil
 
 async function list({ source }: Database, history: History, filter: Partial<DeliveryFilter>): Promise<void> {
   const page = { page: 1, page_size: 20, ...filter };
-  await listDeliveries(new Queries(source.manager), history.clubId, history.endpointId, page);
+  await listDeliveries(new Queries(source.manager), history.clubId, history.endpointId, page, history.end);
 }
 
 /** @throws Error if there was nothing to claim: that would be quick, and count as speed */

@@ -124,7 +124,19 @@ async function setScene(
       const ids = clubs.splice(0).map(({ clubId }) => clubId);
       const nothingIsUnderWay = async () => (await countUnderWay(source)) === 0;
       await waitUntil('no attempt is under way', nothingIsUnderWay, { timeoutMs: 60_000, everyMs: 100 });
-      await db.transaction((tx) => tx.manager.query(`DELETE FROM clubs WHERE id = ANY ($1)`, [ids]));
+      await db.transaction(async ({ manager }) => {
+        const ofClubs = `WHERE club_id = ANY ($1)`;
+        await manager.query(
+          `DELETE FROM webhook_attempts WHERE delivery_id IN (SELECT id FROM webhook_deliveries ${ofClubs})`,
+          [ids],
+        );
+        await manager.query(`DELETE FROM webhook_deliveries ${ofClubs}`, [ids]);
+        await manager.query(`DELETE FROM webhook_bodies WHERE event_id IN (SELECT id FROM webhook_events ${ofClubs})`, [
+          ids,
+        ]);
+        await manager.query(`DELETE FROM webhook_events ${ofClubs}`, [ids]);
+        await manager.query(`DELETE FROM clubs WHERE id = ANY ($1)`, [ids]);
+      });
     },
   };
 }

@@ -1,37 +1,52 @@
-/** How long webhooks are kept, and their removal in small batches (DEL-8, HOOK-12). */
+/**
+ * The removal of webhooks that have been kept long enough (DEL-8, HOOK-12): by partitions, dropped as tables. What a round
+ * leaves is nobody's to see meanwhile: reads hide what is past its time.
+ */
 import { WebhookDelivery } from '../../entities/webhooks/webhook-delivery.ts';
 import { WebhookEndpoint } from '../../entities/webhooks/webhook-endpoint.ts';
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
+import {
+  dropPartitions,
+  partitionsOf,
+  preparePartitions,
+  type PartitionedTable,
+} from '../../platform/infra/postgres/partitions.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
-import type { Id } from '../../platform/core/ids.ts';
+import { leastIdOf, type Id } from '../../platform/core/ids.ts';
+import { deliveryIdsOf } from './deliveries/delivery-id.ts';
 import { ending } from './deliveries/ending.ts';
-import { deliveryRules } from './deliveries/schedule.policy.ts';
-import { rollUpTallies } from './deliveries/tallies.ts';
+import { forgetTallies, rollUpTallies } from './deliveries/tallies.ts';
+import { sweepOrphans } from './orphans.ts';
+import { endOf, retentionRules } from './retention.policy.ts';
 import { columnsToWake, wakeManyDeliveries, type DeliveryToWake } from './wakes.ts';
 
-const dayMs = 86_400_000;
+const ids = { column: 'id', of: 'ids' } as const;
 
-export const retentionRules = {
-  /** A message's body, from its creation: a delivery expires when it goes. */
-  bodyMs: deliveryRules.expiryMs,
-  /** An attempt with the start of its response, from its beginning. */
-  attemptMs: 30 * dayMs,
-  /** A delivery, from its creation. */
-  historyMs: 90 * dayMs,
-} as const;
+/** The tables of webhooks that grow with what is sent. */
+export const webhookTables = {
+  events: { name: 'webhook_events', key: ids, span: 'week' },
+  deliveries: { name: 'webhook_deliveries', key: ids, span: 'week' },
+  bodies: { name: 'webhook_bodies', key: { column: 'created_at', of: 'times' }, span: 'day' },
+  attempts: { name: 'webhook_attempts', key: { column: 'started_at', of: 'times' }, span: 'day' },
+} as const satisfies Record<string, PartitionedTable>;
 
 /** Rows of a kind a batch: some tens of milliseconds each, so that nobody waits long for a row that one holds. */
 const batch = 1_000;
-/** Changes rolled up per batch: a delivery makes two when it is sent, one when its time is over. */
+/** Changes rolled up per batch: a delivery makes two when it is sent. */
 const rollUpBatch = 5 * batch;
 
-/** What a round did, in rows. */
+const dayMs = 86_400_000;
+
+/** What a round did. */
 export type RetentionCounts = {
-  /** Events that lost their body. */
-  bodies: number;
-  attempts: number;
-  /** Events removed with their deliveries. */
-  events: number;
+  /** Deliveries that expired with their bodies: normally none, for their runs end them on time. */
+  expired: number;
+  /** Partitions dropped. */
+  dropped: number;
+  /** Partitions made. */
+  made: number;
+  /** Rows moved out of the default partitions: normally none. */
+  moved: number;
   /** Deliveries of deleted endpoints. */
   deliveries: number;
   endpoints: number;
@@ -39,73 +54,97 @@ export type RetentionCounts = {
   secrets: number;
   /** Changes rolled up into the tallies of histories. */
   changes: number;
+  /** Tallies of what nobody sees any more. */
+  tallies: number;
+  /** Rows whose delivery, event or endpoint does not exist, removed: none, unless something is wrong. */
+  orphans: number;
 };
 
 /**
- * Removes one batch of each kind, each in a transaction of its own. Repetition and company do no harm: who comes second
- * finds nothing.
+ * A round: makes and drops partitions, and removes one batch of each kind, each in a transaction of its own. Repetition and company
+ * do no harm: who comes second finds nothing.
  * @returns what it did, and whether there may be more to do at once
  */
 export async function retainWebhooks(db: Database, now: Date): Promise<{ rows: RetentionCounts; more: boolean }> {
-  const before = (ms: number) => new Date(now.getTime() - ms);
-  const bodies = await db.transaction((tx) => purgeBodies(tx, before(retentionRules.bodyMs), now));
-  const attempts = await db.transaction((tx) => removeAttempts(tx, before(retentionRules.attemptMs)));
-  const events = await db.transaction((tx) => removeHistory(tx, before(retentionRules.historyMs)));
+  const { made, moved } = await makePartitions(db, now);
+  const { expired, dropped: bodies } = await dropBodies(db, now);
+  const attempts = await dropOld(db, [webhookTables.attempts], endOf.attempts(now).getTime());
+  const historyEnd = endOf.history(now).getTime() - retentionRules.historySpareMs;
+  const history = await dropOld(db, [webhookTables.deliveries, webhookTables.events], historyEnd);
   const { deliveries, endpoints } = await db.transaction(removeDeletedEndpoint);
   const secrets = await db.transaction((tx) => forgetSecrets(tx, now));
   const changes = await rollUpTallies(db, rollUpBatch);
+  const tallies = await forgetTallies(db, endOf.history(now), rollUpBatch);
+  const orphans = await sweepOrphans(db, now);
+  const dropped = bodies + attempts + history;
   return {
-    rows: { bodies, attempts, events, deliveries, endpoints, secrets, changes },
+    rows: { expired, dropped, made, moved, deliveries, endpoints, secrets, changes, tallies, orphans },
     more:
-      [bodies, attempts, events, deliveries, secrets].some((count) => count >= batch) ||
-      endpoints > 0 || // there may be a next one
-      changes >= rollUpBatch,
+      [expired, deliveries, secrets].some((count) => count >= batch) ||
+      dropped > 0 || // there may be a next one
+      endpoints > 0 ||
+      Math.max(changes, tallies) >= rollUpBatch,
   };
 }
 
+async function makePartitions(db: Database, now: Date): Promise<{ made: number; moved: number }> {
+  const sum = { made: 0, moved: 0 };
+  for (const table of Object.values(webhookTables)) {
+    const { made, moved } = await preparePartitions(db, table, now.getTime());
+    sum.made += made;
+    sum.moved += moved;
+  }
+  return sum;
+}
+
 /**
- * Bodies go for all endpoints of the club at once. The deliveries stay in the history, with `payload_purged`: one that is
- * still pending is canceled as expired, and an attempt that was asked for is not made. Deliveries are locked in the order
- * of their ids and before their events, as everywhere.
+ * Drops the oldest partitions that are past their time, those of one span together.
+ * @param tables with the same span
+ * @param until Unix milliseconds
+ * @returns how many it dropped
  */
-async function purgeBodies(tx: Transaction, createdBy: Date, now: Date): Promise<number> {
-  const events = await tx.rows<{ id: Id }>(
-    sql`SELECT id FROM webhook_events WHERE created_at <= ${createdBy} AND body IS NOT NULL ORDER BY created_at LIMIT ${batch}`,
+async function dropOld(db: Database, tables: readonly PartitionedTable[], until: number): Promise<number> {
+  const partitions = (await Promise.all(tables.map((table) => partitionsOf(db, table)))).flat();
+  const old = partitions.filter(({ to }) => to <= until);
+  const oldest = old.filter(({ to }) => to === Math.min(...old.map((one) => one.to)));
+  if (oldest.length === 0) return 0;
+  const isDropped = await dropPartitions(
+    db,
+    oldest.map(({ name }) => name),
   );
-  if (events.length === 0) return 0;
-  const ids = events.map(({ id }) => id);
-  const awaited = await tx.rows<DeliveryToWake>(
-    sql`WITH locked AS (SELECT * FROM webhook_deliveries WHERE event_id = ANY (${ids}) ORDER BY id FOR NO KEY UPDATE)
-     SELECT ${columnsToWake('locked')} FROM locked WHERE status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL`,
-  );
-  await tx.run(
-    sql`UPDATE webhook_deliveries
-        SET payload_purged_at = coalesce(payload_purged_at, ${now}), ${ending({ now, reason: 'expired' })}
-      WHERE event_id = ANY (${ids})`,
-  );
-  await tx.run(sql`UPDATE webhook_events SET body = NULL WHERE id = ANY (${ids})`);
-  await wakeManyDeliveries(tx, awaited, now);
-  return events.length;
+  return isDropped ? oldest.length : 0;
 }
 
-async function removeAttempts(tx: Transaction, startedBy: Date): Promise<number> {
-  return tx.run(
-    sql`DELETE FROM webhook_attempts WHERE (delivery_id, fence) IN (
-       SELECT delivery_id, fence FROM webhook_attempts
-        WHERE started_at <= ${startedBy} ORDER BY started_at LIMIT ${batch} FOR UPDATE SKIP LOCKED)`,
-  );
+/**
+ * Bodies of a day go at once. What is still on its way without one is canceled first, as expired, and an attempt that was asked
+ * for is not made: nothing that a run has not done on time, unless it was lost.
+ */
+async function dropBodies(db: Database, now: Date): Promise<{ expired: number; dropped: number }> {
+  const until = endOf.bodies(now).getTime() - retentionRules.bodySpareMs;
+  const [oldest] = await partitionsOf(db, webhookTables.bodies);
+  if (!oldest || oldest.to > until) return { expired: 0, dropped: 0 };
+  const expired = await db.transaction((tx) => expireBefore(tx, new Date(oldest.to), now));
+  if (expired >= batch) return { expired, dropped: 0 };
+  return { expired, dropped: await dropOld(db, [webhookTables.bodies], until) };
 }
 
-async function removeHistory(tx: Transaction, createdBy: Date): Promise<number> {
-  const events = await tx.rows<{ id: Id }>(
-    sql`SELECT id FROM webhook_events WHERE created_at <= ${createdBy} ORDER BY created_at LIMIT ${batch}`,
+/** Deliveries are locked in the order of their ids, as everywhere. */
+async function expireBefore(tx: Transaction, createdBefore: Date, now: Date): Promise<number> {
+  // Ids are made at the same time but for an outage and clocks that differ: later ones are in partitions that need no look.
+  const old = sql`created_at < ${createdBefore} AND id < ${leastIdOf(createdBefore.getTime() + dayMs)}`;
+  const expired = await tx.rows<DeliveryToWake>(
+    sql`UPDATE webhook_deliveries delivery SET ${ending({ now, reason: 'expired' })}
+       FROM (SELECT id FROM webhook_deliveries WHERE id IN (
+               (SELECT id FROM webhook_deliveries WHERE ${old} AND status = 'pending' LIMIT ${batch})
+                UNION ALL
+               (SELECT id FROM webhook_deliveries
+                 WHERE ${old} AND status <> 'pending' AND (requested IS NOT NULL OR in_flight IS NOT NULL) LIMIT ${batch}))
+              ORDER BY id FOR NO KEY UPDATE) found
+      WHERE delivery.id = found.id AND (status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL)
+  RETURNING ${columnsToWake('delivery')}`,
   );
-  if (events.length === 0) return 0;
-  const ids = events.map(({ id }) => id);
-  await tx.run(sql`SELECT FROM webhook_deliveries WHERE event_id = ANY (${ids}) ORDER BY id FOR UPDATE`);
-  await tx.run(sql`DELETE FROM webhook_deliveries WHERE event_id = ANY (${ids})`);
-  await removeUndelivered(tx, ids);
-  return events.length;
+  await wakeManyDeliveries(tx, expired, now);
+  return expired.length;
 }
 
 /**
@@ -118,30 +157,45 @@ async function removeDeletedEndpoint(tx: Transaction): Promise<{ deliveries: num
       ORDER BY deleted_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
   );
   if (!endpoint) return { deliveries: 0, endpoints: 0 };
-  const oldest = await tx.rows<Pick<WebhookDelivery, 'id' | 'eventId'>>(
-    sql`SELECT ${columns(WebhookDelivery, ['id', 'eventId'])} FROM webhook_deliveries WHERE id IN (
+  const oldest = await tx.rows<Pick<WebhookDelivery, 'id' | 'eventId' | 'createdAt'>>(
+    sql`SELECT ${columns(WebhookDelivery, ['id', 'eventId', 'createdAt'])} FROM webhook_deliveries WHERE id IN (
        SELECT id FROM webhook_deliveries WHERE endpoint_id = ${endpoint.id} ORDER BY created_at, id LIMIT ${batch})
       ORDER BY id FOR UPDATE`,
   );
   if (oldest.length > 0) {
-    await tx.run(sql`DELETE FROM webhook_deliveries WHERE id = ANY (${oldest.map(({ id }) => id)})`);
-    await removeUndelivered(
-      tx,
-      oldest.map(({ eventId }) => eventId),
-    );
+    await removeDeliveries(tx, oldest);
   }
   if (oldest.length === batch) return { deliveries: oldest.length, endpoints: 0 };
   await tx.manager.delete(WebhookEndpoint, { id: endpoint.id });
   return { deliveries: oldest.length, endpoints: 1 };
 }
 
-/** Events that no delivery is left of. One that somebody holds goes when its own time is over. */
-async function removeUndelivered(tx: Transaction, eventIds: readonly Id[]): Promise<void> {
+/** Removes deliveries, which the caller has locked, with their attempts, and the events that none is left of. */
+async function removeDeliveries(
+  tx: Transaction,
+  deliveries: readonly Pick<WebhookDelivery, 'id' | 'eventId' | 'createdAt'>[],
+): Promise<void> {
+  const deliveryIds = deliveries.map(({ id }) => id);
+  const events = [...new Set(deliveries.map(({ eventId }) => eventId))].map((id) => ({ id, ...deliveryIdsOf(id) }));
+  const oldest = Math.min(...deliveries.map(({ createdAt }) => createdAt.getTime()));
   await tx.run(
-    sql`DELETE FROM webhook_events WHERE id IN (
-       SELECT id FROM webhook_events event
-        WHERE id = ANY (${eventIds}) AND NOT EXISTS (SELECT FROM webhook_deliveries WHERE event_id = event.id)
-          FOR UPDATE SKIP LOCKED)`,
+    sql`DELETE FROM webhook_attempts WHERE delivery_id = ANY (${deliveryIds}) AND started_at >= ${new Date(oldest - dayMs)}`,
+  );
+  await tx.run(sql`DELETE FROM webhook_deliveries WHERE id = ANY (${deliveryIds})`);
+  // One that somebody holds, or that is older than ids which tell their deliveries, goes when its own time is over.
+  await tx.run(
+    sql`WITH undelivered AS (
+       SELECT event.id, event.created_at
+         FROM unnest(${events.map(({ id }) => id)}::uuid[], ${events.map(({ from }) => from)}::uuid[], ${events.map(({ to }) => to)}::uuid[])
+                AS given (id, least, next) JOIN webhook_events event USING (id)
+        WHERE event.tableoid IS DISTINCT FROM to_regclass('webhook_events_oldest') AND NOT EXISTS (
+              SELECT FROM webhook_deliveries delivery
+               WHERE delivery.id >= given.least AND delivery.id < given.next AND delivery.event_id = event.id)
+          FOR UPDATE OF event SKIP LOCKED),
+     bodies AS (
+       DELETE FROM webhook_bodies kept USING undelivered
+        WHERE kept.event_id = undelivered.id AND kept.created_at = undelivered.created_at)
+     DELETE FROM webhook_events event USING undelivered WHERE event.id = undelivered.id`,
   );
 }
 

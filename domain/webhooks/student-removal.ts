@@ -1,5 +1,4 @@
 /** What a student's removal does to the messages about them (DEL-9, HOOK-11). */
-import { WebhookEvent } from '../../entities/webhooks/webhook-event.ts';
 import { WebhookDelivery } from '../../entities/webhooks/webhook-delivery.ts';
 import { IsNull } from 'typeorm';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
@@ -16,7 +15,10 @@ import { columnsToWake, wakeManyDeliveries, type DeliveryToWake } from './wakes.
 export async function purgeStudentFromWebhooks(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   // Locked in the order of their ids, as everywhere where several are.
   await tx.run(sql`SELECT FROM webhook_deliveries WHERE student_id = ${studentId} ORDER BY id FOR NO KEY UPDATE`);
-  await tx.manager.update(WebhookEvent, { studentId }, { body: null });
+  await tx.run(
+    sql`DELETE FROM webhook_bodies kept USING webhook_events event
+         WHERE event.student_id = ${studentId} AND kept.event_id = event.id AND kept.created_at = event.created_at`,
+  );
   await tx.manager.update(WebhookDelivery, { studentId, payloadPurgedAt: IsNull() }, { payloadPurgedAt: now });
   const stopped = await tx.rows<DeliveryToWake>(
     sql`UPDATE webhook_deliveries
@@ -27,7 +29,8 @@ export async function purgeStudentFromWebhooks(tx: Transaction, studentId: Id, n
   await tx.run(
     sql`UPDATE webhook_attempts attempt SET response_excerpt = NULL
        FROM webhook_deliveries delivery
-      WHERE delivery.student_id = ${studentId} AND attempt.delivery_id = delivery.id AND attempt.response_excerpt IS NOT NULL`,
+      WHERE delivery.student_id = ${studentId} AND attempt.delivery_id = delivery.id AND attempt.response_excerpt IS NOT NULL
+        AND attempt.started_at >= delivery.created_at - interval '1 day' -- clocks differ by less`,
   );
   await wakeManyDeliveries(tx, stopped, now);
 }

@@ -6,6 +6,11 @@ export class UpkeepRound {
   @PrimaryColumn({ type: 'text' })
   name: string;
 
-  @Column({ type: 'timestamptz' })
-  completedAt: Date;
+  /** Null before the first. */
+  @Column({ type: 'timestamptz', nullable: true })
+  completedAt: Date | null;
+
+  /** Of a round in many parts: the last id that it has looked at; null at its beginning. */
+  @Column({ type: 'uuid', nullable: true })
+  position: string | null;
 }

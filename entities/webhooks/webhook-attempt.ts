@@ -1,8 +1,6 @@
-/** One try of a delivery: written when it is claimed, completed when its outcome is known. */
-import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
-import type { Relation } from 'typeorm';
+/** One try of a delivery: written when it is claimed, completed when its outcome is known. Partitioned by day of its start. */
+import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 import { attemptTriggers, type AttemptOutcome, type AttemptTrigger } from './values.ts';
-import { WebhookDelivery } from './webhook-delivery.ts';
 import { oneOf } from '../one-of.ts';
 
 @Entity('webhook_attempts')
@@ -22,8 +20,7 @@ export class WebhookAttempt {
   @Column({ type: 'text' })
   trigger: AttemptTrigger;
 
-  @Column({ type: 'timestamptz' })
-  @Index('webhook_attempts_started')
+  @PrimaryColumn({ type: 'timestamptz' })
   startedAt: Date;
 
   /** Null while the attempt is in flight. */
@@ -42,7 +39,4 @@ export class WebhookAttempt {
 
   @Column({ type: 'integer', nullable: true })
   retryAfterSeconds: number | null;
-
-  @ManyToOne(() => WebhookDelivery, { onDelete: 'CASCADE' })
-  delivery: Relation<WebhookDelivery>;
 }

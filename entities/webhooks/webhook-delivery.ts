@@ -1,6 +1,5 @@
-/** One event on its way to one endpoint (WEP-10). */
-import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
-import type { Relation } from 'typeorm';
+/** One event on its way to one endpoint (WEP-10). Partitioned by week of its id. */
+import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { DeliveredEventType } from '../../platform/core/event-types.ts';
 import {
   requestTriggers,
@@ -10,12 +9,9 @@ import {
   type DeliveryStatus,
   type RequestTrigger,
 } from './values.ts';
-import { WebhookEndpoint } from './webhook-endpoint.ts';
-import { WebhookEvent } from './webhook-event.ts';
 import { oneOf } from '../one-of.ts';
 
 @Entity('webhook_deliveries')
-@Index('webhook_deliveries_once', ['eventId', 'endpointId'], { unique: true })
 @Index('webhook_deliveries_history', ['endpointId', 'createdAt', 'id'])
 @Index('webhook_deliveries_types', ['endpointId', 'eventType', 'status', 'createdAt', 'id'])
 @Index('webhook_deliveries_statuses', ['endpointId', 'status', 'createdAt', 'id'])
@@ -39,6 +35,7 @@ import { oneOf } from '../one-of.ts';
 @Check('webhook_deliveries_requested', oneOf('requested', requestTriggers))
 @Check('webhook_deliveries_in_flight', oneOf('in_flight', requestTriggers))
 export class WebhookDelivery {
+  /** Made of the event's and the endpoint's (domain/webhooks/deliveries/delivery-id.ts), so that there is one at most (HOOK-1). */
   @PrimaryColumn({ type: 'uuid' })
   id: string;
 
@@ -64,6 +61,7 @@ export class WebhookDelivery {
   @Column({ type: 'text', nullable: true })
   cancelReason: CancelReason | null;
 
+  /** When its student was removed, and the body with them. A body whose time is over leaves nothing here. */
   @Column({ type: 'timestamptz', nullable: true })
   payloadPurgedAt: Date | null;
 
@@ -93,6 +91,10 @@ export class WebhookDelivery {
   @Column({ type: 'integer', default: 0 })
   fence: number;
 
+  /** How often the attempt of the next number was cut off. */
+  @Column({ type: 'smallint', default: 0 })
+  interruptions: number;
+
   /** Until when the attempt in flight may take, by the database's clock; null when none is. */
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
@@ -101,15 +103,10 @@ export class WebhookDelivery {
   @Column({ type: 'boolean', default: false })
   direct: boolean;
 
+  /** The event's. */
   @Column({ type: 'timestamptz' })
   createdAt: Date;
 
   @Column({ type: 'timestamptz', nullable: true })
   completedAt: Date | null;
-
-  @ManyToOne(() => WebhookEndpoint, { onDelete: 'CASCADE' })
-  endpoint: Relation<WebhookEndpoint>;
-
-  @ManyToOne(() => WebhookEvent, { onDelete: 'CASCADE' })
-  event: Relation<WebhookEvent>;
 }

@@ -1,11 +1,9 @@
-/** A fact as it is sent: its body, assembled once and shared by all endpoints of the club. */
-import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
-import type { Relation } from 'typeorm';
+/** A fact that was fanned out: what its deliveries to the club's endpoints have in common. Partitioned by week of its id. */
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { DeliveredEventType } from '../../platform/core/event-types.ts';
-import { Club } from '../clubs/club.ts';
 
+/** Without foreign keys, as its deliveries, their attempts and its body: checking them costs more than writing the rows (ADR 38). */
 @Entity('webhook_events')
-@Index('webhook_events_bodies', ['createdAt'], { where: 'body IS NOT NULL' })
 export class WebhookEvent {
   /** The fact's id: the `webhook-id` of every attempt. */
   @PrimaryColumn({ type: 'uuid' })
@@ -24,14 +22,7 @@ export class WebhookEvent {
   @Column({ type: 'timestamptz' })
   occurredAt: Date;
 
-  /** The exact JSON that is signed and sent; null once purged. */
-  @Column({ type: 'text', nullable: true })
-  body: string | null;
-
+  /** When it was fanned out first: its deliveries and its body have the same time. */
   @Column({ type: 'timestamptz' })
-  @Index('webhook_events_created')
   createdAt: Date;
-
-  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
-  club: Relation<Club>;
 }

@@ -1,5 +1,5 @@
 /** How many deliveries an endpoint has of a type that were created in a day or an hour (UTC), by their status. */
-import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
+import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { tallySpans, type TallySpan } from './values.ts';
 import type { DeliveredEventType } from '../../platform/core/event-types.ts';
 import { oneOf } from '../one-of.ts';
@@ -18,6 +18,7 @@ export class WebhookTally {
   span: TallySpan;
 
   @PrimaryColumn({ type: 'timestamptz' })
+  @Index('webhook_tallies_starts')
   startsAt: Date;
 
   @PrimaryColumn({ type: 'text' })

@@ -221,13 +221,13 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
       ...conversationColumns,
       'students.name',
       'webhook_attempts.response_excerpt',
-      'webhook_events.body',
+      'webhook_bodies.body',
     ]);
     expect(await columnsHolding(student.email)).to.deep.equal([
       ...conversationColumns,
       'students.email',
       'webhook_attempts.response_excerpt',
-      'webhook_events.body',
+      'webhook_bodies.body',
     ]);
   });
 

@@ -9,6 +9,8 @@ import { call, expectError } from '../toolkit/drive/api.ts';
 import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
 const publicUrl = 'https://93.184.216.34/hooks/club';
+/** Days of the last week: what is older than 90 days is shown to nobody. */
+const dates = [6, 5, 4, 3].map((days) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10));
 
 interface Listed {
   id: string;
@@ -43,7 +45,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
     });
 
     it('returns whole records of this endpoint alone, newest first', async () => {
-      const [older, newer] = [new Date('2026-03-01T10:00:00Z'), new Date('2026-03-01T11:00:00Z')];
+      const [older, newer] = [new Date(`${dates[0]}T10:00:00Z`), new Date(`${dates[0]}T11:00:00Z`)];
       const first = await buildWebhookDelivery(subscription, older);
       const second = await buildWebhookDelivery(subscription, newer);
       await alter('webhook_deliveries', first.id, {
@@ -108,7 +110,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
     });
 
     it('filters by date from `since` until before `until`, to the millisecond', async () => {
-      const at = (ms: number) => new Date(Date.parse('2026-03-01T10:00:00Z') + ms);
+      const at = (ms: number) => new Date(Date.parse(`${dates[0]}T10:00:00Z`) + ms);
       const times = [0, 1, 1_000, 3_600_000, 86_400_000].map(at);
       const ids: string[] = [];
       for (const time of times) ids.unshift((await buildWebhookDelivery(subscription, time)).id);
@@ -125,18 +127,18 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
       expect(await found({ since: text(1), until: text(86_400_000) })).to.deep.equal([1, 2, 3]);
       expect(await found({ since: text(1), until: text(1) })).to.deep.equal([]);
       expect(await found({ since: text(1), until: text(2) })).to.deep.equal([1]);
-      expect(await found({ since: '2026-03-01T12:00:00.001+02:00', until: '2026-03-01T09:00:01-01:00' })).to.deep.equal(
-        [1],
-      );
+      expect(
+        await found({ since: `${dates[0]}T12:00:00.001+02:00`, until: `${dates[0]}T09:00:01-01:00` }),
+      ).to.deep.equal([1]);
       // Finer than a delivery's own time: between two of them.
-      expect(await found({ since: '2026-03-01T10:00:00.0005Z', until: '2026-03-01T10:00:00.9999Z' })).to.deep.equal([
+      expect(await found({ since: `${dates[0]}T10:00:00.0005Z`, until: `${dates[0]}T10:00:00.9999Z` })).to.deep.equal([
         1,
       ]);
       expect(await found({ since: '1970-01-01T00:00:00Z', until: '2999-12-31T23:59:59Z' })).to.have.length(5);
     });
 
     it('combines all filters', async () => {
-      const [early, late] = [new Date('2026-03-01T10:00:00Z'), new Date('2026-03-03T10:30:00Z')];
+      const [early, late] = [new Date(`${dates[0]}T10:00:00Z`), new Date(`${dates[2]}T10:30:00Z`)];
       const { db } = await testDeps();
       const failed: string[] = [];
       for (const time of [early, late]) {
@@ -150,8 +152,8 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
       const { body } = await list({
         status: 'failed',
         event_type: 'student.updated',
-        since: '2026-03-02T00:00:00Z',
-        until: '2026-03-04T00:00:00Z',
+        since: `${dates[1]}T00:00:00Z`,
+        until: `${dates[3]}T00:00:00Z`,
       });
       expect(body).to.have.property('total', 1);
       expect(body.data.map(({ id }: Listed) => id)).to.deep.equal([failed[3]]);
@@ -160,7 +162,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
     it('orders all statuses of one type newest first', async () => {
       const ids: string[] = [];
       for (const [index, status] of ['failed', 'pending', 'succeeded', 'canceled', 'failed', 'succeeded'].entries()) {
-        const { id } = await buildWebhookDelivery(subscription, new Date(Date.parse('2026-03-01T10:00:00Z') + index));
+        const { id } = await buildWebhookDelivery(subscription, new Date(Date.parse(`${dates[0]}T10:00:00Z`) + index));
         await alter('webhook_deliveries', id, { status });
         ids.unshift(id);
       }
@@ -172,7 +174,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
     });
 
     it('keeps its pages stable under an `until` in the past while deliveries arrive', async () => {
-      const start = Date.parse('2026-03-01T10:00:00Z');
+      const start = Date.parse(`${dates[0]}T10:00:00Z`);
       const ids: string[] = [];
       for (let index = 0; index < 6; index++)
         ids.unshift((await buildWebhookDelivery(subscription, new Date(start + index))).id);
@@ -188,7 +190,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
     });
 
     it('pages hold each delivery of one instant once, in one order', async () => {
-      const now = new Date('2026-03-01T10:00:00Z');
+      const now = new Date(`${dates[0]}T10:00:00Z`);
       for (let index = 0; index < 11; index++) await buildWebhookDelivery(subscription, now);
       const pages = [];
       for (const page of ['1', '2', '3']) pages.push((await list({ page, page_size: '5' })).body);
@@ -207,12 +209,12 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
   });
 
   it('422: an `until` before `since` and a malformed time; the message names the field', async () => {
-    const since = '2026-03-01T10:00:00.000Z';
+    const since = `${dates[0]}T10:00:00.000Z`;
     const refusals: [Record<string, string>, string][] = [
-      [{ since, until: '2026-03-01T09:59:59.999Z' }, 'until'],
-      [{ since, until: '2026-03-01T11:59:59.999+02:00' }, 'until'],
+      [{ since, until: `${dates[0]}T09:59:59.999Z` }, 'until'],
+      [{ since, until: `${dates[0]}T11:59:59.999+02:00` }, 'until'],
       [{ since: 'yesterday' }, 'since'],
-      [{ since: '2026-03-01' }, 'since'],
+      [{ since: `${dates[0]}` }, 'since'],
       [{ since: '2026-02-30T00:00:00Z' }, 'since'],
       [{ until: '' }, 'until'],
       [{ until: '1772359200' }, 'until'],
@@ -245,7 +247,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries/{deli
     it('returns the delivery, its body and its ended attempts, oldest first: the whole record', async () => {
       const club = await buildClub();
       const subscription = await subscribe(club);
-      const now = new Date('2026-03-01T10:00:00Z');
+      const now = new Date(`${dates[0]}T10:00:00Z`);
       const delivery = await buildWebhookDelivery(subscription, now);
       const source = await testDatabase();
       await source.query(

@@ -16,8 +16,9 @@ describe('entities/migrations', () => {
   const tables = () =>
     source
       .query<{ name: string }[]>(
-        // The other two are TypeORM's own.
-        `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename NOT IN ('migrations', 'typeorm_metadata') ORDER BY 1`,
+        // Without partitions, which have no entity of their own. The other two are TypeORM's own.
+        `SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
+            AND NOT relispartition AND relname NOT IN ('migrations', 'typeorm_metadata') ORDER BY 1`,
       )
       .then((rows) => rows.map(({ name }) => name));
 

@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import type { DataSource } from 'typeorm';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { attemptDelivery } from '../../domain/webhooks/deliveries/attempts.ts';
+import { fanOut } from '../../domain/webhooks/events/fan-out.ts';
 import { resendDelivery } from '../../domain/webhooks/deliveries/manual.ts';
 import { newSecret } from '../../domain/webhooks/deliveries/post.ts';
 import { migrate } from '../../entities/migrate.ts';
@@ -38,6 +39,7 @@ const rows = {
   waiting: { status: 'pending', attempts: failures(3), nextAttemptAt: at(10 * minute) },
   beforeItsLast: { status: 'pending', attempts: failures(7), nextAttemptAt: at(hour) },
   untried: { status: 'pending', attempts: [], nextAttemptAt: at(-second) },
+  untold: { status: 'pending', attempts: [], nextAttemptAt: at(-second) },
   leased: { status: 'pending', attempts: [...failures(1), [2, null]], leaseUntil: at(hour) },
   cutOff: { status: 'pending', attempts: [...failures(2), [3, null]], leaseUntil: at(-minute) },
   lastCutOff: { status: 'pending', attempts: [...failures(7), [8, null]], leaseUntil: at(-minute) },
@@ -63,8 +65,9 @@ type Row = keyof typeof rows;
 describe('the upgrade from the first release', () => {
   let source: DataSource;
   const clubId = newId();
-  const ids = new Map<string, { id: Id; endpointId: Id }>();
-  const named = (row: Row) => ids.get(row) ?? { id: '', endpointId: '' };
+  const ids = new Map<string, { id: Id; endpointId: Id; eventId: Id }>();
+  const named = (row: Row) => ids.get(row) ?? { id: '', endpointId: '', eventId: '' };
+  const studentId = newId();
 
   before('rows of the first release, and then every migration', async () => {
     source = await scratchDatabase();
@@ -73,6 +76,15 @@ describe('the upgrade from the first release', () => {
     expect(await migrate(source)).to.deep.equal(['FirstSlice1763700000000']);
     await source.query(`INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, 'Club', 'club', now())`, [clubId]);
     for (const [name, row] of Object.entries(rows)) ids.set(name, await writeAsBefore(row));
+    await source.query(
+      `INSERT INTO students (id, club_id, name, email, created_at) VALUES ($1, $2, 'S', 's@example.com', now())`,
+      [studentId, clubId],
+    );
+    // Its run was not started yet: the fact is told again.
+    await source.query(
+      `INSERT INTO facts (id, club_id, type, student_id, occurred_at) VALUES ($1, $2, 'student.updated', $3, now())`,
+      [named('untold').eventId, clubId, studentId],
+    );
     Object.assign(source, { migrations: every });
     expect(await migrate(source)).to.have.length(every.length - 1);
   });
@@ -119,7 +131,7 @@ describe('the upgrade from the first release', () => {
         [id, index + 1, number, at(-2 * hour + index * minute), outcome],
       );
     }
-    return { id, endpointId };
+    return { id, endpointId, eventId };
   }
 
   const db = () => new Database(source, { notify() {} });
@@ -176,6 +188,43 @@ describe('the upgrade from the first release', () => {
       expect(await attemptsOf('waiting')).to.deep.equal(scheduled(failures(8)));
       expect(await rowOf('waiting')).to.include({ status: 'failed', attemptCount: 8 });
     });
+  });
+
+  it('what there was are the oldest partitions, and bodies have their own', async () => {
+    const places = await Promise.all(
+      ['events', 'deliveries', 'attempts'].map((table) =>
+        source.query<unknown[]>(`SELECT DISTINCT tableoid::regclass::text AS place FROM webhook_${table}`),
+      ),
+    );
+    expect(places).to.deep.equal(
+      ['events', 'deliveries', 'attempts'].map((table) => [{ place: `webhook_${table}_oldest` }]),
+    );
+    const bodies = await source.query<{ id: Id; body: string }[]>(`SELECT event_id AS id, body FROM webhook_bodies`);
+    const kept = (Object.keys(rows) as Row[]).filter((row) => !('studentRemoved' in rows[row]));
+    expect(bodies).to.have.deep.members(
+      kept.map((row) => {
+        const { eventId: id } = named(row);
+        return { id, body: JSON.stringify({ id, type: 'student.updated' }) };
+      }),
+    );
+  });
+
+  it('a fact that was told and is told again makes no second delivery, and the one that is there is looked at', async () => {
+    const { id, eventId, endpointId } = named('untold');
+    const about = { clubId, studentId, subjectId: null, details: null };
+    await fanOut(db(), { id: eventId, type: 'student.updated', occurredAt: at(0), ...about }, at(0));
+    const deliveries = await source.query(
+      `SELECT id FROM webhook_deliveries WHERE event_id = $1 AND endpoint_id = $2`,
+      [eventId, endpointId],
+    );
+    expect(deliveries).to.deep.equal([{ id }]);
+    expect(await source.query(`SELECT workflow_id, subject_id, attributes FROM wakes`)).to.deep.equal([
+      {
+        workflow_id: `webhook-delivery/${id}`,
+        subject_id: id,
+        attributes: { ClubId: clubId, EndpointId: endpointId, EventType: 'student.updated' },
+      },
+    ]);
   });
 
   it('a delivery that waits for its eighth attempt fails with it', async () => {

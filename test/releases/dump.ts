@@ -92,24 +92,27 @@ export async function lostPlaces(source: DataSource, { name, columns, rows }: Re
   return [...lost, ...changed.map((column) => `${name}.${column.name}`)];
 }
 
-/** @returns all that makes a schema, a line for each: columns, constraints, indexes, triggers and functions. Sorted. */
+/** @returns all that makes a schema, a line for each: columns, constraints, indexes, triggers and functions. Sorted. Which partitions there are depends on the day. */
 export async function schemaOf(source: DataSource): Promise<string[]> {
   const lines = await source.query<{ line: string }[]>(
     `SELECT concat_ws(' ', 'column', attrelid::regclass, attname, format_type(atttypid, atttypmod),
                    CASE WHEN attnotnull THEN 'NOT NULL' END, attidentity, attgenerated, pg_get_expr(adbin, adrelid)) AS line
        FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
-      WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'v', 'm', 'p') AND attnum > 0 AND NOT attisdropped
+      WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'v', 'm', 'p') AND NOT relispartition AND attnum > 0 AND NOT attisdropped
      UNION ALL SELECT concat_ws(' ', 'constraint', conrelid::regclass, conname, pg_get_constraintdef(oid))
-       FROM pg_constraint WHERE connamespace = 'public'::regnamespace
-     UNION ALL SELECT concat_ws(' ', 'index', indexdef) FROM pg_indexes WHERE schemaname = 'public'
+       FROM pg_constraint WHERE connamespace = 'public'::regnamespace AND NOT ${isPartition('conrelid')}
+     UNION ALL SELECT concat_ws(' ', 'index', indexdef) FROM pg_indexes
+      WHERE schemaname = 'public' AND NOT ${isPartition('tablename::regclass')}
      UNION ALL SELECT concat_ws(' ', 'trigger', pg_get_triggerdef(pg_trigger.oid)) FROM pg_trigger
-       JOIN pg_class ON pg_class.oid = tgrelid WHERE relnamespace = 'public'::regnamespace AND NOT tgisinternal
+       JOIN pg_class ON pg_class.oid = tgrelid WHERE relnamespace = 'public'::regnamespace AND NOT tgisinternal AND NOT relispartition
      UNION ALL SELECT concat_ws(' ', 'function', pg_get_functiondef(oid)) FROM pg_proc
       WHERE pronamespace = 'public'::regnamespace AND prokind IN ('f', 'p')
      ORDER BY 1`,
   );
   return lines.map(({ line }) => line);
 }
+
+const isPartition = (table: string) => `(SELECT relispartition FROM pg_class WHERE pg_class.oid = ${table})`;
 
 /** A function takes 100 arguments: 50 columns at a time. */
 function joined(pairs: readonly string[]): string {
@@ -127,7 +130,7 @@ async function tablesOf(source: DataSource): Promise<Omit<RecordedTable, 'rows'>
   const columns = await source.query<{ table: string; name: string; type: string }[]>(
     `SELECT class.relname AS table, attname AS name, format_type(atttypid, atttypmod) AS type
        FROM pg_attribute JOIN pg_class class ON class.oid = attrelid
-      WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> 'typeorm_metadata' AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+      WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition AND relname <> 'typeorm_metadata' AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
       ORDER BY 1, attnum`,
   );
   const references = await source.query<{ from: string; to: string }[]>(

@@ -20,7 +20,10 @@ import { useOpenRuns } from './open-runs.ts';
 import { ask, differences } from './reads.ts';
 
 /** What today's code changes on purpose in rows and answers of older releases: `table.column`, `operation /place` or a line about the contract, and why. */
-const intended: Readonly<Record<string, string>> = {};
+const intended: Readonly<Record<string, string>> = {
+  'webhook_events.body':
+    'bodies have a table of their own, webhook_bodies (ADR 38); reads of deliveries show each of them',
+};
 
 describe('recorded releases', function () {
   this.timeout(120_000);

@@ -125,10 +125,9 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'webhooks',
   },
   'once-an-event': {
-    rule: 'ENG-8: one delivery for each event and endpoint is a unique key',
+    rule: 'ENG-8: one delivery for each event and endpoint: its id is made of theirs',
     file: 'domain/webhooks/events/fan-out.ts',
-    changes: [['ON CONFLICT (event_id, endpoint_id) DO NOTHING', '']],
-    sql: 'DROP INDEX webhook_deliveries_once',
+    changes: [['const id = deliveryIdOf(fact.id, endpoint.endpointId);', 'const id = crypto.randomUUID();']],
     engine: 'webhooks',
   },
   'lock-order': {
@@ -212,7 +211,9 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
   'removal-of-bodies': {
     rule: 'HOOK-11: a removal purges the bodies of its student',
     file: 'domain/webhooks/student-removal.ts',
-    changes: [['await tx.manager.update(WebhookEvent, { studentId }, { body: null });', '']],
+    changes: [
+      ['DELETE FROM webhook_bodies kept USING', 'DELETE FROM webhook_bodies kept USING (SELECT WHERE false) nothing,'],
+    ],
     engine: 'webhooks',
   },
   'left-campaigns': {

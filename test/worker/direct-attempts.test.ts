@@ -99,6 +99,7 @@ describe('the slots of direct first attempts (HOOK-18)', () => {
     claimedAt: performance.now() - ageMs,
     claim: {
       fence: 1,
+      startedAt: new Date(),
       direct: true,
       number: 1,
       trigger: 'schedule',

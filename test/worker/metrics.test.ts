@@ -12,6 +12,7 @@ import { withTimersStopped } from '../toolkit/fakes/timers.ts';
 import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
 // Last: mocha tries `require` first, which ends at a top-level await of the stack's; the metrics must not have been made by then.
+import { newId } from '../../platform/core/ids.ts';
 import { registerBacklogGauges, registerFfmpegGauge } from '../../worker/metrics.ts';
 import { buildWebhookDelivery, buildSubscription, type Subscription } from '../toolkit/builders/webhooks.ts';
 
@@ -55,6 +56,25 @@ describe('the gauges of webhooks and automations', () => {
   const roundedTo10 = (value: number) => (value < 10 ? Math.trunc(value) : Math.floor(value / 10) * 10);
   const endpointOf = async ({ clubId, endpoint }: Subscription) =>
     [await testDeps(), clubId, endpoint.id, new Date()] as const;
+
+  it('count what no partition was there for', async () => {
+    const source = await testDatabase();
+    const count = async () =>
+      (await register.getSingleMetric('webhook_default_partition_rows')?.get())?.values[0]?.value ?? Number.NaN;
+    const before = await count();
+    await source.query(
+      `INSERT INTO webhook_bodies (event_id, created_at, body) VALUES ($1, '2100-01-01', '{}'), ($1, '2100-01-02', '{}')`,
+      [newId()],
+    );
+    await source.query(
+      `INSERT INTO webhook_attempts (delivery_id, fence, number, trigger, started_at) VALUES ($1, 1, 1, 'schedule', '2100-01-01')`,
+      [newId()],
+    );
+    expect((await count()) - before).to.equal(3);
+    await source.query(`DELETE FROM webhook_bodies WHERE created_at > '2099-01-01'`);
+    await source.query(`DELETE FROM webhook_attempts WHERE started_at > '2099-01-01'`);
+    expect(await count()).to.equal(before);
+  });
 
   for (const { what, begin } of [
     { what: 'has a snapshot', begin: `BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1` },

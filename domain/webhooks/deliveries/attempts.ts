@@ -5,6 +5,8 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { AttemptOutcome, AttemptTrigger } from '../../../entities/webhooks/values.ts';
 import { forRecord } from '../../../platform/infra/postgres/shared-pool.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
+import { raw } from '../../../platform/infra/postgres/sql.ts';
+import { ending } from './ending.ts';
 import { readState, type DeliveryStep } from './parking.ts';
 import { oldestClaimMs, returnClaim, type ClaimedDelivery } from './direct.ts';
 import type { AttemptAnswer } from './post.ts';
@@ -152,7 +154,7 @@ async function stepAfter({ db }: DeliveryDeps, id: Id, claim: Claim, now: number
  * @param until Unix milliseconds
  */
 async function putOff(deps: DeliveryDeps, id: Id, claim: Claim, now: number, until: number): Promise<DeliveryStep> {
-  const [delivery] = await putOffDelivery(deps.db.source, [id, claim.fence, new Date(until)]);
+  const [delivery] = await putOffDelivery(deps.db.source, [id, claim.fence, new Date(until), claim.startedAt]);
   if (delivery?.waits) return { done: false, waitingFor: 'attempt', at: until, attempt: claim.number };
   return stepAfter(deps, id, claim, now);
 }
@@ -165,7 +167,7 @@ const putOffDelivery = prepared<{ waits: boolean }>(
       WHERE id = $1 AND fence = $2 AND lease_until IS NOT NULL
   RETURNING id, status = 'pending' AND requested IS NULL AS waits),
    attempt AS (
-     DELETE FROM webhook_attempts USING delivery WHERE delivery_id = delivery.id AND fence = $2)
+     DELETE FROM webhook_attempts USING delivery WHERE delivery_id = delivery.id AND fence = $2 AND started_at = $4)
    SELECT waits FROM delivery`,
 );
 
@@ -173,6 +175,8 @@ export interface Claim {
   fence: number;
   /** Made by a fan-out: no run of the delivery exists, unless somebody asked for one meanwhile. */
   direct?: true;
+  /** When the attempt began: with delivery and fence, the key of its row. */
+  startedAt: Date;
   /** From 1; used again after an interruption. */
   number: number;
   trigger: AttemptTrigger;
@@ -197,27 +201,65 @@ export interface Claim {
 export const leaseSeconds = deliveryRules.attemptTimeLimitMs / 1_000 + 10;
 
 /**
- * One statement, so one transaction: the lease, the row of the attempt, and what the attempt needs. The attempt is one that
- * was asked for, first of all if it was interrupted, else the next of the schedule if that is due. The schedule's own wait
- * for the breaker: while the endpoint is throttled only the delivery that its gate admitted is attempted.
+ * One statement, so one transaction: the lease and the row of the attempt. The attempt is one that was asked for, first of all
+ * if it was interrupted, else the next of the schedule if that is due. The schedule's own wait for the breaker: while the
+ * endpoint is throttled only the delivery that its gate admitted is attempted. What it needs is read afterwards, by whole keys:
+ * in the statement, Postgres would plan for every partition of bodies and attempts each time.
  * @param now Unix milliseconds
  * @returns undefined where there is nothing to attempt now, or somebody is at it
  */
 export async function claimAttempt(source: DataSource, id: Id, now: number): Promise<Claim | undefined> {
   const expiredBefore = new Date(now - deliveryRules.expiryMs);
-  const [claim] = await claimDelivery(source, [id, new Date(now), leaseSeconds, expiredBefore]);
-  return claim;
+  const [claimed] = await claimDelivery(source, [id, new Date(now), leaseSeconds, expiredBefore]);
+  if (!claimed) return undefined;
+  const { createdAt, ...claim } = claimed;
+  if (claim.interruptions > 0) await markInterrupted(source, [id, claim.fence, new Date(createdAt.getTime() - dayMs)]);
+  const [sent] = await bodyOfEvent(source, [claim.eventId, createdAt]);
+  const body = sent?.body ?? (await anyBodyOfEvent(source, [claim.eventId]))[0]?.body;
+  if (body !== undefined) return { ...claim, body };
+  await endWithoutBody(source, [id, claim.fence, new Date(now), claim.startedAt]);
+  return undefined;
 }
+
+/** Where an endpoint asked later for what an earlier release had fanned out, its delivery is younger than the body. */
+const anyBodyOfEvent = prepared<{ body: string }>(
+  'any_body_of_event',
+  `SELECT body FROM webhook_bodies WHERE event_id = $1 LIMIT 1`,
+);
+
+/** Its student was removed after the claim, which has canceled it; or it is too old. */
+const endWithoutBody = prepared<never>(
+  'end_without_body',
+  `WITH ended AS (
+     UPDATE webhook_deliveries SET lease_until = NULL, ${ending({ now: raw('$3::timestamptz'), reason: 'expired' }).render([])}
+      WHERE id = $1 AND fence = $2 AND lease_until IS NOT NULL)
+   DELETE FROM webhook_attempts WHERE delivery_id = $1 AND fence = $2 AND started_at = $4`,
+);
+
+const bodyOfEvent = prepared<{ body: string }>(
+  'body_of_event',
+  `SELECT body FROM webhook_bodies WHERE event_id = $1 AND created_at = $2`,
+);
+
+/** Clocks differ by less: an attempt may seem to begin before its delivery was created. */
+const dayMs = 86_400_000;
+
+const markInterrupted = prepared<never>(
+  'mark_interrupted',
+  `UPDATE webhook_attempts SET outcome = 'interrupted'
+    WHERE delivery_id = $1 AND fence < $2 AND outcome IS NULL AND started_at >= $3`,
+);
 
 /** One of the schedule that was cut off is made as what was asked for since, which waits for no breaker. */
 const trigger = `coalesce(delivery.in_flight, delivery.requested, 'schedule')`;
 
-const claimDelivery = prepared<Claim>(
+const claimDelivery = prepared<Omit<Claim, 'body'> & { createdAt: Date }>(
   'claim_delivery',
   `
   WITH claimed AS (
     UPDATE webhook_deliveries delivery
        SET fence = fence + 1, lease_until = clock_timestamp() + make_interval(secs => $3), parked_at = NULL, direct = false,
+           interruptions = interruptions + (lease_until IS NOT NULL)::int,
            in_flight = nullif(${trigger}, 'schedule'), requested = CASE WHEN in_flight IS NOT NULL THEN requested END
      WHERE id = $1 AND created_at > $4 AND payload_purged_at IS NULL
        AND (lease_until IS NULL OR lease_until < clock_timestamp())
@@ -229,27 +271,19 @@ const claimDelivery = prepared<Claim>(
           WHERE endpoint.id = delivery.endpoint_id AND endpoint.status = 'enabled'
             AND (endpoint.breaker_step = 0 OR ${trigger} <> 'schedule' OR endpoint.admitted_delivery_id = delivery.id))
  RETURNING *),
-  interrupted AS (
-    UPDATE webhook_attempts attempt SET outcome = 'interrupted'
-      FROM claimed WHERE attempt.delivery_id = claimed.id AND attempt.outcome IS NULL
- RETURNING 1),
   begun AS (
     INSERT INTO webhook_attempts (delivery_id, fence, number, trigger, started_at)
     SELECT id, fence, attempt_count + 1, coalesce(in_flight, 'schedule'), $2 FROM claimed)
-  SELECT claimed.fence, claimed.attempt_count + 1 AS number,
+  SELECT claimed.fence, claimed.attempt_count + 1 AS number, $2::timestamptz AS "startedAt",
          coalesce(claimed.in_flight, 'schedule') AS trigger,
          claimed.status = 'pending' AND claimed.in_flight IS DISTINCT FROM 'recovery' AND claimed.requested IS DISTINCT FROM 'recovery'
            AND claimed.schedule_position < ${deliveryRules.attempts} AS "onSchedule",
          claimed.schedule_position + 1 AS "schedulePosition",
          claimed.club_id AS "clubId", claimed.endpoint_id AS "endpointId",
-         (SELECT count(*)::int FROM webhook_attempts attempt
-           WHERE attempt.delivery_id = claimed.id AND attempt.number = claimed.attempt_count + 1
-             AND attempt.outcome = 'interrupted')
-           + (SELECT count(*)::int FROM interrupted) AS interruptions,
+         claimed.interruptions,
          endpoint.breaker_epoch AS "breakerEpoch", endpoint.url, endpoint.secret,
          CASE WHEN endpoint.previous_secret_expires_at > $2 THEN endpoint.previous_secret END AS "previousSecret",
-         event.id AS "eventId", event.body
+         claimed.event_id AS "eventId", claimed.created_at AS "createdAt"
     FROM claimed
-    JOIN webhook_endpoints endpoint ON endpoint.id = claimed.endpoint_id
-    JOIN webhook_events event ON event.id = claimed.event_id`,
+    JOIN webhook_endpoints endpoint ON endpoint.id = claimed.endpoint_id`,
 );

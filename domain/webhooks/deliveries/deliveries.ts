@@ -10,6 +10,7 @@ import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.t
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import type { DeliveredEventType } from '../../../platform/core/event-types.ts';
 import { requireEndpoint, noEndpoint } from '../endpoints/endpoints.ts';
+import { endOf } from '../retention.policy.ts';
 import { counting, selection } from './tallies.ts';
 
 type WebhookDelivery = RecordOf<'WebhookDelivery'>;
@@ -27,7 +28,7 @@ const deliveryColumns = columns(Delivery, [
   'nextAttemptAt',
   'createdAt',
   'completedAt',
-]).and<{ payloadPurged: boolean }>(sql`payload_purged_at IS NOT NULL AS "payloadPurged"`);
+]).and<{ removed: boolean }>(sql`payload_purged_at IS NOT NULL AS removed`);
 type DeliveryRow = RowOf<typeof deliveryColumns>;
 
 const attemptColumns = columns(WebhookAttemptRow, [
@@ -49,6 +50,9 @@ export interface DeliveryFilter extends PageRequest {
   until?: string;
 }
 
+/** @returns deliveries that were created then or before are shown to nobody (DEL-8) */
+export const historyBegins = endOf.history;
+
 /**
  * One statement: the page and the total are of one moment.
  * @returns a page of the endpoint's deliveries, newest first, by id where they are of one instant
@@ -59,6 +63,7 @@ export async function listDeliveries(
   clubId: Id,
   endpointId: Id,
   filter: DeliveryFilter,
+  now: Date,
 ): Promise<Page<WebhookDelivery>> {
   const { limit, offset } = windowOf(filter);
   const { status, event_type: eventType } = filter;
@@ -66,7 +71,7 @@ export async function listDeliveries(
     endpointId,
     ...(status !== undefined && { status }),
     ...(eventType !== undefined && { eventType }),
-    ...timesOf(filter),
+    ...timesOf(filter, historyBegins(now).getTime() + 1),
   };
   const newest = sql`ORDER BY created_at DESC, id DESC LIMIT ${offset + limit}`;
   const rows = await db.rows<({ total: number } & DeliveryRow) | { total: number; id: null }>(
@@ -79,16 +84,20 @@ export async function listDeliveries(
   );
   const [first] = rows;
   if (!first) throw noEndpoint();
-  return { rows: rows.flatMap((row) => (row.id === null ? [] : [presentDelivery(row)])), total: first.total };
+  return { rows: rows.flatMap((row) => (row.id === null ? [] : [presentDelivery(row, now)])), total: first.total };
 }
 
-function timesOf({ since, until }: { since?: string; until?: string }): { since: number; until: number } {
+/** @param earliest Unix milliseconds */
+function timesOf(
+  { since, until }: { since?: string; until?: string },
+  earliest: number,
+): { since: number; until: number } {
   const times = {
     since: since === undefined ? -Infinity : millisecondsOf(since),
     until: until === undefined ? Infinity : millisecondsOf(until),
   };
   if (times.until < times.since) throw new DomainError('invalid_request', 'until must not be before since.');
-  return times;
+  return { ...times, since: Math.max(times.since, earliest) };
 }
 
 /** Deliveries are created at whole milliseconds: a finer time stands for the next one, on whichever side it is. */
@@ -103,33 +112,38 @@ export async function findDelivery(
   clubId: Id,
   endpointId: Id,
   deliveryId: Id,
+  now: Date,
 ): Promise<WebhookDeliveryDetail> {
   await requireEndpoint(db, clubId, endpointId);
   const row = await db.one<DeliveryRow & { body: string | null }>(
-    sql`SELECT ${deliveryColumns}, (SELECT body FROM webhook_events event WHERE event.id = delivery.event_id) AS body
-       FROM webhook_deliveries delivery WHERE id = ${deliveryId} AND endpoint_id = ${endpointId}`,
+    sql`SELECT ${deliveryColumns}, (SELECT body FROM webhook_bodies WHERE event_id = delivery.event_id LIMIT 1) AS body
+       FROM webhook_deliveries delivery WHERE id = ${deliveryId} AND endpoint_id = ${endpointId} AND created_at > ${historyBegins(now)}`,
   );
   if (!row) throw notFound('delivery');
   const attempts = await db.rows<RowOf<typeof attemptColumns>>(
-    sql`SELECT ${attemptColumns} FROM webhook_attempts WHERE delivery_id = ${deliveryId} AND outcome IS NOT NULL ORDER BY fence`,
+    sql`SELECT ${attemptColumns} FROM webhook_attempts 
+      WHERE delivery_id = ${deliveryId} AND outcome IS NOT NULL AND started_at > ${endOf.attempts(now)} ORDER BY fence`,
   );
   return {
-    ...presentDelivery(row),
+    ...presentDelivery(row, now),
     attempts: attempts.map(presentAttempt),
-    ...(row.body !== null && !row.payloadPurged && { body: JSON.parse(row.body) as Record<string, unknown> }),
+    ...(row.body !== null && !isPurged(row, now) && { body: JSON.parse(row.body) as Record<string, unknown> }),
   };
 }
 
 /** @returns a delivery that is known to exist, as lists show it */
-export async function readDelivery(tx: Transaction, deliveryId: Id): Promise<WebhookDelivery> {
+export async function readDelivery(tx: Transaction, deliveryId: Id, now: Date): Promise<WebhookDelivery> {
   const row = await tx.one<DeliveryRow>(
     sql`SELECT ${deliveryColumns} FROM webhook_deliveries WHERE id = ${deliveryId}`,
   );
   if (!row) throw notFound('delivery');
-  return presentDelivery(row);
+  return presentDelivery(row, now);
 }
 
-function presentDelivery(row: DeliveryRow): WebhookDelivery {
+/** The body is gone by a removal, or past its time, whether or not it has been dropped. */
+const isPurged = ({ removed, createdAt }: DeliveryRow, now: Date) => removed || createdAt <= endOf.bodies(now);
+
+function presentDelivery(row: DeliveryRow, now: Date): WebhookDelivery {
   return {
     id: row.id,
     event_id: row.eventId,
@@ -137,7 +151,7 @@ function presentDelivery(row: DeliveryRow): WebhookDelivery {
     endpoint_id: row.endpointId,
     status: row.status,
     ...(row.cancelReason !== null && { cancel_reason: row.cancelReason }),
-    payload_purged: row.payloadPurged,
+    payload_purged: isPurged(row, now),
     attempt_count: row.attemptCount,
     ...(row.status === 'pending' && { next_attempt_at: row.nextAttemptAt.toISOString() }),
     created_at: row.createdAt.toISOString(),

@@ -45,7 +45,9 @@ export async function returnClaim(db: Database, { id, claim }: ClaimedDelivery, 
        RETURNING ${columnsToWake()}, ${isOpen} AS open`,
     );
     if (returned.length === 0) return;
-    await tx.run(sql`DELETE FROM webhook_attempts WHERE delivery_id = ${id} AND fence = ${claim.fence}`);
+    await tx.run(
+      sql`DELETE FROM webhook_attempts WHERE delivery_id = ${id} AND fence = ${claim.fence} AND started_at = ${claim.startedAt}`,
+    );
     await wakeOpen(tx, returned, now);
   });
 }

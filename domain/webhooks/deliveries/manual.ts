@@ -1,15 +1,18 @@
 /** What an administrator asks for beside the schedule: a test, a resend, a recovery (DEL-5, DEL-6, STATE-11, STATE-12, STATE-15). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { WebhookDelivery as Delivery } from '../../../entities/webhooks/webhook-delivery.ts';
+import { WebhookBody } from '../../../entities/webhooks/webhook-body.ts';
 import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
 import { WebhookEvent } from '../../../entities/webhooks/webhook-event.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { MoreThan } from 'typeorm';
 import { all, sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { VaultDeps } from '../../deps.ts';
 import { assembleTestBody } from '../events/fan-out.ts';
-import { readDelivery } from './deliveries.ts';
+import { historyBegins, readDelivery } from './deliveries.ts';
+import { deliveryIdOf } from './delivery-id.ts';
 import { lockEnabledEndpoint } from '../endpoints/endpoint-states.ts';
 import { requireEndpoint } from '../endpoints/endpoints.ts';
 import { deliveryRules } from './schedule.policy.ts';
@@ -23,7 +26,8 @@ type WebhookDelivery = RecordOf<'WebhookDelivery'>;
  * @throws DomainError not_found, endpoint_not_enabled
  */
 export function sendTest({ db }: VaultDeps, clubId: Id, endpointId: Id, now: Date): Promise<WebhookDelivery> {
-  const [id, eventId] = [newId(), newId()];
+  const eventId = newId();
+  const id = deliveryIdOf(eventId, endpointId);
   const eventType = 'webhook.test';
   return db.transaction(async (tx) => {
     await lockEnabledEndpoint(tx, clubId, endpointId);
@@ -33,9 +37,9 @@ export function sendTest({ db }: VaultDeps, clubId: Id, endpointId: Id, now: Dat
       clubId,
       type: eventType,
       occurredAt: now,
-      body,
       createdAt: now,
     });
+    await tx.manager.insert(WebhookBody, { eventId, createdAt: now, body });
     await tx.manager.insert(Delivery, {
       id,
       clubId,
@@ -47,7 +51,7 @@ export function sendTest({ db }: VaultDeps, clubId: Id, endpointId: Id, now: Dat
       createdAt: now,
     });
     await wake(tx, 'webhookDelivery', [{ id, clubId, endpointId, eventType }], now);
-    return readDelivery(tx, id);
+    return readDelivery(tx, id, now);
   });
 }
 
@@ -64,7 +68,7 @@ export function resendDelivery(
   now: Date,
 ): Promise<WebhookDelivery> {
   return db.transaction(async (tx) => {
-    const where = { id: deliveryId, endpointId, clubId };
+    const where = { id: deliveryId, endpointId, clubId, createdAt: MoreThan(historyBegins(now)) };
     const delivery = await tx.manager.findOne(Delivery, { select: { id: true, eventType: true }, where });
     if (!delivery) {
       await requireEndpoint(tx, clubId, endpointId);
@@ -81,7 +85,7 @@ export function resendDelivery(
       throw new DomainError('payload_purged', 'The body of this delivery was deleted; it cannot be sent again.');
     }
     await wake(tx, 'webhookDelivery', [{ id: deliveryId, clubId, endpointId, eventType: delivery.eventType }], now);
-    return readDelivery(tx, deliveryId);
+    return readDelivery(tx, deliveryId, now);
   });
 }
 

@@ -85,6 +85,7 @@ async function recordTogether(
     accepted.map(({ answer }) => answer.responseExcerpt ?? null),
     accepted.map(({ claim }) => claim.endpointId),
     successEveryMs / 1_000,
+    accepted.map(({ claim }) => claim.startedAt),
   ]);
   onBatch(accepted.length);
   const statuses = new Map(rows.map(({ id, fence, status }) => [`${id} ${fence}`, { status }]));
@@ -97,7 +98,7 @@ async function recordTogether(
  * still made; a recovery has what it wanted.
  */
 const succeeded = (now: Sql) => sql`
-  lease_until = NULL, in_flight = NULL, direct = false, attempt_count = attempt_count + 1,
+  lease_until = NULL, in_flight = NULL, direct = false, attempt_count = attempt_count + 1, interruptions = 0,
   schedule_position = schedule_position + CASE WHEN status = 'pending' AND schedule_position < ${raw(String(deliveryRules.attempts))} THEN 1 ELSE 0 END,
   requested = CASE WHEN requested = 'manual' AND cancel_reason IS NULL THEN requested END,
   parked_at = CASE WHEN requested = 'manual' AND cancel_reason IS NULL THEN parked_at END,
@@ -114,8 +115,8 @@ const isHealthy = 'consecutive_failures = 0 AND breaker_step = 0';
 const recordSucceeded = prepared<{ id: Id; fence: number; status: string }>(
   'record_succeeded',
   `WITH accepted AS MATERIALIZED (
-       SELECT given.* FROM unnest($1::uuid[], $2::int[], $3::timestamptz[], $4::int[], $5::smallint[], $6::text[], $7::uuid[])
-           AS given (id, claimed_as, at, duration_ms, response_status, response_excerpt, endpoint)
+       SELECT given.* FROM unnest($1::uuid[], $2::int[], $3::timestamptz[], $4::int[], $5::smallint[], $6::text[], $7::uuid[], $9::timestamptz[])
+           AS given (id, claimed_as, at, duration_ms, response_status, response_excerpt, endpoint, started_at)
          JOIN webhook_deliveries delivery ON delivery.id = given.id AND delivery.fence = given.claimed_as
         WHERE delivery.lease_until IS NOT NULL AND delivery.requested IS NULL),
      told AS (
@@ -142,7 +143,7 @@ const recordSucceeded = prepared<{ id: Id; fence: number; status: string }>(
           SET outcome = 'succeeded', duration_ms = accepted.duration_ms, response_status = accepted.response_status,
               response_excerpt = CASE WHEN ${mayKeepExcerpt} THEN accepted.response_excerpt END
          FROM delivery JOIN accepted USING (id)
-        WHERE attempt.delivery_id = delivery.id AND attempt.fence = delivery.fence)
+        WHERE attempt.delivery_id = delivery.id AND attempt.fence = delivery.fence AND attempt.started_at = accepted.started_at)
      SELECT id, fence, status FROM delivery`,
 );
 
@@ -223,7 +224,7 @@ async function writeFailure(
   const dueAt = wait === undefined ? null : new Date(now.getTime() + wait);
   const delivery = await tx.one<DeliveryAfter>(
     sql`UPDATE webhook_deliveries
-        SET lease_until = NULL, in_flight = NULL, direct = false, attempt_count = attempt_count + 1,
+        SET lease_until = NULL, in_flight = NULL, direct = false, attempt_count = attempt_count + 1, interruptions = 0,
             schedule_position = ${claim.onSchedule ? claim.schedulePosition : claim.schedulePosition - 1},
             next_attempt_at = CASE WHEN requested IS NULL THEN coalesce(${dueAt}, next_attempt_at) ELSE next_attempt_at END,
             -- Another worker may have parked it after the lease was over. What has ended waits for no gate.
@@ -270,7 +271,8 @@ async function writeAttempt(tx: Transaction, id: Id, claim: Claim, answer: Attem
             response_status = ${answer?.responseStatus ?? null}, retry_after_seconds = ${answer?.retryAfterSeconds ?? null},
             response_excerpt = CASE WHEN ${raw(mayKeepExcerpt)} THEN ${answer?.responseExcerpt ?? null} END
        FROM webhook_deliveries delivery
-      WHERE delivery.id = ${id} AND attempt.delivery_id = ${id} AND attempt.fence = ${claim.fence}`,
+      WHERE delivery.id = ${id}
+        AND attempt.delivery_id = ${id} AND attempt.fence = ${claim.fence} AND attempt.started_at = ${claim.startedAt}`,
   );
 }
 

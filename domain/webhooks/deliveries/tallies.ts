@@ -157,3 +157,17 @@ export async function rollUpTallies(db: Database, limit: number): Promise<number
     return rolledUp[0]?.changes ?? 0;
   });
 }
+
+/**
+ * Removes tallies of what nobody sees any more, at most `limit` of them.
+ * @param before nobody sees deliveries that were created then or before
+ * @returns how many
+ */
+export async function forgetTallies(db: Database, before: Date, limit: number): Promise<number> {
+  const spare = new Date(before.getTime() - lengthMs.hour); // clocks differ by less
+  return db.run(
+    sql`DELETE FROM webhook_tallies WHERE (endpoint_id, span, starts_at, event_type) IN (
+       SELECT endpoint_id, span, starts_at, event_type FROM webhook_tallies WHERE starts_at < ${spare}
+        ORDER BY 1, 2, 3, 4 LIMIT ${limit} FOR UPDATE SKIP LOCKED)`,
+  );
+}

@@ -9,7 +9,7 @@ import {
   type Queries,
   type Transaction,
 } from '../../../platform/infra/postgres/database.ts';
-import { newId, type Id } from '../../../platform/core/ids.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { runOf, type Run } from '../../../platform/engine/workflow-types.ts';
@@ -17,6 +17,7 @@ import { bulk } from '../../../entities/facts/values.ts';
 import { removeFacts, togetherWaitsMs, type ClaimedFact, type FactToTell } from '../../../platform/engine/facts.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import { leaseSeconds, type Claim } from '../deliveries/attempts.ts';
+import { deliveryIdOf, deliveryIdsOf } from '../deliveries/delivery-id.ts';
 import type { ClaimedDelivery, DirectLane, Lane } from '../deliveries/direct.ts';
 import { accessBodies } from './bodies/access.ts';
 import { certificateBodies } from './bodies/certificates.ts';
@@ -201,7 +202,7 @@ async function insertTold(tx: Transaction, told: readonly Told[], manner: Manner
     const claims = new Map<Id, ClaimedDelivery>();
     for (const { id, endpoint, by } of deliveries) {
       if (!by) continue;
-      if (isNew.has(id)) claims.set(id, { id, claim: firstClaim(fact, endpoint, body ?? '', by, attempts), claimedAt });
+      if (isNew.has(id)) claims.set(id, { id, claim: firstClaim(fact, endpoint, body ?? '', by, manner), claimedAt });
       else by.giveBack([id]);
     }
     for (const claimed of claims.values()) if (claimed.claim.direct) attempts.claimed.push(claimed);
@@ -224,7 +225,7 @@ async function wantedBy(tx: Transaction, told: readonly Told[], { now, attempts 
   return told.map(({ fact, endpoints }) => {
     const body = bodyOf.get(fact.id) ?? null;
     const deliveries = endpoints.map((endpoint) => {
-      const id = newId();
+      const id = deliveryIdOf(fact.id, endpoint.endpointId);
       return { id, endpoint, by: body === null ? undefined : laneOf(attempts, id, endpoint) };
     });
     return { fact, body, deliveries };
@@ -256,7 +257,15 @@ async function insertWanted(
     rows.map(({ by }) => by !== undefined && by === attempts.lane),
     leaseSeconds,
   ]);
-  return new Set(inserted.map(({ id }) => id));
+  const ids = inserted.map(({ id }) => id);
+  const late = inserted.flatMap(({ id, eventIsNew }) => (eventIsNew ? [] : [id]));
+  // Fanned out again, for an endpoint that asks only now: the body's time is that of the first time.
+  if (late.length > 0)
+    await tx.run(
+      sql`UPDATE webhook_deliveries delivery SET created_at = event.created_at
+         FROM webhook_events event WHERE delivery.id = ANY (${late}) AND event.id = delivery.event_id`,
+    );
+  return new Set(ids);
 }
 
 /** Removes the facts that leave nothing else to do. @returns their ids */
@@ -290,10 +299,17 @@ function laneOf(
 }
 
 /** The claim that `insertDeliveries` writes. */
-function firstClaim(fact: FactToTell, endpoint: AskingEndpoint, body: string, by: Lane, { lane }: Attempts): Claim {
+function firstClaim(
+  fact: FactToTell,
+  endpoint: AskingEndpoint,
+  body: string,
+  by: Lane,
+  { now, attempts: { lane } }: Manner,
+): Claim {
   const { endpointId, breakerEpoch, url, secret, previousSecret } = endpoint;
   return {
     fence: 1,
+    startedAt: now,
     ...(by === lane && { direct: true }),
     number: 1,
     trigger: 'schedule',
@@ -325,14 +341,18 @@ async function askedFor(db: Queries, facts: readonly ClaimedFact[]): Promise<rea
   return facts.filter(({ id }) => !ids.has(id));
 }
 
-const insertDeliveries = prepared<{ id: Id }>(
+const insertDeliveries = prepared<{ id: Id; eventIsNew: boolean }>(
   'insert_deliveries',
   `WITH event AS MATERIALIZED (
          SELECT * FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::uuid[], $6::timestamptz[], $7::text[], $8::boolean[])
            WITH ORDINALITY AS event (id, club_id, type, student_id, occurred_at, body, is_sent, place)),
        inserted AS (
-         INSERT INTO webhook_events (id, club_id, type, student_id, occurred_at, body, created_at)
-         SELECT id, club_id, type, student_id, occurred_at, body, $1 FROM event ORDER BY id ON CONFLICT (id) DO NOTHING),
+         INSERT INTO webhook_events (id, club_id, type, student_id, occurred_at, created_at)
+         SELECT id, club_id, type, student_id, occurred_at, $1 FROM event ORDER BY id ON CONFLICT (id) DO NOTHING
+         RETURNING id),
+       kept AS (
+         INSERT INTO webhook_bodies (event_id, created_at, body)
+         SELECT id, $1, body FROM event JOIN inserted USING (id) WHERE body IS NOT NULL),
        delivery AS (
          INSERT INTO webhook_deliveries (id, club_id, endpoint_id, event_id, event_type, student_id, status, cancel_reason,
                                          payload_purged_at, next_attempt_at, created_at, completed_at, direct, fence, lease_until)
@@ -344,12 +364,12 @@ const insertDeliveries = prepared<{ id: Id }>(
              AS delivery (id, endpoint_id, place, claimed, direct)
            JOIN event USING (place)
           ORDER BY event.id, delivery.endpoint_id
-         ON CONFLICT (event_id, endpoint_id) DO NOTHING
-         RETURNING id, fence),
+         ON CONFLICT DO NOTHING
+         RETURNING id, event_id, fence),
        begun AS (
          INSERT INTO webhook_attempts (delivery_id, fence, number, trigger, started_at)
          SELECT id, fence, 1, 'schedule', $1 FROM delivery WHERE fence > 0)
-       SELECT id FROM delivery`,
+       SELECT id, event_id IN (SELECT id FROM inserted) AS "eventIsNew" FROM delivery`,
 );
 
 interface Audience {
@@ -406,10 +426,12 @@ const lockEndpoints = prepared<AskingEndpoint & { clubId: Id; types: EventType[]
 
 /** For a fact that is fanned out again: what is still on its way of what the first time inserted, and is not attempted directly. */
 function pendingOf(tx: Transaction, eventId: Id): Promise<NewDelivery[]> {
+  const { from, to } = deliveryIdsOf(eventId);
   return tx.rows(
     sql`SELECT delivery.id, delivery.endpoint_id AS "endpointId", endpoint.consecutive_failures = 0 AS healthy
        FROM webhook_deliveries delivery JOIN webhook_endpoints endpoint ON endpoint.id = delivery.endpoint_id
-      WHERE delivery.event_id = ${eventId} AND delivery.status = 'pending' AND NOT delivery.direct`,
+      WHERE delivery.id >= ${from} AND delivery.id < ${to} AND delivery.event_id = ${eventId}
+        AND delivery.status = 'pending' AND NOT delivery.direct`,
   );
 }
 

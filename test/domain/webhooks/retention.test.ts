@@ -1,7 +1,7 @@
 import type { Id } from '../../../platform/core/ids.ts';
-import { retainWebhooks } from '../../../domain/webhooks/retention.ts';
-import { counting } from '../../../domain/webhooks/deliveries/tallies.ts';
-import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { findDelivery, listDeliveries } from '../../../domain/webhooks/deliveries/deliveries.ts';
+import { retainWebhooks, webhookTables } from '../../../domain/webhooks/retention.ts';
+import { partitionsOf } from '../../../platform/infra/postgres/partitions.ts';
 import { attemptRows, deliveryRow, endpointRow, eventRow } from '../../toolkit/assert/webhooks.ts';
 import {
   buildEndpoint,
@@ -21,6 +21,11 @@ const second = 1_000;
 /** Long before anything that other tests write, so that only what a test here makes is old enough. */
 const created = new Date('2001-03-01T10:00:00Z');
 const after = (ms: number) => new Date(created.getTime() + ms);
+/** When the partitions that hold what was created then have been kept long enough. */
+const bodiesEnd = new Date('2001-04-01T01:00:00Z'); // the day has ended, and then 30 days and an hour
+const attemptsEnd = new Date('2001-04-01T00:00:00Z');
+const historyEnd = new Date(Date.parse('2001-03-05T00:00:00Z') + 97 * day); // the week has, and then 90 days and 7
+const before = (at: Date) => new Date(at.getTime() - second);
 const url = 'https://hooks.example.com';
 
 /** What one round did. */
@@ -50,8 +55,12 @@ async function addAttempt(deliveryId: Id, fence: number, startedAt: Date): Promi
   );
 }
 
-const exists = async (table: 'webhook_events' | 'webhook_deliveries' | 'webhook_endpoints', id: Id) => {
-  const found = await (await testDatabase()).query<unknown[]>(`SELECT 1 FROM ${table} WHERE id = $1`, [id]);
+const exists = async (
+  table: 'webhook_events' | 'webhook_deliveries' | 'webhook_endpoints' | 'webhook_bodies',
+  id: Id,
+) => {
+  const key = table === 'webhook_bodies' ? 'event_id' : 'id';
+  const found = await (await testDatabase()).query<unknown[]>(`SELECT 1 FROM ${table} WHERE ${key} = $1`, [id]);
   return found.length === 1;
 };
 
@@ -61,26 +70,32 @@ async function addHistory(
   endpointIds: readonly Id[],
   count: number,
   from: Date,
+  status = 'succeeded',
 ): Promise<void> {
   const source = await testDatabase();
   await source.query(
     `WITH event AS (
-       INSERT INTO webhook_events (id, club_id, type, occurred_at, body, created_at)
-       SELECT gen_random_uuid(), $1, 'student.created', at, '{}', at
+       INSERT INTO webhook_events (id, club_id, type, occurred_at, created_at)
+       SELECT uuidv7(at - now()), $1, 'student.created', at, at
          FROM generate_series($2::timestamptz, $2::timestamptz + make_interval(secs => $3 - 1), interval '1 s') AS at
-     RETURNING id, created_at)
+     RETURNING id, created_at),
+       kept AS (INSERT INTO webhook_bodies (event_id, created_at, body) SELECT id, created_at, '{}' FROM event)
      INSERT INTO webhook_deliveries (id, club_id, endpoint_id, event_id, event_type, status, next_attempt_at, created_at)
-     SELECT gen_random_uuid(), $1, endpoint_id, id, 'student.created', 'succeeded', created_at, created_at
+     SELECT uuidv7(created_at - now()), $1, endpoint_id, id, 'student.created', $5, created_at, created_at
        FROM event CROSS JOIN unnest($4::uuid[]) AS endpoint_id`,
-    [clubId, from, count, endpointIds],
+    [clubId, from, count, endpointIds, status],
   );
 }
 
 describe('retention (DEL-8)', () => {
   let subscription: Subscription;
   beforeEach('nothing that is old, and a subscription', async () => {
-    await (await testDatabase()).query(`DELETE FROM webhook_events WHERE created_at < '2010-01-01'`);
-    await (await testDatabase()).query(`DELETE FROM webhook_endpoints WHERE deleted_at IS NOT NULL`);
+    const source = await testDatabase();
+    for (const { name, key } of Object.values(webhookTables)) {
+      const column = key.of === 'times' ? key.column : 'created_at';
+      await source.query(`DELETE FROM ${name} WHERE ${column} < '2010-01-01'`);
+    }
+    await source.query(`DELETE FROM webhook_endpoints WHERE deleted_at IS NOT NULL`);
     subscription = await buildSubscription(url);
   });
   const succeeded = async (at = created): Promise<TestWebhookDelivery> => {
@@ -88,42 +103,56 @@ describe('retention (DEL-8)', () => {
     await alter('webhook_deliveries', delivery.id, { status: 'succeeded', completed_at: at });
     return delivery;
   };
+  const shown = async ({ clubId, endpoint, id }: TestWebhookDelivery, now: Date) => {
+    const { db } = await testDeps();
+    return findDelivery(db, clubId, endpoint.id, id, now).catch(({ code }: { code: string }) => code);
+  };
+  const listed = async ({ clubId, endpoint }: Subscription, now: Date) => {
+    const { db } = await testDeps();
+    const { rows, total } = await listDeliveries(db, clubId, endpoint.id, { page: 1, page_size: 20 }, now);
+    return { ids: rows.map(({ id }) => id), total };
+  };
 
-  describe('the purge of a message’s body', () => {
-    it('happens for every endpoint 30 days after its creation, not a second before', async () => {
-      const other = await buildEndpoint(subscription.clubId, url);
+  describe('a message’s body', () => {
+    it('is shown for 30 days from its creation, not a second longer', async () => {
       const delivery = await succeeded();
-      const source = await testDatabase();
-      const deliveries = await source.query<{ id: Id; endpoint_id: Id }[]>(
-        `SELECT id, endpoint_id FROM webhook_deliveries WHERE event_id = $1`,
-        [delivery.eventId],
-      );
-      expect(deliveries.map(({ endpoint_id }) => endpoint_id)).to.have.members([delivery.endpoint.id, other.id]);
-
-      await retainAll(after(30 * day - second));
-      expect((await eventRow(delivery.eventId)).body).to.be.a('string');
-      for (const { id } of deliveries) expect((await deliveryRow(id)).payloadPurgedAt, id).to.equal(null);
-
-      const now = after(30 * day);
-      await retainAll(now);
-      expect((await eventRow(delivery.eventId)).body).to.equal(null);
-      for (const { id } of deliveries) expect((await deliveryRow(id)).payloadPurgedAt, id).to.deep.equal(now);
+      expect(await shown(delivery, after(30 * day - second)))
+        .to.include({ payload_purged: false })
+        .and.have.property('body');
+      expect(await shown(delivery, after(30 * day)))
+        .to.include({ payload_purged: true })
+        .and.not.have.property('body');
     });
 
-    it('changes nothing else of an ended delivery, and wakes no workflow', async () => {
+    it('is dropped for every endpoint with all of its day, an hour after 30 days', async () => {
+      const other = await buildEndpoint(subscription.clubId, url);
       const delivery = await succeeded();
-      const before = await deliveryRow(delivery.id);
-      const now = after(30 * day);
-      await retainAll(now);
-      expect(await deliveryRow(delivery.id)).to.deep.equal(Object.assign(before, { payloadPurgedAt: now }));
+      const nextDay = await succeeded(new Date('2001-03-02T00:00:00Z'));
+      await retainAll(before(bodiesEnd));
+      expect(await exists('webhook_bodies', delivery.eventId)).to.equal(true);
+      await retainAll(bodiesEnd);
+      expect(await exists('webhook_bodies', delivery.eventId)).to.equal(false);
+      expect(await exists('webhook_bodies', nextDay.eventId)).to.equal(true);
+      const rows = await (
+        await testDatabase()
+      ).query<{ endpoint_id: Id }[]>(`SELECT endpoint_id FROM webhook_deliveries WHERE event_id = $1`, [
+        delivery.eventId,
+      ]);
+      expect(rows.map(({ endpoint_id }) => endpoint_id)).to.have.members([delivery.endpoint.id, other.id]);
+    });
+
+    it('leaves an ended delivery as it was, and wakes no workflow', async () => {
+      const delivery = await succeeded();
+      const row = await deliveryRow(delivery.id);
+      await retainAll(bodiesEnd);
+      expect(await deliveryRow(delivery.id)).to.deep.equal(row);
       expect(await wakesOf(delivery.id)).to.have.length(0);
     });
 
     it('cancels a parked, requested and claimed delivery as expired, and wakes its workflow', async () => {
       const { id } = await buildWebhookDelivery(subscription, created);
       await alter('webhook_deliveries', id, { parked_at: created, requested: 'manual', in_flight: 'manual' });
-      const now = after(30 * day);
-      await retainAll(now);
+      await retainAll(bodiesEnd);
       expect(await deliveryRow(id)).to.include({
         status: 'canceled',
         cancelReason: 'expired',
@@ -131,14 +160,21 @@ describe('retention (DEL-8)', () => {
         requested: null,
         inFlight: null,
       });
-      expect((await deliveryRow(id)).completedAt).to.deep.equal(now);
+      expect((await deliveryRow(id)).completedAt).to.deep.equal(bodiesEnd);
       expect(await wakesOf(id)).to.have.length(1);
+    });
+
+    it('leaves what was created later in peace, also of the same week', async () => {
+      const { id } = await buildWebhookDelivery(subscription, new Date('2001-03-02T00:00:00Z'));
+      await succeeded();
+      await retainAll(bodiesEnd);
+      expect(await deliveryRow(id)).to.include({ status: 'pending' });
     });
 
     it('drops a requested attempt of an ended delivery, and wakes its workflow', async () => {
       const delivery = await succeeded();
       await alter('webhook_deliveries', delivery.id, { requested: 'manual', in_flight: 'manual' });
-      await retainAll(after(30 * day));
+      await retainAll(bodiesEnd);
       expect(await deliveryRow(delivery.id)).to.include({
         status: 'succeeded',
         cancelReason: null,
@@ -155,7 +191,7 @@ describe('retention (DEL-8)', () => {
         cancel_reason: 'student_removed',
         payload_purged_at: created,
       });
-      await retainAll(after(30 * day));
+      await retainAll(bodiesEnd);
       const row = await deliveryRow(delivery.id);
       expect([row.payloadPurgedAt, row.cancelReason]).to.deep.equal([created, 'student_removed']);
     });
@@ -163,49 +199,108 @@ describe('retention (DEL-8)', () => {
     it('waits for an attempt that is being recorded, and does not undo it', async () => {
       const { db } = await testDeps();
       const { id } = await buildWebhookDelivery(subscription, created);
+      await retain(db, before(bodiesEnd));
       let round: Promise<unknown> | undefined;
       await withOpenTransaction(
         (tx) => tx.manager.query(`UPDATE webhook_deliveries SET status = 'succeeded' WHERE id = $1`, [id]),
         async () => {
-          round = retain(db, after(30 * day));
+          round = retain(db, bodiesEnd);
           await untilWaitingForLocks(1);
         },
       );
       await round;
       expect(await deliveryRow(id)).to.include({ status: 'succeeded', cancelReason: null });
-      expect((await deliveryRow(id)).payloadPurgedAt).to.deep.equal(after(30 * day));
       expect(await wakesOf(id)).to.deep.equal([]);
+    });
+
+    it('goes in no round that has 1,000 deliveries to cancel first', async () => {
+      const { db } = await testDeps();
+      await addHistory(subscription, [subscription.endpoint.id], 1_200, created, 'pending');
+      expect(await retain(db, bodiesEnd)).to.include({ expired: 1_000, dropped: 0, more: true });
+      expect(await retain(db, bodiesEnd)).to.include({ expired: 200, dropped: 1, more: true });
+      expect(await retain(db, bodiesEnd)).to.include({ expired: 0, more: false });
     });
   });
 
   describe('attempts', () => {
-    it('are deleted 30 days after each began, and their delivery stays', async () => {
+    it('are shown for 30 days from each beginning, and their delivery stays', async () => {
       const delivery = await succeeded();
       await addAttempt(delivery.id, 1, created);
       await addAttempt(delivery.id, 2, after(second));
-      await retainAll(after(30 * day - second));
-      expect(await attemptRows(delivery.id)).to.have.length(2);
-      await retainAll(after(30 * day));
-      expect((await attemptRows(delivery.id)).map(({ fence }) => fence)).to.deep.equal([2]);
-      await retainAll(after(30 * day + second));
+      const numbers = async (now: Date) => {
+        const found = await shown(delivery, now);
+        return typeof found === 'string' ? found : found.attempts.map(({ number }) => number);
+      };
+      expect(await numbers(after(30 * day - second))).to.deep.equal([1, 2]);
+      expect(await numbers(after(30 * day))).to.deep.equal([2]);
+      expect(await numbers(after(30 * day + second))).to.deep.equal([]);
+    });
+
+    it('are dropped with those of a day, however late in the life of a delivery', async () => {
+      const delivery = await succeeded();
+      await addAttempt(delivery.id, 1, created);
+      await addAttempt(delivery.id, 2, new Date('2001-03-02T00:00:00Z'));
+      await addAttempt(delivery.id, 3, after(29 * day));
+      await retainAll(before(attemptsEnd));
+      expect(await attemptRows(delivery.id)).to.have.length(3);
+      await retainAll(attemptsEnd);
+      expect((await attemptRows(delivery.id)).map(({ fence }) => fence)).to.deep.equal([2, 3]);
+      await retainAll(after(61 * day));
       expect(await attemptRows(delivery.id)).to.deep.equal([]);
       expect(await exists('webhook_deliveries', delivery.id)).to.equal(true);
     });
   });
 
   describe('delivery history', () => {
-    it('is deleted with events and attempts after 90 days, not a second before', async () => {
+    it('is shown for 90 days, not a second longer, in lists, totals and alone', async () => {
       const delivery = await succeeded();
       const younger = await succeeded(after(second));
-      await addAttempt(delivery.id, 1, after(89 * day));
-      await retainAll(after(90 * day - second));
+      expect(await listed(subscription, after(90 * day - second))).to.deep.equal({
+        ids: [younger.id, delivery.id],
+        total: 2,
+      });
+      expect(await listed(subscription, after(90 * day))).to.deep.equal({ ids: [younger.id], total: 1 });
+      expect(await listed(subscription, after(90 * day + second))).to.deep.equal({ ids: [], total: 0 });
+      expect(await shown(delivery, after(90 * day - second))).to.include({ id: delivery.id });
+      expect(await shown(delivery, after(90 * day))).to.equal('not_found');
+    });
+
+    it('is dropped with its events by the week, a week after 90 days, and its tallies go', async () => {
+      const { db } = await testDeps();
+      const delivery = await succeeded();
+      const younger = await succeeded(new Date('2001-03-05T00:00:00Z'));
+      await retainAll(before(historyEnd));
       expect(await exists('webhook_deliveries', delivery.id)).to.equal(true);
-      expect(await attemptRows(delivery.id)).to.have.length(1);
-      await retainAll(after(90 * day));
+      await retainAll(historyEnd);
       expect(await exists('webhook_events', delivery.eventId)).to.equal(false);
       expect(await exists('webhook_deliveries', delivery.id)).to.equal(false);
-      expect(await attemptRows(delivery.id)).to.deep.equal([]);
       expect(await exists('webhook_deliveries', younger.id)).to.equal(true);
+      expect(await exists('webhook_events', younger.eventId)).to.equal(true);
+      const kept = await Promise.all(
+        [webhookTables.events, webhookTables.deliveries].map(async (table) =>
+          (await partitionsOf(db, table)).filter(({ to }) => to <= Date.parse('2001-03-05T00:00:00Z')),
+        ),
+      );
+      expect(kept).to.deep.equal([[], []]);
+      const tallies = await (
+        await testDatabase()
+      ).query<unknown[]>(`SELECT 1 FROM webhook_tallies WHERE endpoint_id = $1`, [subscription.endpoint.id]);
+      expect(tallies).to.deep.equal([]);
+    });
+
+    it('stays while somebody holds one of its tables, and goes in a later round', async () => {
+      const { db } = await testDeps();
+      const delivery = await succeeded();
+      await retainAll(before(historyEnd));
+      await withOpenTransaction(
+        (tx) => tx.manager.query(`SELECT FROM webhook_deliveries WHERE id = $1`, [delivery.id]),
+        async () => {
+          expect(await retain(db, historyEnd)).to.include({ dropped: 0 });
+        },
+      );
+      expect(await exists('webhook_events', delivery.eventId)).to.equal(true);
+      await retainAll(historyEnd);
+      expect(await exists('webhook_events', delivery.eventId)).to.equal(false);
     });
   });
 
@@ -256,46 +351,29 @@ describe('retention (DEL-8)', () => {
     expect((await endpointRow(id)).previousSecret).to.equal(null);
   });
 
-  it('deletes batches of 1,000 of each kind, oldest first, and reports whether there is more', async () => {
-    const { db } = await testDeps();
-    await addHistory(subscription, [subscription.endpoint.id], 1_200, created);
-    const late = after(30 * day + 3_600 * second);
-    expect(await retain(db, late)).to.include({ bodies: 1_000, events: 0, more: true });
-    const [left] = await (
-      await testDatabase()
-    ).query<{ oldest: Date }[]>(`SELECT min(created_at) AS oldest FROM webhook_events WHERE body IS NOT NULL`);
-    expect(left?.oldest).to.deep.equal(after(1_000 * second));
-    expect(await retain(db, late)).to.include({ bodies: 200 });
-    expect(await retain(db, late)).to.include({ bodies: 0, events: 0, attempts: 0 });
-    const over = after(90 * day + 3_600 * second);
-    expect(await retain(db, over)).to.include({ events: 1_000, more: true });
-    expect(await retain(db, over)).to.include({ events: 200 });
-    const total = counting({ endpointId: subscription.endpoint.id, since: -Infinity, until: Infinity });
-    expect(await db.rows(sql`SELECT ${total} AS total`)).to.deep.equal([{ total: 0 }]);
-  });
-
   it('ends each delivery once when three rounds meet at one row, without a deadlock', async () => {
     const { db } = await testDeps();
     const other = await buildEndpoint(subscription.clubId, url);
     await addHistory(subscription, [subscription.endpoint.id, other.id], 300, created);
     const pending = await Promise.all(Array.from({ length: 3 }, () => buildWebhookDelivery(subscription, created)));
-    const over = after(91 * day);
+    await retain(db, before(bodiesEnd));
     const recorded = recordingEnds(db);
     let rounds: Promise<unknown> = Promise.resolve();
     await withOpenTransaction(
       (tx) => tx.manager.query(`SELECT FROM webhook_deliveries WHERE id = $1 FOR UPDATE`, [pending[0]?.id]),
       async () => {
-        rounds = Promise.all([retain(recorded, over), retain(recorded, over), retain(recorded, over)]);
+        rounds = Promise.all([retain(recorded, bodiesEnd), retain(recorded, bodiesEnd), retain(recorded, bodiesEnd)]);
         await untilWaitingForLocks(3);
       },
     );
     await rounds;
-    await retainAll(over);
+    await retainAll(bodiesEnd);
     expect(recorded.ends).to.deep.equal([]);
     for (const { id } of pending) expect(await wakesOf(id)).to.deep.equal([{ raised: false }]);
+    await retainAll(historyEnd);
     const [left] = await (
       await testDatabase()
-    ).query<{ left: number }[]>(`SELECT count(*)::int AS left FROM webhook_events WHERE created_at < $1`, [over]);
+    ).query<{ left: number }[]>(`SELECT count(*)::int AS left FROM webhook_events WHERE created_at < $1`, [historyEnd]);
     expect(left).to.deep.equal({ left: 0 });
   });
 });

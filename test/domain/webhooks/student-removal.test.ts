@@ -9,6 +9,7 @@ import {
   buildEndpoint,
   buildWebhookDelivery,
   buildSubscription,
+  type Subscription,
   type TestWebhookDelivery,
 } from '../../toolkit/builders/webhooks.ts';
 import { useDeliveries } from '../../toolkit/stack/receivers.ts';
@@ -16,8 +17,7 @@ import { useDeliveries } from '../../toolkit/stack/receivers.ts';
 describe('removal of a student (DEL-9)', () => {
   const delivering = useDeliveries();
   const now = new Date();
-  const remove = async ({ clubId, studentId }: TestWebhookDelivery) =>
-    removeStudent(await testDeps(), clubId, studentId, now);
+  const remove = async ({ clubId, studentId }: Subscription) => removeStudent(await testDeps(), clubId, studentId, now);
   const wakesOf = async (delivery: TestWebhookDelivery) =>
     (await testDatabase()).query<{ attributes: unknown }[]>(`SELECT attributes FROM wakes WHERE workflow_id = $1`, [
       `webhook-delivery/${delivery.id}`,
@@ -43,6 +43,37 @@ describe('removal of a student (DEL-9)', () => {
     for (const [name, { id, eventId }] of all) {
       expect((await eventRow(eventId)).body, name).to.equal(null);
       expect((await deliveryRow(id)).payloadPurgedAt, name).to.deep.equal(now);
+    }
+  });
+
+  it('reaches every partition: bodies and excerpts of other days and weeks, and late attempts', async () => {
+    const source = await testDatabase();
+    const subscription = await buildSubscription('https://hooks.example.com');
+    const days = [0, 1, 8, 15];
+    const at = (ahead: number) => new Date(Date.now() + ahead * 86_400_000);
+    const built: TestWebhookDelivery[] = [];
+    for (const ahead of days) built.push(await buildWebhookDelivery(subscription, at(ahead)));
+    for (const [place, { id }] of built.entries()) {
+      for (const later of [0, 1, 10]) {
+        await source.query(
+          `INSERT INTO webhook_attempts (delivery_id, fence, number, trigger, started_at, outcome, response_excerpt)
+           VALUES ($1, $2, 1, 'schedule', $3, 'http_error', 'Stella, noted')`,
+          [id, later + 1, at((days[place] ?? 0) + later)],
+        );
+      }
+    }
+    const places = async (table: string) =>
+      (await source.query<{ places: number }[]>(`SELECT count(DISTINCT tableoid)::int AS places FROM ${table}`))[0]
+        ?.places;
+    expect(await places('webhook_deliveries')).to.be.at.least(3);
+    expect(await places('webhook_bodies')).to.be.at.least(4);
+    expect(await places('webhook_attempts')).to.be.at.least(8);
+
+    await remove(subscription);
+    for (const { id, eventId } of built) {
+      expect((await eventRow(eventId)).body).to.equal(null);
+      expect(await deliveryRow(id)).to.include({ status: 'canceled', cancelReason: 'student_removed' });
+      expect((await attemptRows(id)).map(({ responseExcerpt }) => responseExcerpt)).to.deep.equal([null, null, null]);
     }
   });
 
@@ -115,7 +146,8 @@ describe('removal of a student (DEL-9)', () => {
     await attemptDelivery(delivering().deps(), delivery.id, Date.now());
 
     const tables = await source.query<{ name: string }[]>(
-      `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'`,
+      `SELECT relname AS name FROM pg_class
+        WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition`,
     );
     const mentioning = async () => {
       const found: string[] = [];
@@ -128,7 +160,7 @@ describe('removal of a student (DEL-9)', () => {
       }
       return found.toSorted();
     };
-    expect(await mentioning()).to.deep.equal(['students', 'webhook_attempts', 'webhook_events']);
+    expect(await mentioning()).to.deep.equal(['students', 'webhook_attempts', 'webhook_bodies']);
     await remove(delivery);
     expect(await mentioning()).to.deep.equal([]);
   });

@@ -1,6 +1,7 @@
 /** Rows of webhook endpoints, events, deliveries and attempts, as the engine has left them. */
 import type { Id } from '../../../platform/core/ids.ts';
 import { WebhookAttempt } from '../../../entities/webhooks/webhook-attempt.ts';
+import { WebhookBody } from '../../../entities/webhooks/webhook-body.ts';
 import { WebhookDelivery } from '../../../entities/webhooks/webhook-delivery.ts';
 import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
 import { WebhookEvent } from '../../../entities/webhooks/webhook-event.ts';
@@ -24,6 +25,10 @@ export async function endpointRow(id: Id): Promise<WebhookEndpoint> {
   return (await testDatabase()).manager.findOneByOrFail(WebhookEndpoint, { id });
 }
 
-export async function eventRow(id: Id): Promise<WebhookEvent> {
-  return (await testDatabase()).manager.findOneByOrFail(WebhookEvent, { id });
+/** With its body; null once that is gone. */
+export async function eventRow(id: Id): Promise<WebhookEvent & { body: string | null }> {
+  const { manager } = await testDatabase();
+  const event = await manager.findOneByOrFail(WebhookEvent, { id });
+  const kept = await manager.findOneBy(WebhookBody, { eventId: id });
+  return Object.assign(event, { body: kept?.body ?? null });
 }

@@ -441,9 +441,9 @@ async function furnishWebhooks({ clubId, studentId, now }: Scene) {
     type: 'student.updated',
     student_id: studentId,
     occurred_at: now,
-    body: '{}',
     created_at: now,
   });
+  await insert('webhook_bodies', { id: undefined, event_id: event, created_at: now, body: '{}' });
   const webhookDelivery = await insert('webhook_deliveries', {
     club_id: clubId,
     endpoint_id: endpoint,

@@ -1,5 +1,5 @@
 /** Webhook endpoints, what they subscribe to, and deliveries to them. */
-import { newId, type Id } from '../../../platform/core/ids.ts';
+import { idOfTime, newId, type Id } from '../../../platform/core/ids.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import { fanOut } from '../../../domain/webhooks/events/fan-out.ts';
 import { newSecret } from '../../../domain/webhooks/deliveries/post.ts';
@@ -65,5 +65,5 @@ export function factAbout(
   type: EventType,
   occurredAt = new Date(),
 ): FactToTell {
-  return { id: newId(), clubId, type, studentId, subjectId: null, details: null, occurredAt };
+  return { id: idOfTime(occurredAt.getTime()), clubId, type, studentId, subjectId: null, details: null, occurredAt };
 }

@@ -1,6 +1,7 @@
 /** The club that the engine of a model test works for, alone in its database. */
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { VaultDeps } from '../../../domain/deps.ts';
+import { eraseWebhooks } from '../drive/erase-webhooks.ts';
 import type { VirtualTime } from '../../simulation/simulated-process.ts';
 import { WebhookEngine } from './webhook-engine.ts';
 import { day } from './webhook-model.ts';
@@ -17,6 +18,7 @@ export async function simulateEngine(
   time.begin(now, () => 0.5);
   const engine = await WebhookEngine.open(deps, clubId, time);
   // All that belongs to a club goes with it. A TRUNCATE would make the files of some 60 tables anew.
+  await eraseWebhooks(source.manager);
   for (const table of ['wakes', 'facts', 'clubs']) await source.query(`DELETE FROM ${table}`);
   await source.query(`INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, 'Club', $3, $2)`, [
     clubId,

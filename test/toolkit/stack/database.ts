@@ -72,12 +72,12 @@ export async function rowCounts(): Promise<Record<string, number>> {
   return counts ?? {};
 }
 
-/** Where a text stands in the database: every column of every table is searched, bytes too, without regard to case. @returns `table.column` */
+/** Where a text stands in the database: every column of every table is searched, bytes too, without regard to case; a partition as its table. @returns `table.column` */
 export async function columnsHolding(text: string): Promise<string[]> {
   const source = await testDatabase();
   const columns = await source.query<{ table: string; column: string; type: string }[]>(
     `SELECT table_name AS table, column_name AS column, data_type AS type FROM information_schema.columns
-      WHERE table_schema = 'public' ORDER BY 1, 2`,
+      WHERE table_schema = 'public' AND NOT EXISTS (SELECT FROM pg_inherits WHERE inhrelid = table_name::regclass) ORDER BY 1, 2`,
   );
   const found = await Promise.all(
     columns.map(async ({ table, column, type }) => {

@@ -37,9 +37,10 @@ describe('tax document of a buyer', () => {
           [shop.club.id],
         );
         for (const fact of facts) await fanOut(db, fact, new Date());
-        const told = await db.source.query<{ body: string }[]>(`SELECT body FROM webhook_events WHERE club_id = $1`, [
-          shop.club.id,
-        ]);
+        const told = await db.source.query<{ body: string }[]>(
+          `SELECT body FROM webhook_bodies JOIN webhook_events event ON event.id = event_id WHERE club_id = $1`,
+          [shop.club.id],
+        );
         expect(told).to.have.length(5); // created, paid, granted, refunded, revoked
         expect(told.filter(({ body }) => body.includes(document))).to.deep.equal([]);
       }),

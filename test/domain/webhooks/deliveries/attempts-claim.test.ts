@@ -306,6 +306,37 @@ describe('claim and record of a webhook attempt (ENG-2)', () => {
     }
   });
 
+  describe('a body that is gone', () => {
+    const bodyless = async () => {
+      const { receiver, delivery } = await dueAt();
+      await (await testDatabase()).query(`DELETE FROM webhook_bodies WHERE event_id = $1`, [delivery.eventId]);
+      return { receiver, delivery };
+    };
+
+    it('ends its delivery as expired: nothing is posted, and no attempt is left', async () => {
+      const { receiver, delivery } = await bodyless();
+      expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'canceled' });
+      expect(await deliveryRow(delivery.id)).to.include({ cancelReason: 'expired', leaseUntil: null, attemptCount: 0 });
+      expect(await attemptRows(delivery.id)).to.deep.equal([]);
+      expect(receiver.requests).to.have.length(0);
+    });
+
+    it('leaves a delivery that has ended as it was, without the attempt that was asked for', async () => {
+      const { receiver, delivery } = await bodyless();
+      await alter('webhook_deliveries', delivery.id, { status: 'failed', requested: 'manual' });
+      expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'failed' });
+      expect(await deliveryRow(delivery.id)).to.include({ cancelReason: null, requested: null, inFlight: null });
+      expect(receiver.requests).to.have.length(0);
+    });
+
+    it('is found where its delivery has another time: an endpoint that asked later, before an upgrade', async () => {
+      const { receiver, delivery } = await dueAt();
+      await alter('webhook_deliveries', delivery.id, { created_at: new Date(Date.now() - second) });
+      expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'succeeded' });
+      expect(receiver.requests).to.have.length(1);
+    });
+  });
+
   describe('an endpoint disabled while an attempt is in flight', () => {
     /** What disabling does to the endpoint and its queue. */
     const disable = async ({ endpoint }: TestWebhookDelivery) => {

@@ -27,13 +27,15 @@ import { useDeliveries } from '../../../toolkit/stack/receivers.ts';
 describe('delivery history of an endpoint', () => {
   const delivering = useDeliveries();
   const list = async ({ clubId, endpoint }: Subscription, filter: Partial<DeliveryFilter> = {}) =>
-    listDeliveries(new Queries((await testDatabase()).manager), clubId, endpoint.id, {
-      page: 1,
-      page_size: 20,
-      ...filter,
-    });
+    listDeliveries(
+      new Queries((await testDatabase()).manager),
+      clubId,
+      endpoint.id,
+      { page: 1, page_size: 20, ...filter },
+      new Date(),
+    );
   const find = async ({ clubId, endpoint, id }: TestWebhookDelivery) =>
-    findDelivery(new Queries((await testDatabase()).manager), clubId, endpoint.id, id);
+    findDelivery(new Queries((await testDatabase()).manager), clubId, endpoint.id, id, new Date());
   const codeOf = async (promise: Promise<unknown>) => {
     const error = await promise.catch((failure: unknown) => failure);
     return error instanceof DomainError ? error.code : error;

@@ -237,12 +237,12 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       await lost();
       await deps.db.run(sql`
         WITH event AS (
-          INSERT INTO webhook_events (id, club_id, type, student_id, occurred_at, body, created_at)
-          SELECT gen_random_uuid(), club_id, type, student_id, occurred_at, body, created_at
+          INSERT INTO webhook_events (id, club_id, type, student_id, occurred_at, created_at)
+          SELECT uuidv7(), club_id, type, student_id, occurred_at, created_at
             FROM webhook_events CROSS JOIN generate_series(1, 299) WHERE id = ${delivery.eventId}
           RETURNING id)
         INSERT INTO webhook_deliveries (id, club_id, endpoint_id, event_id, event_type, student_id, next_attempt_at, created_at, fence, lease_until, direct)
-        SELECT gen_random_uuid(), club_id, endpoint_id, event.id, event_type, student_id, next_attempt_at, created_at, fence, lease_until, direct
+        SELECT uuidv7(), club_id, endpoint_id, event.id, event_type, student_id, next_attempt_at, created_at, fence, lease_until, direct
           FROM webhook_deliveries CROSS JOIN event WHERE webhook_deliveries.id = ${delivery.id}`);
       const counts: number[] = [];
       const woken = await wakes(async () => {

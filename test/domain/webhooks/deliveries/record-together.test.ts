@@ -22,6 +22,7 @@ import {
   type Subscription,
   type TestWebhookDelivery,
 } from '../../../toolkit/builders/webhooks.ts';
+import { eraseEndpoint } from '../../../toolkit/drive/erase-webhooks.ts';
 import { alter } from '../../../toolkit/drive/alter.ts';
 import { accepted, claimed, claimedDirectly } from '../../../toolkit/drive/attempts.ts';
 import { endLease } from '../../../toolkit/drive/deliveries.ts';
@@ -369,7 +370,7 @@ describe('successes of a process (HOOK-19)', () => {
 
     it('change nothing where the endpoint was deleted, and the delivery with it', async () => {
       const lost = await inFlight();
-      await deps.db.run(sql`DELETE FROM webhook_endpoints WHERE id = ${subscription.endpoint.id}`);
+      await eraseEndpoint(deps.db.manager, subscription.endpoint.id);
       expect(await succeeds(lost)).to.equal(false);
       expect(await deps.db.rows(sql`SELECT 1 FROM webhook_deliveries WHERE id = ${lost.delivery.id}`)).to.have.length(
         0,

@@ -13,6 +13,7 @@ import { migrate } from '../../../../entities/migrate.ts';
 import { WebhookHistory1763730000000 } from '../../../../entities/migrations/1763730000000-webhook-history.ts';
 import { buildClub } from '../../../toolkit/builders/clubs.ts';
 import { scratchDatabase, testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
+import { eraseEndpoint } from '../../../toolkit/drive/erase-webhooks.ts';
 import { buildEndpoint } from '../../../toolkit/builders/webhooks.ts';
 import { withOpenTransaction } from '../../../toolkit/drive/races.ts';
 
@@ -84,7 +85,7 @@ async function insert(tx: EntityManager, clubId: Id, endpointIds: readonly Id[],
   );
   await tx.query(
     `INSERT INTO webhook_deliveries (id, club_id, endpoint_id, event_id, event_type, status, next_attempt_at, created_at)
-     SELECT gen_random_uuid(), $2, endpoint_id, $1, $3, $4, $5, $5 FROM unnest($6::uuid[]) AS endpoint_id
+     SELECT uuidv7(), $2, endpoint_id, $1, $3, $4, $5, $5 FROM unnest($6::uuid[]) AS endpoint_id
      ON CONFLICT DO NOTHING`,
     [id, clubId, event.type, event.status, createdAt, endpointIds],
   );
@@ -144,13 +145,11 @@ const removals = fc
   .nat()
   .map((which) =>
     step(`remove event ${which}`, (tx, { events }) =>
-      tx.query(`DELETE FROM webhook_events WHERE id = $1`, [events[which % events.length]]),
+      tx.query(`DELETE FROM webhook_deliveries WHERE event_id = $1`, [events[which % events.length]]),
     ),
   );
 const endpointRemovals = fc.constant(
-  step('remove endpoint', (tx, { endpoints }) =>
-    tx.query(`DELETE FROM webhook_endpoints WHERE id = $1`, [endpoints.pop()]),
-  ),
+  step('remove endpoint', (tx, { endpoints }) => eraseEndpoint(tx, endpoints.pop() ?? newId())),
 );
 const rollUps = fc
   .constantFrom(1, 3, 1_000)
@@ -257,7 +256,7 @@ describe('delivery tallies', () => {
       const id = await insert(source.manager, clubId, [gone, stands], event);
       await source.query(`UPDATE webhook_deliveries SET status = 'succeeded' WHERE event_id = $1`, [id]);
     }
-    await source.query(`DELETE FROM webhook_endpoints WHERE id = $1`, [gone]);
+    await eraseEndpoint(source.manager, gone);
     await rollUpAll();
     for (const table of ['webhook_tallies', 'webhook_tally_changes'] as const) {
       expect(await rowsOf(table, gone), table).to.deep.equal([]);

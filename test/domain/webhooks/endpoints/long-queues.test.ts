@@ -21,10 +21,10 @@ async function multiply(subscription: Subscription, count: number): Promise<void
   await (
     await testDatabase()
   ).query(
-    `WITH copies AS (SELECT gen_random_uuid() AS id, gen_random_uuid() AS event_id FROM generate_series(2, $2)),
+    `WITH copies AS (SELECT uuidv7() AS id, uuidv7() AS event_id FROM generate_series(2, $2)),
           events AS (
-       INSERT INTO webhook_events (id, club_id, type, student_id, occurred_at, body, created_at)
-       SELECT copies.event_id, event.club_id, event.type, event.student_id, event.occurred_at, event.body, event.created_at
+       INSERT INTO webhook_events (id, club_id, type, student_id, occurred_at, created_at)
+       SELECT copies.event_id, event.club_id, event.type, event.student_id, event.occurred_at, event.created_at
          FROM copies, webhook_deliveries delivery JOIN webhook_events event ON event.id = delivery.event_id WHERE delivery.id = $1)
      INSERT INTO webhook_deliveries (id, club_id, endpoint_id, event_id, event_type, student_id, next_attempt_at, created_at)
      SELECT copies.id, club_id, endpoint_id, copies.event_id, event_type, student_id, next_attempt_at, created_at

@@ -120,7 +120,11 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
         const claimsHere = lane.begun.map(({ claim }) => claim);
         const rowsHere = await rows();
 
+        for (const { id } of await deliveriesOf(fact))
+          await db.run(sql`DELETE FROM webhook_attempts WHERE delivery_id = ${id}`);
+        await db.run(sql`DELETE FROM webhook_deliveries WHERE event_id = ${fact.id}`);
         await db.run(sql`DELETE FROM webhook_events WHERE id = ${fact.id}`);
+        await db.run(sql`DELETE FROM webhook_bodies WHERE event_id = ${fact.id}`);
         await tell([fact], {});
         const made = await deliveriesOf(fact);
         const claimsOfRuns = await Promise.all(made.map((one) => claimed(one, now.getTime())));

@@ -302,6 +302,17 @@ describe('fan-out of a fact', () => {
       expect({ deliveries: await deliveriesOf(fact.id), event: await eventRow(fact.id) }).to.deep.equal(before);
     });
 
+    it('gives an endpoint that asks only now a delivery of the time of the first', async () => {
+      const subscription = await buildSubscription(url);
+      const fact = factAbout(subscription, 'student.updated');
+      const first = new Date();
+      const [before] = await fanOut(db, fact, first);
+      const later = await buildEndpoint(subscription.clubId, url);
+      const made = await fanOut(db, fact, new Date(first.getTime() + 40 * 86_400_000));
+      expect(made.map(({ endpointId }) => endpointId)).to.have.members([before?.endpointId, later.id]);
+      expect((await deliveriesOf(fact.id)).map(({ createdAt }) => createdAt)).to.deep.equal([first, first]);
+    });
+
     it('returns only the deliveries that have not ended', async () => {
       const subscription = await buildSubscription(url);
       await buildEndpoint(subscription.clubId, url);

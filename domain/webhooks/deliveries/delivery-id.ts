@@ -1,0 +1,25 @@
+/** The ids of deliveries: made of what they deliver and to whom, so that there is one at most, whoever fans out again (HOOK-1). */
+import { createHash } from 'node:crypto';
+import { leastIdOf, timeOfId, type Id } from '../../../platform/core/ids.ts';
+
+/**
+ * @returns a UUID of version 8: the event's 48 bits of time, so that both lie in partitions of one week, and then SHA-256 of the
+ *   event's 16 bytes followed by the endpoint's 16, cut to what is left
+ */
+export function deliveryIdOf(eventId: Id, endpointId: Id): Id {
+  const [event, endpoint] = [eventId, endpointId].map((id) => Buffer.from(id.replaceAll('-', ''), 'hex'));
+  const hash = createHash('sha256')
+    .update(event ?? '')
+    .update(endpoint ?? '')
+    .digest();
+  hash[0] = ((hash[0] ?? 0) & 0x0f) | 0x80; // the version
+  hash[2] = ((hash[2] ?? 0) & 0x3f) | 0x80; // the variant
+  const made = hash.toString('hex');
+  return `${eventId.slice(0, 13)}-${made.slice(0, 4)}-${made.slice(4, 8)}-${made.slice(8, 20)}`;
+}
+
+/** @returns bounds of the ids of an event's deliveries, the upper one not included: between them lie those of the same millisecond */
+export function deliveryIdsOf(eventId: Id): { from: Id; to: Id } {
+  const at = timeOfId(eventId);
+  return { from: leastIdOf(at), to: leastIdOf(at + 1) };
+}

@@ -5,8 +5,10 @@ import type { Secret } from '../../platform/core/secret.ts';
 import type { CounterStore } from './counter-store.ts';
 
 const table = 'rate_limit_counters';
-/** One counts, one clears what has expired. */
-const connections = 2;
+/** Statements that count, under way together where one lasts: one connection that stands still must not hold all calls. */
+const countsAtOnce = 3;
+/** One more clears what has expired. */
+const connections = countsAtOnce + 1;
 const sweepEveryMs = 30_000;
 /** Small enough that one page stays far below the deadline of a statement. */
 const sweepPage = 1_000;
@@ -47,7 +49,7 @@ export function openPostgresCounters(url: Secret, deadlineMs: number): PostgresC
     statement_timeout: deadlineMs,
   });
   pool.on('error', () => undefined); // an idle connection was cut: the pool has dropped it, the next count opens another
-  const increment = gathered(async (asked: readonly Increment[]) => {
+  const count = async (asked: readonly Increment[]) => {
     const now = Date.now();
     const ofKeys = Map.groupBy(asked, ({ key }) => key);
     const keys = [...ofKeys.keys()];
@@ -63,11 +65,12 @@ export function openPostgresCounters(url: Secret, deadlineMs: number): PostgresC
     // Each caller gets a count of its own: the last one that of the row.
     const counts = new Map(rows.map(({ key, points }) => [key, points - (ofKeys.get(key)?.length ?? 0)]));
     return asked.map(({ key }) => {
-      const count = (counts.get(key) ?? 0) + 1;
-      counts.set(key, count);
-      return count;
+      const own = (counts.get(key) ?? 0) + 1;
+      counts.set(key, own);
+      return own;
     });
-  });
+  };
+  const increment = gathered(count, { atOnce: countsAtOnce });
 
   async function clearExpired(): Promise<number> {
     let cleared = 0;

@@ -12,6 +12,8 @@ import type { StudentIdentity } from './student-identity.ts';
 
 /** A session in use is prolonged at most this often, so that reading does not mean writing. */
 const slideEveryMs = 5 * 60_000;
+/** Look-ups of a process under way together, where one lasts: few of its connections. */
+const lookUpsAtOnce = 4;
 
 export interface AdministratorSessionFound {
   administratorId: Id;
@@ -37,16 +39,20 @@ interface Asked {
 
 /** @returns the finder of a process: sessions of requests that come at once are looked up together */
 export function createSessionFinder(db: Database): SessionFinder {
-  const student = gathered((asked: readonly Asked[]) =>
-    forAllClubs(async () => placed(asked, await selectStudentSessions(db.source, [...columnsOf(asked)]))),
+  const student = gathered(
+    (asked: readonly Asked[]) =>
+      forAllClubs(async () => placed(asked, await selectStudentSessions(db.source, [...columnsOf(asked)]))),
+    { atOnce: lookUpsAtOnce },
   );
-  const administrator = gathered((asked: readonly Asked[]) =>
-    forAllClubs(async () =>
-      placed(
-        asked,
-        await selectAdministratorSessions(db.source, [...columnsOf(asked), asked.map(({ clubId }) => clubId)]),
+  const administrator = gathered(
+    (asked: readonly Asked[]) =>
+      forAllClubs(async () =>
+        placed(
+          asked,
+          await selectAdministratorSessions(db.source, [...columnsOf(asked), asked.map(({ clubId }) => clubId)]),
+        ),
       ),
-    ),
+    { atOnce: lookUpsAtOnce },
   );
   return {
     student: (token, now) => student({ tokenHash: sha256(token), now, clubId: null }),

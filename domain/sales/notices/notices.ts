@@ -34,6 +34,8 @@ export interface ReceivedNotice {
 /** Notices in one statement, and bytes of each: 4 MB at most, whoever sends how many. */
 const mostTogether = 64;
 const largestTogether = 65_536;
+/** Statements of a kind under way together, where one lasts: few of the process's connections. */
+const atOnce = 4;
 /** No platform's proof is longer; what is longer proves nothing. */
 const longestProof = 512;
 
@@ -45,12 +47,14 @@ export type ReceiveNotice = (received: ReceivedNotice, now: Date) => Promise<voi
 
 /** @returns how a process takes notices in: those that come at once are looked up together, and written together */
 export function createNoticeReceiver({ db, vault }: VaultDeps): ReceiveNotice {
-  const connectionOf = gathered((keys: readonly ConnectionKey[]) => forAllClubs(() => findConnections(db, keys)));
+  const connectionOf = gathered((keys: readonly ConnectionKey[]) => forAllClubs(() => findConnections(db, keys)), {
+    atOnce,
+  });
   const insert = (notices: readonly NewNotice[]) => insertNotices(db, notices);
-  const together = gathered(
-    (notices: readonly NewNotice[]) => forAllClubs(() => writeTogether(notices, insert)),
-    mostTogether,
-  );
+  const together = gathered((notices: readonly NewNotice[]) => forAllClubs(() => writeTogether(notices, insert)), {
+    most: mostTogether,
+    atOnce,
+  });
   // A large one waits in its club's own share, so that small ones of others do not wait for it.
   const write = async (notice: NewNotice) =>
     notice.body.length > largestTogether ? { result: (await insert([notice]))[0] } : together(notice);

@@ -5,7 +5,10 @@ import { storeDeadlineMs } from '../../../api/rate-limits/counter-store.ts';
 import { CountersUnavailable, createLimiter, type Limiter } from '../../../api/rate-limits/limiter.ts';
 import { openPostgresCounters } from '../../../api/rate-limits/postgres-counters.ts';
 import { windowAt } from '../../../api/rate-limits/windows.policy.ts';
-import { withClockStopped } from '../../toolkit/fakes/timers.ts';
+import { holdsOthersMs } from '../../../platform/core/gathered.ts';
+import { startPostgresLine } from '../../toolkit/fakes/postgres-line.ts';
+import { withClockStopped, withTimersStopped } from '../../toolkit/fakes/timers.ts';
+import { testDatabase } from '../../toolkit/stack/database.ts';
 import {
   budget,
   freePort,
@@ -256,6 +259,31 @@ async function keysOf({ url }: Store, counter: string): Promise<readonly string[
   await client.end();
   return found.rows.map(({ key }) => key);
 }
+
+describe('counters in Postgres over a connection that stands still', () => {
+  it('count later calls over another one', async () => {
+    await testDatabase();
+    const line = await startPostgresLine();
+    const counters = openPostgresCounters(new Secret(line.url), 60_000);
+    const key = budget(1).counter;
+    try {
+      expect(await counters.increment(key, 60)).to.equal(1);
+      line.freezeOpen();
+      await withTimersStopped(async (advance) => {
+        const stuck = counters.increment(key, 60).catch(({ message }: Error) => message);
+        await new Promise(setImmediate); // it is on its way
+        const later = Promise.all([counters.increment(key, 60), counters.increment(key, 60)]);
+        await advance(holdsOthersMs);
+        expect(await later).to.deep.equal([2, 3]);
+        line.stop();
+        expect(await stuck).to.equal('Connection terminated unexpectedly');
+      });
+    } finally {
+      line.stop();
+      await counters.close();
+    }
+  });
+});
 
 describe('expired counters in Postgres', function () {
   this.timeout(60_000);

@@ -1,4 +1,9 @@
 import { expect } from 'chai';
+import { readConfig } from '../../../config.ts';
+import { createDataSource } from '../../../entities/data-source.ts';
+import { holdsOthersMs } from '../../../platform/core/gathered.ts';
+import { Secret } from '../../../platform/core/secret.ts';
+import { Database } from '../../../platform/infra/postgres/database.ts';
 import { sha256 } from '../../../platform/infra/vault.ts';
 import {
   administratorSessionMaxMs,
@@ -13,6 +18,8 @@ import { removeStudent } from '../../../domain/students/students.ts';
 import { buildAdministrator, buildClub, buildMember, buildStudent } from '../../toolkit/builders/clubs.ts';
 import { withOpenTransaction } from '../../toolkit/drive/races.ts';
 import { impatient } from '../../toolkit/fakes/databases.ts';
+import { startPostgresLine } from '../../toolkit/fakes/postgres-line.ts';
+import { withTimersStopped } from '../../toolkit/fakes/timers.ts';
 import { testDatabase, testDeps } from '../../toolkit/stack/database.ts';
 
 const minute = 60_000;
@@ -200,6 +207,34 @@ describe('sessions (AUTH-1)', () => {
       { administratorId, role: 'editor' },
       { administratorId, role: null },
     ]);
+  });
+
+  it('are found over another connection while the one of an earlier look-up stands still', async () => {
+    const { db } = await testDeps();
+    const student = await buildStudent((await buildClub()).id);
+    const { token } = await db.transaction((tx) => openSession(tx, 'student', student.id, now));
+    const line = await startPostgresLine();
+    const source = await createDataSource(
+      { ...readConfig().database, url: new Secret(line.url) },
+      'club-test',
+    ).initialize();
+    const sessions = createSessionFinder(new Database(source, { notify() {} }));
+    try {
+      expect((await sessions.student(token, now))?.id).to.equal(student.id);
+      line.freezeOpen();
+      await withTimersStopped(async (advance) => {
+        const stuck = sessions.student(token, now).catch(({ message }: Error) => message);
+        await new Promise(setImmediate); // it is on its way
+        const later = sessions.student(token, now);
+        await advance(holdsOthersMs);
+        expect((await later)?.id).to.equal(student.id);
+        line.stop();
+        expect(await stuck).to.equal('Connection terminated unexpectedly');
+      });
+    } finally {
+      line.stop();
+      await source.destroy();
+    }
   });
 
   it('of an administrator give the role in the requested club, or null', async () => {

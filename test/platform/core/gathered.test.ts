@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { gathered } from '../../../platform/core/gathered.ts';
+import { gathered, holdsOthersMs } from '../../../platform/core/gathered.ts';
+import { withTimersStopped } from '../../toolkit/fakes/timers.ts';
 
 describe('gathered', () => {
   it('puts those who ask in one turn into one call, and those who ask meanwhile into the next', async () => {
@@ -36,5 +37,93 @@ describe('gathered', () => {
     expect(ends.map(({ status }) => status)).to.deep.equal(['rejected', 'rejected']);
     fails = false;
     expect(await echo('c')).to.equal('c');
+  });
+
+  describe('with several calls at once', () => {
+    /** Calls that end when the test says so. */
+    const callsByHand = (options: { most?: number; atOnce?: number }) => {
+      const calls: { items: readonly number[]; end: () => void; fail: (error: Error) => void }[] = [];
+      const double = gathered(async (items: readonly number[]) => {
+        const { promise, resolve, reject } = Promise.withResolvers<void>();
+        calls.push({ items, end: resolve, fail: reject });
+        await promise;
+        return items.map((item) => 2 * item);
+      }, options);
+      return { double, calls, begun: () => calls.map(({ items }) => items) };
+    };
+    const turn = () => new Promise(setImmediate);
+
+    it('lets the next call begin once the one under way has lasted long, and not before', () =>
+      withTimersStopped(async (advance) => {
+        const { double, calls, begun } = callsByHand({ atOnce: 2 });
+        const stuck = double(1);
+        await turn();
+        const others = [double(2), double(3)];
+        await advance(holdsOthersMs - 1);
+        expect(begun()).to.deep.equal([[1]]);
+        await advance(1);
+        expect(begun()).to.deep.equal([[1], [2, 3]]);
+        calls[1]?.end();
+        expect(await Promise.all(others)).to.deep.equal([4, 6]);
+        const later = double(4);
+        await turn();
+        expect(begun(), 'at once: nothing holds it').to.deep.equal([[1], [2, 3], [4]]);
+        calls[2]?.end();
+        calls[0]?.end();
+        expect([await later, await stuck]).to.deep.equal([8, 2]);
+      }));
+
+    it('has as many under way as it may, and begins the next when any of them ends', () =>
+      withTimersStopped(async (advance) => {
+        const { double, calls, begun } = callsByHand({ atOnce: 3, most: 2 });
+        const asked = [1, 2, 3, 4, 5, 6, 7].map(double);
+        await turn();
+        for (let rest = 0; rest < 10; rest++) await advance(holdsOthersMs);
+        expect(begun()).to.deep.equal([
+          [1, 2],
+          [3, 4],
+          [5, 6],
+        ]);
+        calls[1]?.end();
+        expect(await asked[3]).to.equal(8);
+        await turn();
+        expect(begun().slice(3)).to.deep.equal([[7]]);
+        for (const { end } of calls) end();
+        expect(await Promise.all(asked)).to.deep.equal([2, 4, 6, 8, 10, 12, 14]);
+      }));
+
+    it('keeps the errors of a call from those of others, and waits for a new call as for the first', () =>
+      withTimersStopped(async (advance) => {
+        const { double, calls, begun } = callsByHand({ atOnce: 2 });
+        const failing = double(1);
+        await turn();
+        const next = double(2);
+        await advance(holdsOthersMs);
+        calls[0]?.fail(new Error('away'));
+        expect(await failing.catch(({ message }: Error) => message)).to.equal('away');
+        const last = double(3);
+        await turn();
+        expect(begun(), 'the second call is young').to.deep.equal([[1], [2]]);
+        calls[1]?.end();
+        expect(await next).to.equal(4);
+        await turn();
+        calls[2]?.end();
+        expect(await last).to.equal(6);
+      }));
+
+    it('has one call under way where nothing else is said, however long it lasts', () =>
+      withTimersStopped(async (advance) => {
+        const { double, calls, begun } = callsByHand({});
+        const stuck = double(1);
+        await turn();
+        const next = double(2);
+        await advance(60_000);
+        expect(begun()).to.deep.equal([[1]]);
+        calls[0]?.end();
+        expect(await stuck).to.equal(2);
+        await turn();
+        calls[1]?.end();
+        expect(await next).to.equal(4);
+      }));
   });
 });

@@ -7,6 +7,8 @@ export interface PostgresLine {
   /** For DATABASE_URL. */
   url: string;
   fallSilent(): void;
+  /** The connections that are open now carry nothing any more; new ones do. */
+  freezeOpen(): void;
   speakAgain(): void;
   stop(): void;
 }
@@ -39,6 +41,9 @@ export async function startPostgresLine(): Promise<PostgresLine> {
     url: url.href,
     fallSilent() {
       silent = true;
+      for (const pair of pairs) for (const socket of pair) socket.unpipe().pause();
+    },
+    freezeOpen() {
       for (const pair of pairs) for (const socket of pair) socket.unpipe().pause();
     },
     speakAgain() {

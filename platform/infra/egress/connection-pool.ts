@@ -57,10 +57,10 @@ interface Connection {
 export class Connections implements WebhookDispatcher {
   readonly #open: OpenSocket;
   readonly #all = new Set<Connection>();
-  /** Oldest first. */
+  /** Least recently used first. */
   readonly #kept = new Set<Connection>();
-  /** The same, by origin; none is empty. */
-  readonly #keptByOrigin = new Map<string, Set<Connection>>();
+  /** The same, by origin, in the same order; none is empty. */
+  readonly #keptByOrigin = new Map<string, Connection[]>();
   readonly #limits: ConnectionLimits;
   #closed = false;
 
@@ -140,7 +140,7 @@ export class Connections implements WebhookDispatcher {
   }
 
   #takeKept({ origin, signal }: Request['options']): Connection | undefined {
-    const connection = [...(this.#keptByOrigin.get(origin) ?? [])].at(-1);
+    const connection = this.#keptByOrigin.get(origin)?.at(-1);
     if (!connection) return undefined;
     this.#keepNoMore(connection);
     return Object.assign(connection, { signal, fresh: false });
@@ -148,21 +148,22 @@ export class Connections implements WebhookDispatcher {
 
   #keep(connection: Connection): void {
     const old = performance.now() - connection.madeAt > this.#limits.ageMs;
-    const ofOrigin = this.#keptByOrigin.get(connection.origin) ?? new Set();
-    if (this.#closed || old || ofOrigin.size >= this.#limits.keptPerOrigin) {
+    const ofOrigin = this.#keptByOrigin.get(connection.origin) ?? [];
+    if (this.#closed || old || ofOrigin.length >= this.#limits.keptPerOrigin) {
       this.#drop(connection);
       return;
     }
     this.#kept.add(connection);
-    this.#keptByOrigin.set(connection.origin, ofOrigin.add(connection));
+    ofOrigin.push(connection);
+    this.#keptByOrigin.set(connection.origin, ofOrigin);
     if (this.#kept.size > this.#limits.kept) this.#dropOldestKept();
   }
 
   #keepNoMore(connection: Connection): void {
-    this.#kept.delete(connection);
-    const ofOrigin = this.#keptByOrigin.get(connection.origin);
-    ofOrigin?.delete(connection);
-    if (ofOrigin?.size === 0) this.#keptByOrigin.delete(connection.origin);
+    if (!this.#kept.delete(connection)) return;
+    const ofOrigin = this.#keptByOrigin.get(connection.origin) ?? [];
+    ofOrigin.splice(ofOrigin.lastIndexOf(connection), 1); // mostly the last one
+    if (ofOrigin.length === 0) this.#keptByOrigin.delete(connection.origin);
   }
 
   #dropOldestKept(): void {

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import net from 'node:net';
 import tls from 'node:tls';
 import { expect } from 'chai';
 import { makeAuthority, type Authority } from '../../../../dev/certificates.ts';
@@ -11,10 +12,18 @@ import {
 import { createEgress, type Resolve } from '../../../../platform/infra/egress/egress.ts';
 import { postWebhook, type AttemptAnswer } from '../../../../domain/webhooks/deliveries/post.ts';
 import { newSecret } from '../../../../domain/webhooks/deliveries/post.ts';
-import { respondWith, startReceiver, type Receiver, type Respond } from '../../../toolkit/fakes/tls-receiver.ts';
+import {
+  respondWith,
+  startReceiver,
+  startTcpReceiver,
+  type Receiver,
+  type Respond,
+} from '../../../toolkit/fakes/tls-receiver.ts';
 
 const secrets = [newSecret()];
 const ok = respondWith('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
+/** Connections that stay, however slow the machine is. */
+const patient = { ...connectionLimits, idleMs: 60_000, ageMs: 60_000 };
 const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('connections to receivers', () => {
@@ -71,26 +80,25 @@ describe('connections to receivers', () => {
   });
 
   for (const [keeps, limits, opened] of [
-    ['all of them, up to 64', {}, 20],
-    ['up to the limit of an origin', { keptPerOrigin: 8 }, 20 + 12],
+    ['all 64 of them', {}, 64],
+    ['up to the limit of an origin', { keptPerOrigin: 8 }, 64 + 56],
   ] as const)
     it(`opens one connection for each concurrent delivery, and keeps ${keeps}`, async () => {
       let waiting: (() => void)[] = [];
       const receiver = await receiverThat((socket) => {
         waiting.push(() => socket.write('HTTP/1.1 204 No Content\r\n\r\n'));
-        if (waiting.length === 20) {
+        if (waiting.length === 64) {
           for (const answer of waiting) answer();
           waiting = [];
         }
       });
-      const connections = connectionsWith(limits);
+      const connections = connectionsWith({ ...patient, ...limits });
       const round = async () => {
-        const answers = await Promise.all(Array.from({ length: 20 }, () => post(connections, receiver)));
+        const answers = await Promise.all(Array.from({ length: 64 }, () => post(connections, receiver)));
         expect(answers.every(({ outcome }) => outcome === 'succeeded')).to.equal(true);
       };
       await round();
-      expect(receiver.connections()).to.equal(20);
-      await after(50);
+      expect(receiver.connections()).to.equal(64);
       await round();
       expect(receiver.connections()).to.equal(opened);
     });
@@ -272,6 +280,35 @@ describe('connections to receivers', () => {
     const connections = connectionsWith({ kept: 2 });
     for (const receiver of [...receivers, ...receivers.toReversed()]) await post(connections, receiver);
     expect(receivers.map((receiver) => receiver.connections())).to.deep.equal([2, 1, 1]);
+  });
+
+  it('keeps 512 connections in all: of one more, the least recently used is closed', async () => {
+    const answer = 'HTTP/1.1 204 No Content\r\n\r\n';
+    const receiver = await startTcpReceiver((socket) => socket.on('data', () => socket.write(answer)));
+    running.push(receiver);
+    const connections = new Connections(async () => {
+      const socket = net.connect(receiver.port, '127.0.0.1');
+      await once(socket, 'connect');
+      return socket;
+    }, patient);
+    running.unshift(connections);
+    const postTo = (host: string) =>
+      postWebhook(connections, {
+        url: `https://${host}.test/`,
+        eventId: 'event',
+        body: '{}',
+        secrets,
+        serviceName: '',
+      });
+    const all = Array.from({ length: 9 }, (_, host) => Array.from({ length: 57 }, () => `receiver${host}`)).flat();
+    await postTo('first');
+    expect(all).to.have.length(513);
+    for (const round of ['made', 'kept']) {
+      await Promise.all(all.slice(1).map(postTo));
+      expect(receiver.connections(), round).to.equal(513);
+    }
+    await postTo('first');
+    expect(receiver.connections(), 'closed').to.equal(514);
   });
 
   it('does not count a kept connection that has ended', async () => {

@@ -7,7 +7,7 @@
 import type { AttemptPlaces, DeliveryDeps } from '../domain/webhooks/deliveries/attempts.ts';
 import type { ClaimedDelivery, Lane } from '../domain/webhooks/deliveries/direct.ts';
 import type { Id } from '../platform/core/ids.ts';
-import { attempts, firstAttempts } from './metrics.ts';
+import { attempts } from './metrics.ts';
 import { slots } from './task-queues.ts';
 
 export interface LocalStarts {
@@ -70,7 +70,6 @@ export function createAttemptPlaces(
       giveBack: (deliveryIds) => deliveryIds.forEach(admission.leave),
     },
     async start({ id, endpointId, claimed }, { start, giveBack }) {
-      firstAttempts.inc({ lane: 'workflow' });
       if (claimed) admission.keep(claimed);
       const isLocal = claimed !== undefined || (endpointId !== undefined && (await admission.enter(id, endpointId)));
       const giveClaimBack = async () => {

@@ -19,7 +19,7 @@ export const attempts = new Counter({
 
 export const firstAttempts = new Counter({
   name: 'webhook_first_attempts_total',
-  help: 'First attempts that fan-outs gave away, by lane: workflow (a run makes it), direct (this process makes it at once).',
+  help: 'First attempts that fan-outs gave away, by lane: workflow (a run was started for it), direct (this process makes it at once).',
   labelNames: ['lane'],
 });
 
@@ -37,6 +37,12 @@ export const recordBatches = new Histogram({
   name: 'webhook_records_together',
   help: 'Accepted attempts that were recorded in one statement.',
   buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
+});
+
+export const factBatches = new Histogram({
+  name: 'webhook_facts_together',
+  help: 'Facts that were fanned out together.',
+  buckets: [1, 2, 4, 8, 16, 32],
 });
 
 export const mails = new Counter({

@@ -18,11 +18,11 @@ import {
   type Room,
 } from '../platform/engine/facts.ts';
 import { claimWakes, deferWake, removeWake, type ClaimedWake } from '../platform/engine/wakes.ts';
-import { workflowTypes } from '../platform/engine/workflow-types.ts';
+import { workflowTypes, type Run } from '../platform/engine/workflow-types.ts';
 import { contextsInLockOrder, type CausedWorkflow, type ConsumerOptions } from '../domain/contexts.ts';
 import { handOverLost, returnClaim, type DirectLane } from '../domain/webhooks/deliveries/direct.ts';
 import type { LocalStarts } from './attempt-places.ts';
-import { handedOver, relayed, relayErrors } from './metrics.ts';
+import { factBatches, firstAttempts, handedOver, relayed, relayErrors } from './metrics.ts';
 import { isEngineAway, type WorkflowClient } from './workflow-client.ts';
 
 /** Facts and wakes in hand at a time: enough to keep the engine busy, few enough that another club's turn comes soon. */
@@ -278,7 +278,13 @@ function createCarrier(deps: RelayDeps): (fact: ClaimedFact) => Promise<void> {
     if (!told) throw new Error('A fact that is given alone is told');
     return told;
   };
+  const start = async (run: Run, isLocal: boolean) => {
+    const started = await workflows.start(run, [isLocal]);
+    if (started !== 'before') firstAttempts.inc({ lane: 'workflow' });
+    return started === 'here';
+  };
   const consume = gathered(async (facts: readonly ClaimedFact[]) => {
+    factBatches.observe(facts.length);
     // One that comes alone waits for whoever holds its student, so it must not make others wait.
     const together = facts.length > 1 ? await consumeAll(deps, facts).catch(() => []) : [];
     return facts.map((fact, place) => async () => together[place] ?? alone(fact));
@@ -296,7 +302,7 @@ function createCarrier(deps: RelayDeps): (fact: ClaimedFact) => Promise<void> {
         localAttempts.start(
           { id: run.subjectId, endpointId, claimed },
           {
-            start: (local) => workflows.start({ ...run, priority: fact.priority }, [local]),
+            start: (isLocal) => start({ ...run, priority: fact.priority }, isLocal),
             giveBack: (unused) => returnClaim(db, unused, new Date()),
           },
         ),

@@ -14,12 +14,12 @@ import {
   type WorkflowAttributes,
 } from '../platform/engine/workflow-types.ts';
 
+/** Where a run begins: in this process, which does its first task at once; elsewhere, by its queue; or it was there before. */
+type Started = 'here' | 'elsewhere' | 'before';
+
 export interface WorkflowClient {
-  /**
-   * Starts a row's first run; "already started" is success.
-   * @returns whether this process does its first task
-   */
-  start(run: Run, extraArguments: readonly unknown[]): Promise<boolean>;
+  /** Starts a row's first run; "already started" is success. */
+  start(run: Run, extraArguments: readonly unknown[]): Promise<Started>;
   /** Makes the row's run look again, and starts one if there is none. */
   signalWithStart(run: Run): Promise<void>;
   /**
@@ -32,18 +32,17 @@ export interface WorkflowClient {
 /** @param connection the workers' own: an eager start needs both on one connection */
 export function createWorkflowClient(connection: NativeConnection, namespace: string): WorkflowClient {
   const { workflow } = new Client({ connection, namespace });
-  /** @returns undefined where there was a run */
-  async function startFirst(run: Run, extraArguments: readonly unknown[]): Promise<{ eagerly: boolean } | undefined> {
+  async function start(run: Run, extraArguments: readonly unknown[]): Promise<Started> {
     try {
       const { eagerlyStarted } = await workflow.start(run.workflowType, {
         ...optionsOf(run),
         args: [run.subjectId, ...extraArguments],
         requestEagerStart: true,
       });
-      return { eagerly: eagerlyStarted };
+      return eagerlyStarted ? 'here' : 'elsewhere';
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-      return undefined;
+      return 'before';
     }
   }
   async function signalWithStart(run: Run): Promise<void> {
@@ -55,12 +54,10 @@ export function createWorkflowClient(connection: NativeConnection, namespace: st
     });
   }
   return {
-    async start(run, extraArguments) {
-      return (await startFirst(run, extraArguments))?.eagerly === true;
-    },
+    start,
     signalWithStart,
     async startOrSignal(run) {
-      if (!(await startFirst(run, []))) await signalWithStart(run);
+      if ((await start(run, [])) === 'before') await signalWithStart(run);
     },
   };
 }

@@ -10,7 +10,7 @@ import { createDataSource } from '../../entities/data-source.ts';
 import { maxInFlight, startRelay, type Relay, type RelayDeps } from '../../worker/relay.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub } from '../toolkit/builders/clubs.ts';
-import { buildSubscription, type Subscription } from '../toolkit/builders/webhooks.ts';
+import { buildEndpoint, buildSubscription, type Subscription } from '../toolkit/builders/webhooks.ts';
 import { commitFact } from '../toolkit/drive/facts.ts';
 import { withOpenTransaction } from '../toolkit/drive/races.ts';
 import { until } from '../toolkit/drive/until.ts';
@@ -24,7 +24,10 @@ import type { Pool, QueryConfig } from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { DataSource } from 'typeorm';
+import type { Metric, MetricObjectWithValues, MetricValueWithName } from 'prom-client';
+import { isDeepStrictEqual } from 'node:util';
 import { noLocalAttempts } from '../../worker/attempt-places.ts';
+import { factBatches, firstAttempts } from '../../worker/metrics.ts';
 
 /** An engine that takes what it is given, and says so only when it is told to. */
 class WaitingEngine {
@@ -33,10 +36,11 @@ class WaitingEngine {
   readonly begun: string[] = [];
   readonly #released = Promise.withResolvers<void>();
 
-  async start({ subjectId }: { subjectId: string }): Promise<boolean> {
+  async start({ subjectId }: { subjectId: string }): Promise<'here' | 'before'> {
+    const isNew = !this.started.includes(subjectId);
     this.started.push(subjectId);
     await this.#released.promise;
-    return true;
+    return isNew ? 'here' : 'before';
   }
   async signalWithStart({ subjectId }: { subjectId: string }): Promise<void> {
     this.woken.push(subjectId);
@@ -62,18 +66,43 @@ class RefusingEngine extends WaitingEngine {
     this.#type = type;
   }
 
-  override async start(run: Run): Promise<boolean> {
+  override async start(run: Run): Promise<'here' | 'before'> {
     if (run.attributes.EventType !== this.#type) return super.start(run);
     this.refused.push(run.subjectId);
     throw new Error('refused');
   }
 }
 
+/** An engine that fails once: at the second start. */
+class FailingOnceEngine extends WaitingEngine {
+  #calls = 0;
+
+  override async start(run: Run): Promise<'here' | 'before'> {
+    this.#calls++;
+    if (this.#calls === 2) throw new Error('it fails once');
+    return super.start(run);
+  }
+}
+
+const sumOf = async (metric: Metric, name: string, labels: Record<string, string> = {}) => {
+  const { values } = (await metric.get()) as MetricObjectWithValues<MetricValueWithName<string>>;
+  return values
+    .filter(({ metricName = name, labels: own }) => metricName === name && isDeepStrictEqual(own, labels))
+    .reduce((sum, { value }) => sum + value, 0);
+};
+/** How many batches of facts this process has fanned out, and how many facts. */
+const factBatchesSoFar = async () => ({
+  batches: await sumOf(factBatches, 'webhook_facts_together_count'),
+  facts: await sumOf(factBatches, 'webhook_facts_together_sum'),
+});
+const startedSoFar = () => sumOf(firstAttempts, 'webhook_first_attempts_total', { lane: 'workflow' });
+
 /** The relay, on the test database, in front of another engine; no first attempt is local. */
 async function relayTo(
   workflows: RelayDeps['workflows'],
   source?: DataSource,
   bulkStartsPerSecond = 24,
+  beforeStart: RelayDeps['beforeStart'] = () => {},
 ): Promise<Relay> {
   const { db } = await testDeps();
   return startRelay({
@@ -81,6 +110,7 @@ async function relayTo(
     databaseUrl: readConfig().database.url.reveal(),
     workflows,
     localAttempts: noLocalAttempts,
+    beforeStart,
     bulkStartsPerSecond,
     log: pino({ level: 'silent' }),
     async failpoint() {},
@@ -233,6 +263,7 @@ describe('the relay', () => {
 
     it('are carried together: six that nobody asked for are deleted by one statement', async () => {
       const { db } = await testDeps();
+      const before = await factBatchesSoFar();
       const subscription = await buildSubscription('https://example.com/', ['student.created']);
       for (let count = 1; count <= 6; count++)
         await commitFact(subscription, { notified: false, priority: bulkPriority });
@@ -243,6 +274,11 @@ describe('the relay', () => {
         await until('no fact', { timeoutMs: 10_000 }, async () => (await factsLeft(subscription.clubId)).length === 0);
         const names = query.mock.calls.map(({ arguments: [given] }) => (given as unknown as QueryConfig).name);
         expect(names.filter((name) => name === 'delete_facts')).to.have.length(1);
+        const { batches, facts } = await factBatchesSoFar();
+        expect({ batches: batches - before.batches, facts: facts - before.facts }).to.deep.equal({
+          batches: 1,
+          facts: 6,
+        });
       } finally {
         query.mock.restore();
         await relay.stop();
@@ -275,6 +311,51 @@ describe('the relay', () => {
         await db.run(sql`DELETE FROM facts WHERE club_id = ${subscription.clubId}`);
       }
     });
+  });
+
+  it('counts each first attempt that it starts a run for once, also where it carries the fact again', async () => {
+    const { db } = await testDeps();
+    const subscription = await buildSubscription('https://example.com/');
+    await buildEndpoint(subscription.clubId, 'https://example.com/other');
+    const before = await startedSoFar();
+    const factId = await commitFact(subscription, { notified: false });
+    const engine = new FailingOnceEngine();
+    engine.release();
+    const relay = await relayTo(engine);
+    try {
+      const isPutOff = sql`SELECT FROM facts WHERE id = ${factId} AND attempt_count = 1 AND lease_until IS NULL`;
+      await until('a pause', { timeoutMs: 10_000 }, async () => (await db.rows(isPutOff)).length === 1);
+      expect((await startedSoFar()) - before, 'the one that was started').to.equal(1);
+      await db.run(sql`UPDATE facts SET due_at = now() WHERE id = ${factId}`);
+      await until('the end', { timeoutMs: 10_000 }, async () => {
+        return (await db.rows(sql`SELECT FROM facts WHERE id = ${factId}`)).length === 0;
+      });
+      expect(engine.started, 'one of two was asked for twice').to.have.length(3);
+      expect((await startedSoFar()) - before).to.equal(2);
+    } finally {
+      await relay.stop();
+    }
+  });
+
+  it('tells of a run that it starts eagerly before it asks for the start, and of no other', async () => {
+    const { db } = await testDeps();
+    const { id: clubId } = await buildClub();
+    const wakeOf = (workflowType: WorkflowType) => ({ workflowType, subjectId: newId(), clubId, attributes: {} });
+    const [answer, raised, other] = [wakeOf('agentAnswer'), wakeOf('agentAnswer'), wakeOf('subscriptionEnd')];
+    await db.transaction((tx) => wakeRuns(tx, [answer, raised, other], new Date()));
+    await db.transaction((tx) => wakeRuns(tx, [raised], new Date()));
+    const engine = new WaitingEngine();
+    const told: { subjectId: string; clubId: string; begun: readonly string[] }[] = [];
+    const relay = await relayTo(engine, undefined, undefined, (wake) =>
+      told.push({ subjectId: wake.subjectId, clubId: wake.clubId, begun: [...engine.begun] }),
+    );
+    try {
+      await until('all three', { timeoutMs: 10_000 }, async () => engine.begun.length + engine.woken.length >= 3);
+      expect(told).to.deep.equal([{ subjectId: answer.subjectId, clubId, begun: [] }]);
+    } finally {
+      engine.release();
+      await relay.stop();
+    }
   });
 
   it('carries facts beside one whose student somebody holds, and that one afterwards', async () => {

@@ -73,6 +73,12 @@ describe('starting and waking workflows', () => {
     });
   });
 
+  it('start tells that a run is new and begins elsewhere, and that it was there before', async () => {
+    const run = runFor('webhookDelivery', newId());
+    expect(await workflows.start(run, [false]), 'no worker runs here').to.equal('elsewhere');
+    expect(await workflows.start(run, [false])).to.equal('before');
+  });
+
   describe('the fairness key', () => {
     const ways = [
       { way: 'a start', begin: (run: Run) => workflows.start(run, []) },

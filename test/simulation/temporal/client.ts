@@ -62,7 +62,8 @@ export function simulatedClient({
       await call(`start ${idOf(run)}`, () => {
         isNew = temporal.start(run, extra, isEager ? process : undefined);
       });
-      return isNew && isEager;
+      if (!isNew) return 'before';
+      return isEager ? 'here' : 'elsewhere';
     },
     signalWithStart: (run) => call(`signal ${idOf(run)}`, () => signal(run)),
     startOrSignal: (run) =>

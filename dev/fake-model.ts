@@ -40,6 +40,8 @@ export interface FakeModel {
   rule(rule: Rule | undefined): void;
   /** Resolves with the first `count` requests as soon as there are so many. @throws Error after the time */
   waitFor(count: number, timeoutMs: number): Promise<readonly SeenRequest[]>;
+  /** How many connections were made so far. */
+  connections(): number;
   /** How many requests the client has closed before they had ended. */
   closedByClient(): number;
   /** Forgets requests, scripts, rule and cache. */
@@ -107,6 +109,8 @@ export async function startFakeModel({ port = 0, delayMs = 0 }: FakeModelOptions
   const server = createServer((incoming, response) => {
     handle(incoming, response).catch((error: unknown) => response.destroy(error as Error));
   });
+  let connections = 0;
+  server.on('connection', () => void connections++);
   server.listen(port, host);
   await once(server, 'listening');
 
@@ -124,6 +128,7 @@ export async function startFakeModel({ port = 0, delayMs = 0 }: FakeModelOptions
       }
       return requests.slice(0, count);
     },
+    connections: () => connections,
     closedByClient: () => requests.filter(({ outcome }) => outcome === 'closed_by_client').length,
     reset() {
       requests.length = 0;

@@ -62,6 +62,8 @@ export interface Script {
   readonly silentAfter?: number;
   /** While it is silent, a ping comes this often. */
   readonly pingEveryMs?: number;
+  /** The end of the response comes so much later than its last event. */
+  readonly endsAfterMs?: number;
   /** After so many events comes an `error` event, and the end. */
   readonly errorAfter?: number;
   /** The type of that error; `overloaded_error` when absent. */

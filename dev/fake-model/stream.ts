@@ -42,6 +42,7 @@ export async function sendEvents(
     const body = errorBody(script.errorType ?? 'overloaded_error', 'Overloaded', seen.id);
     await write(response, eventOf(body).text, script.bytesAPiece);
   }
+  if (script.endsAfterMs !== undefined) await sleep(script.endsAfterMs);
   response.end();
 }
 

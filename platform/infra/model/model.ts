@@ -70,6 +70,9 @@ const maxAhead = 500;
 /** An idle connection stays open for so long, unless the service says less: a question costs no handshake while others were asked lately. */
 const keptWarmMs = 60_000;
 
+/** The end of a response comes with its last event, or a moment later. Without it the connection cannot serve the next request. */
+const endComesWithinMs = 1_000;
+
 /** How long each silence may last, in milliseconds. */
 export interface Patience {
   /** Without even a ping. */
@@ -118,7 +121,10 @@ async function* ask(
     watch.failure ??= failure;
     controller.abort();
   };
-  const end = () => controller.abort();
+  let rest: AsyncIterator<unknown> | undefined;
+  const end = () => {
+    if (!rest) controller.abort();
+  };
   outer.addEventListener('abort', end);
   if (outer.aborted) end();
   const whole = setTimeout(() => giveUp(new ModelFailure('unavailable', 'took_too_long')), patience.requestMs);
@@ -149,8 +155,9 @@ async function* ask(
         continue;
       }
       pingsMs = patience.pingsMs;
+      if (event === 'message_stop') rest = events;
       yield* eventsOf(event, data, requestId);
-      if (event === 'message_stop') return;
+      if (rest) return;
     }
     throw new ModelFailure('unavailable', 'cut_short', 0, requestId);
   } catch (error) {
@@ -159,8 +166,20 @@ async function* ask(
   } finally {
     clearTimeout(whole);
     outer.removeEventListener('abort', end);
-    controller.abort(); // a reader that stops early ends the request
+    if (rest) void readToEnd(rest, controller);
+    else controller.abort(); // a reader that stops early ends the request
   }
+}
+
+/** Reads what comes after the last event, for which nobody waits, and ends a request that has no end. */
+async function readToEnd(rest: AsyncIterator<unknown>, controller: AbortController): Promise<void> {
+  const limit = setTimeout(() => controller.abort(), endComesWithinMs);
+  try {
+    while ((await rest.next()).done !== true);
+  } catch {
+    // the connection broke: the next request makes its own
+  }
+  clearTimeout(limit);
 }
 
 function* eventsOf(name: string, data: string, requestId: string | null): Generator<ModelEvent> {

@@ -1,0 +1,51 @@
+import { expect } from 'chai';
+import { startFakeModel, type FakeModel } from '../../../../dev/fake-model.ts';
+import type { Script } from '../../../../dev/fake-model/script.ts';
+import { Secret } from '../../../../platform/core/secret.ts';
+import { createModel, type AskModel } from '../../../../platform/infra/model/model.ts';
+import { until } from '../../../toolkit/drive/until.ts';
+
+/** What the fake model sends for an answer of one delta. */
+const eventsOfAnAnswer = 7;
+
+describe('the connection to the model', () => {
+  let model: FakeModel;
+  let ask: AskModel | undefined;
+  beforeEach(async () => {
+    model = await startFakeModel();
+    const patience = { silenceMs: 30_000, pingsMs: 30_000, requestMs: 30_000 };
+    ask = createModel({ apiKey: new Secret('test'), baseUrl: model.url }, patience);
+  });
+  afterEach(() => model.stop());
+
+  /** @returns the types of an answer's events */
+  const answered = async (script: Script = {}): Promise<string[]> => {
+    model.next({ answer: ['So.'], ...script });
+    const request = { model: 'claude-haiku-4-5', max_tokens: 9, messages: [{ role: 'user' as const, content: 'So?' }] };
+    const events: string[] = [];
+    for await (const { type } of ask?.(request, new AbortController().signal) ?? []) events.push(type);
+    return events;
+  };
+  const all = ['begun', 'text', 'stopped', 'ended'];
+
+  for (const { how, script } of [
+    { how: 'with its last event', script: {} },
+    { how: 'after its last event', script: { endsAfterMs: 50 } },
+  ])
+    it(`serves the next answer where the response of the last one ends ${how}`, async () => {
+      expect(await answered(script)).to.deep.equal(all);
+      // A request that comes before that end has a connection of its own.
+      await until('an answer over a kept connection', { timeoutMs: 10_000 }, async () => {
+        const before = model.connections();
+        expect(await answered(script)).to.deep.equal(all);
+        return model.connections() === before;
+      });
+      expect(model.closedByClient()).to.equal(0);
+    });
+
+  it('is closed where the response has no end; the answer is whole before', async () => {
+    expect(await answered({ silentAfter: eventsOfAnAnswer })).to.deep.equal(all);
+    expect(model.closedByClient()).to.equal(0);
+    await until('the end', { timeoutMs: 10_000 }, async () => model.closedByClient() === 1);
+  });
+});

@@ -263,7 +263,7 @@ export function inTurns(table: 'facts' | 'wakes', key: string, order: string, co
         FROM mine WHERE ${table}.club_id = mine.club_id AND ${table}.${key} = mine.key
    RETURNING true AS found, mine.step::int, ${columns})
     SELECT taken.*, waiting.contended
-      FROM (SELECT EXISTS (SELECT FROM candidates) AS contended, (SELECT count(*) FROM quickly)) waiting LEFT JOIN taken ON true`;
+      FROM (SELECT EXISTS (SELECT FROM candidates) AS contended FROM quickly) waiting LEFT JOIN taken ON true`;
 }
 
 const leaseFacts = prepared<Claimed<ClaimedFact>>(

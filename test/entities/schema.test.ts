@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import type { DataSource } from 'typeorm';
 import { projectDirectory } from '../../dev/project.ts';
 import { migrate } from '../../entities/migrate.ts';
+import { missingInSchema } from '../toolkit/assert/schema.ts';
 import { scratchDatabase } from '../toolkit/stack/database.ts';
 
 describe('entities/migrations', () => {
@@ -31,8 +32,7 @@ describe('entities/migrations', () => {
 
   it('bring an empty database to exactly the schema of the entities', async () => {
     expect(await migrate(source)).to.have.length(source.migrations.length);
-    const { upQueries } = await source.driver.createSchemaBuilder().log();
-    expect(upQueries.map(({ query }) => query)).to.deep.equal([]);
+    expect(await missingInSchema(source)).to.deep.equal([]);
     expect(await tables()).to.deep.equal(source.entityMetadatas.map(({ tableName }) => tableName).toSorted());
   });
 

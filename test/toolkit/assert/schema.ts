@@ -1,0 +1,27 @@
+/** Compares the schema of a database with the entities. */
+import { mock } from 'node:test';
+import type { DataSource, QueryRunner } from 'typeorm';
+
+/** @returns the statements that would make the database's schema that of its entities; none where it is */
+export async function missingInSchema(source: DataSource): Promise<string[]> {
+  const createQueryRunner = source.createQueryRunner.bind(source);
+  const mocked = mock.method(source, 'createQueryRunner', () => oneByOne(createQueryRunner()));
+  try {
+    const { upQueries } = await source.driver.createSchemaBuilder().log();
+    return upQueries.map(({ query }) => query);
+  } finally {
+    mocked.mock.restore();
+  }
+}
+
+/** TypeORM asks about all tables at once over one connection, which its driver is to accept no more. */
+function oneByOne(runner: QueryRunner): QueryRunner {
+  const query = runner.query.bind(runner) as (...parameters: unknown[]) => Promise<unknown>;
+  let last: Promise<unknown> = Promise.resolve();
+  mock.method(runner, 'query', (...parameters: unknown[]) => {
+    const next = last.then(() => query(...parameters));
+    last = next.catch(() => {});
+    return next;
+  });
+  return runner;
+}

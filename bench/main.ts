@@ -14,7 +14,7 @@ import { benchRetrieval, retrievalMeasurements } from './retrieval/suite.ts';
 import { benchSales, salesMeasurements } from './sales.ts';
 import { benchTiming, timingMeasurements } from './timing.ts';
 import { benchUrgency, urgencyMeasurements } from './urgency.ts';
-import { benchWebhooks, webhookMeasurements } from './webhooks/suite.ts';
+import { benchWebhooks, longWebhookMeasurements, webhookMeasurements } from './webhooks/suite.ts';
 
 interface Suite {
   measurements: readonly string[];
@@ -24,7 +24,7 @@ interface Suite {
 }
 
 const suites: Readonly<Record<string, Suite>> = {
-  webhooks: { measurements: webhookMeasurements, run: benchWebhooks },
+  webhooks: { measurements: webhookMeasurements, long: longWebhookMeasurements, run: benchWebhooks },
   api: { measurements: ['session'], run: benchApi },
   automations: { measurements: automationMeasurements, run: benchAutomations },
   campaigns: { measurements: campaignMeasurements, run: benchCampaigns },

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- sales`: notices a second that are accepted, beside a bare Koa route that inserts the same row; facts a
- * second that reach a receiver, from sales to strangers: each is an account, a purchase and an access; and how long a sale waits
+ * `npm run bench -- sales`: notices a second that are accepted, beside a bare Koa route that inserts the same row; sales of one
+ * club a second whose three facts reach its endpoint: each is an account, a purchase and an access; and how long a sale waits
  * while others hold its club's count of students for 11 s at a time, which no import does any more (ENG-17).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,7 +16,18 @@ import { newSecret } from '../domain/webhooks/deliveries/post.ts';
 import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../entities/migrate.ts';
 import { lockStudentCount } from '../domain/billing/allowances.ts';
-import { median, onFreshStack, progress, report, reportBeside, waitUntil, type Bench, type Round } from './support.ts';
+import {
+  laneSettings,
+  median,
+  onFreshStack,
+  progress,
+  report,
+  reportBeside,
+  waitUntil,
+  type Bench,
+  type Round,
+} from './support.ts';
+import { withCost } from './webhooks/scene.ts';
 
 const rounds = 5;
 const secondsARound = 4;
@@ -31,7 +42,7 @@ export const salesMeasurements = ['accepted', 'delivered', 'held'];
 
 /** @param wanted the names of those to run, of `salesMeasurements` */
 export async function benchSales(wanted: readonly string[]): Promise<void> {
-  await onFreshStack(['temporal', 'postgres', 'mailbox'], async (bench) => {
+  const onStack = async (bench: Bench) => {
     const config = readConfig(bench.env);
     const source = await createDataSource(config.database, 'club-bench').initialize();
     await migrate(source);
@@ -42,7 +53,8 @@ export async function benchSales(wanted: readonly string[]): Promise<void> {
     if (wanted.includes('delivered')) await measureDelivered(bench, source, port, shop);
     if (wanted.includes('held')) await measureHeld(bench, source, port, shop);
     await source.destroy();
-  });
+  };
+  await onFreshStack(['temporal', 'postgres', 'mailbox'], onStack, { durable: true });
 }
 
 interface BenchShop {
@@ -152,7 +164,8 @@ async function measureDelivered(
      VALUES ($1, $2, $3, '{student.created,purchase.paid,access.granted}', $4, now(), now())`,
     [endpointId, shop.clubId, receiver.url, shop.seal(newSecret(), endpointId)],
   );
-  const worker = await launch('worker/main.ts', 'WORKER_PORT');
+  const worker = await launch('worker/main.ts', 'WORKER_PORT', laneSettings());
+  const costs = { db: new Database(source, { notify() {} }), pids: stack.pids };
   const perSecond = async (sales: number) => {
     const expected = arrived.size + sales * factsASale;
     const started = performance.now();
@@ -161,16 +174,16 @@ async function measureDelivered(
       timeoutMs: 120_000,
       progressSoFar: () => `${arrived.size} have`,
     });
-    return (sales * factsASale * 1_000) / (performance.now() - started);
+    return (sales * 1_000) / (performance.now() - started);
   };
   progress('warming up the worker');
   await perSecond(salesARound / 4);
   const figures: number[] = [];
   for (let round = 1; round <= deliveryRounds; round++) {
-    figures.push(await perSecond(salesARound));
-    progress(`round ${round}: ${figures.at(-1)?.toFixed(1)} facts/s`);
+    figures.push(await withCost(costs, 'worker', worker.child.pid, salesARound, () => perSecond(salesARound)));
+    progress(`round ${round}: ${figures.at(-1)?.toFixed(1)} sales/s`);
   }
-  report('facts of sales delivered/s', { value: median(figures), sales: median(figures) / factsASale });
+  report('sales of one club to one endpoint/s', { value: median(figures), 'facts/s': median(figures) * factsASale });
   await worker.child.stop();
   await receiver.stop();
 }

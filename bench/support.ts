@@ -90,6 +90,12 @@ export async function onFreshStack(
   }
 }
 
+/** The lane of first attempts that the caller's environment chooses, by the variables of the product. */
+export function laneSettings(): Record<string, string> {
+  const names = ['WEBHOOK_FIRST_ATTEMPT', 'WEBHOOK_DIRECT_ATTEMPTS'];
+  return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+}
+
 /**
  * Looks every 25 ms, or less often, until it is so.
  * @param what is awaited, for the message

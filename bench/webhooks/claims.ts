@@ -5,7 +5,7 @@ import { claimFacts, removeFacts, turnFromAnywhere, type Room } from '../../plat
 import { prepared } from '../../platform/infra/postgres/prepared.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { migrate } from '../../entities/migrate.ts';
-import { onFreshStack, progress, quantile, report, reportBeside, type Round } from '../support.ts';
+import { onFreshStack, progress, quantile, report, reportBeside, type Bench, type Round } from '../support.ts';
 
 const queues = [
   { clubs: 10, factsOfEach: 2_000 },
@@ -20,7 +20,7 @@ const claims = 50;
 const warmUps = 20;
 
 export async function benchClaims(): Promise<void> {
-  await onFreshStack(['postgres'], async ({ env }) => {
+  const onStack = async ({ env }: Bench) => {
     const source = await createDataSource(readConfig(env).database, 'club-bench', { patient: true }).initialize();
     try {
       await migrate(source);
@@ -39,7 +39,8 @@ export async function benchClaims(): Promise<void> {
     } finally {
       await source.destroy();
     }
-  });
+  };
+  await onFreshStack(['postgres'], onStack, { durable: true });
 }
 
 /** A third of them bulk. */

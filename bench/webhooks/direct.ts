@@ -16,12 +16,12 @@ import {
   type Scene,
 } from './scene.ts';
 
-const rounds = 5;
+export const rounds = 5;
 /** Facts of a round: some seconds of work, so that start and end weigh little. Fewer for a first look. */
-const factsARound = Number(process.env['DIRECT_FACTS'] ?? 8_000);
+export const factsARound = Number(process.env['DIRECT_FACTS'] ?? 8_000);
 const warmUpShare = 1 / 4;
 /** So that neither a host's places (HOOK-17) and kept connections nor an endpoint's places (HOOK-16) are the limit. */
-const listeners = 8;
+export const listeners = 8;
 const clubsOfAListener = 5;
 /** Facts a second that arrive: nearly idle, busy, and more than the lane may carry. */
 const paces = [5, 400, 800] as const;
@@ -83,13 +83,15 @@ export async function measureArriving(scene: Scene): Promise<void> {
 }
 
 /** @returns the addresses of several listeners, and the arrivals at all of them */
-async function addListeners({ addListener }: Scene): Promise<{ urls: readonly string[] } & Pick<Listener, 'arrivals'>> {
+export async function addListeners({
+  addListener,
+}: Scene): Promise<{ urls: readonly string[] } & Pick<Listener, 'arrivals'>> {
   const arrivals = new Map<Id, number>();
   const added = await Promise.all(Array.from({ length: listeners }, () => addListener(arrivals)));
   return { urls: added.map(({ url }) => url), arrivals };
 }
 
-const addClubsAt = ({ addClubs }: Scene, urls: readonly string[]): Promise<BenchClub[]> =>
+export const addClubsAt = ({ addClubs }: Scene, urls: readonly string[]): Promise<BenchClub[]> =>
   addClubs(Array.from({ length: clubsOfAListener }, () => urls).flat());
 
 /**

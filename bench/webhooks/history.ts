@@ -9,7 +9,7 @@ import { retainWebhooks } from '../../domain/webhooks/retention.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { migrate } from '../../entities/migrate.ts';
 import { loadHistory, type History } from './history-load.ts';
-import { median, onFreshStack, progress, quantile, report } from '../support.ts';
+import { median, onFreshStack, progress, quantile, report, type Bench } from '../support.ts';
 
 const sizes = { short: 10_000, long: 5_000_000 };
 const samples = { list: 200, claim: 200, retention: 50 };
@@ -24,7 +24,7 @@ const dueARound = 50;
 type Figures = Readonly<Record<string, number>>;
 
 export async function benchHistory(): Promise<void> {
-  await onFreshStack(['postgres'], async ({ env }) => {
+  const onStack = async ({ env }: Bench) => {
     const config = readConfig(env).database;
     const source = await createDataSource(config, 'club-bench').initialize();
     try {
@@ -47,7 +47,8 @@ export async function benchHistory(): Promise<void> {
     } finally {
       await source.destroy();
     }
-  });
+  };
+  await onFreshStack(['postgres'], onStack, { durable: true });
 }
 
 async function seedEndpoint({ source }: Database): Promise<Pick<History, 'clubId' | 'endpointId'>> {

@@ -1,7 +1,7 @@
 /** What a healthy endpoint notices of sixty receivers that hang until the attempt's time is over. */
 import { median, progress, quantile, report } from '../support.ts';
 import { measureDelays, steadily, times } from './pace.ts';
-import { commitFact, type BenchClub, type Scene } from './scene.ts';
+import { commitFact, withCost, type BenchClub, type Scene } from './scene.ts';
 
 const receivers = 60;
 /** How often each of their endpoints gets a fact: three attempts of each hang at any time, as long as none is held back. */
@@ -13,7 +13,8 @@ const factsBeside = 225;
 /** Of the healthy endpoint's p50, as a multiple of its p50 alone. */
 const aim = 2;
 
-export async function measureHung({ db, addListener, addReceiver, addClubs }: Scene): Promise<void> {
+export async function measureHung(scene: Scene): Promise<void> {
+  const { db, worker, addListener, addReceiver, addClubs } = scene;
   const listener = await addListener();
   const healthy = await addClubs([listener.url]);
   const alone = await measureDelays(db, listener, healthy, { everyMs: healthyEveryMs, goOn: times(factsAlone) });
@@ -30,16 +31,23 @@ export async function measureHung({ db, addListener, addReceiver, addClubs }: Sc
   );
   const hung = await addClubs(silent.map(({ url }) => url));
   let over = false;
-  const [beside] = await Promise.all([
-    measureDelays(db, listener, healthy, { everyMs: healthyEveryMs, goOn: times(factsBeside) }).finally(() => {
-      over = true;
-    }),
-    steadily(
-      hungEveryMs / receivers,
-      (index) => commitFact(db, hung[index % hung.length] as BenchClub),
-      () => !over,
-    ),
-  ]);
+  const [beside] = await withCost(
+    scene,
+    'worker',
+    worker.pid,
+    () => factsBeside + hanging,
+    () =>
+      Promise.all([
+        measureDelays(db, listener, healthy, { everyMs: healthyEveryMs, goOn: times(factsBeside) }).finally(() => {
+          over = true;
+        }),
+        steadily(
+          hungEveryMs / receivers,
+          (index) => commitFact(db, hung[index % hung.length] as BenchClub),
+          () => !over,
+        ),
+      ]),
+  );
   if (hanging < receivers) throw new Error(`Only ${hanging} requests came to the ${receivers} receivers that hang.`);
   progress(`${hanging} attempts hung; p50 ${median(beside).toFixed(1)}, p95 ${quantile(beside, 0.95).toFixed(1)} ms`);
   report(`p50 ms beside ${receivers} hung receivers`, {

@@ -1,15 +1,18 @@
 /** The time from commit to arrival, at a pace that leaves the machine idle in between. */
 import { median, quantile, report } from '../support.ts';
 import { measureDelays, times } from './pace.ts';
-import type { Scene } from './scene.ts';
+import { withCost, type Scene } from './scene.ts';
 
 const facts = 150;
 const everyMs = 200;
 const clubs = 10;
 
-export async function measureLatency({ db, addListener, addClubs }: Scene): Promise<void> {
+export async function measureLatency(scene: Scene): Promise<void> {
+  const { db, worker, addListener, addClubs } = scene;
   const listener = await addListener();
   const seeded = await addClubs(Array.from({ length: clubs }, () => listener.url));
-  const delays = await measureDelays(db, listener, seeded, { everyMs, goOn: times(facts) });
+  const delays = await withCost(scene, 'worker', worker.pid, facts, () =>
+    measureDelays(db, listener, seeded, { everyMs, goOn: times(facts) }),
+  );
   report('commit-to-arrival ms', { p50: median(delays), p99: quantile(delays, 0.99) });
 }

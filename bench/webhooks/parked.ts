@@ -3,9 +3,10 @@ import { median, progress, report, waitUntil } from '../support.ts';
 import { sendTestTo, throttle, untilParked } from './dead-endpoint.ts';
 import { measureDelays, times } from './pace.ts';
 import { untilIdle, watchCost, type ProcessCost } from './process-cost.ts';
-import { commitFacts, deliver, type BenchClub, type Listener, type Scene } from './scene.ts';
+import { commitFacts, deliver, withCost, type BenchClub, type Listener, type Scene } from './scene.ts';
 
-const parked = 10_000;
+/** Fewer for a first look. */
+const parked = Number(process.env['PARKED'] ?? 10_000);
 /** For parking them, and for releasing them: at 15 a second, far slower than either has been. */
 const limitMs = 60_000 + (parked * 1_000) / 15;
 /** So that the worker's memory has grown to what it takes while it works, before it is measured with nothing parked. */
@@ -43,10 +44,12 @@ export async function measureParked(scene: Scene): Promise<void> {
 
   alive = true;
   const releasingFrom = performance.now();
-  await sendTestTo(scene, dead);
-  await waitUntil(`all ${parked} parked deliveries arrive`, () => waiting.size === 0, {
-    timeoutMs: limitMs,
-    progressSoFar: () => `${waiting.size} have not`,
+  await withCost(scene, 'worker', worker.pid, parked, async () => {
+    await sendTestTo(scene, dead);
+    await waitUntil(`all ${parked} parked deliveries arrive`, () => waiting.size === 0, {
+      timeoutMs: limitMs,
+      progressSoFar: () => `${waiting.size} have not`,
+    });
   });
   const releasedIn = secondsSince(releasingFrom);
   await untilIdle(worker.pid);

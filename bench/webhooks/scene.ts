@@ -12,7 +12,7 @@ import { recordFact, recordFacts } from '../../platform/engine/facts.ts';
 import { newSecret } from '../../domain/webhooks/deliveries/post.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { migrate } from '../../entities/migrate.ts';
-import { onFreshStack, progress, waitUntil, type Bench } from '../support.ts';
+import { laneSettings, onFreshStack, progress, waitUntil, type Bench } from '../support.ts';
 import { cpuDuring } from './process-cost.ts';
 
 /** A club with one student and one endpoint. */
@@ -30,6 +30,7 @@ export interface Listener {
 
 export interface Scene {
   db: Database;
+  databaseUrl: string;
   vault: Vault;
   worker: { pid: number; port: number };
   /** Of the parts of the stack. */
@@ -45,26 +46,30 @@ export interface Scene {
   clear(): Promise<void>;
 }
 
-/** Runs `measure` on a fresh stack with a worker. @param env of the worker, from that of the stack @param options of the stack */
+/**
+ * Runs `measure` on a fresh stack with a worker of the caller's lane. Postgres waits for the disk, as in production.
+ * @param env of the worker, from that of the stack
+ */
 export async function onWebhookScene(
   measure: (scene: Scene) => Promise<void>,
   env: (ofStack: Readonly<Record<string, string>>) => Promise<Record<string, string>> = async () => ({}),
-  options: Parameters<typeof onFreshStack>[2] = {},
 ): Promise<void> {
   const onStack = async (bench: Bench) => {
     const config = readConfig(bench.env);
     const source = await createDataSource(config.database, 'club-bench').initialize();
     await migrate(source);
-    const worker = await bench.launch('worker/main.ts', 'WORKER_PORT', await env(bench.env));
+    const ofWorker = { ...laneSettings(), ...(await env(bench.env)) };
+    progress(`first attempts: ${ofWorker['WEBHOOK_FIRST_ATTEMPT'] ?? 'workflow'}`);
+    const worker = await bench.launch('worker/main.ts', 'WORKER_PORT', ofWorker);
     await measure(await setScene(bench, config, source, worker));
     await source.destroy();
   };
-  await onFreshStack(['temporal', 'postgres'], onStack, options);
+  await onFreshStack(['temporal', 'postgres'], onStack, { durable: true });
 }
 
 async function setScene(
   { stack, launch }: Bench,
-  { masterKey }: Config,
+  { masterKey, database }: Config,
   source: DataSource,
   { child: worker, port }: { child: Child; port: number },
 ): Promise<Scene> {
@@ -85,6 +90,7 @@ async function setScene(
   };
   return {
     db,
+    databaseUrl: database.url.reveal(),
     vault,
     worker: { pid: worker.pid, port },
     pids: stack.pids,
@@ -230,12 +236,16 @@ export async function commitTogether(
   return db.transaction((tx) => recordFacts(tx, facts));
 }
 
-/** Says what a delivery took meanwhile: of the CPU by process, and of the WAL. @returns the result of `work` */
+/**
+ * Says what a delivery took meanwhile: of the CPU by process, and of the WAL.
+ * @param counted how many deliveries there were, or what tells so by the result
+ * @returns the result of `work`
+ */
 export async function withCost<Result>(
-  { db, pids: { postgres = 0, temporal = 0 } }: Scene,
+  { db, pids: { postgres = 0, temporal = 0 } }: Pick<Scene, 'db' | 'pids'>,
   name: string,
   pid: number | undefined,
-  deliveries: number,
+  counted: number | ((result: Result) => number),
   work: () => Promise<Result>,
 ): Promise<Result> {
   const walBefore = await walBytes(db);
@@ -246,6 +256,7 @@ export async function withCost<Result>(
     bench: { pid: process.pid },
   };
   const { result, cpu } = await cpuDuring(watched, work);
+  const deliveries = typeof counted === 'number' ? counted : counted(result);
   const wal = ((await walBytes(db)) - walBefore) / deliveries;
   const ofEach = Array.from(cpu, ([process, ms]) => `${process} ${(ms / deliveries).toFixed(2)}`);
   progress(`CPU ms for each of ${deliveries}: ${ofEach.join(', ')}; WAL bytes ${wal.toFixed(0)}`);

@@ -4,6 +4,7 @@ import { measureBrownOut } from './brown-out.ts';
 import { benchClaims } from './claims.ts';
 import { startDelayLine, type DelayLine } from './delay-line.ts';
 import { measureArriving, measureBacklog } from './direct.ts';
+import { measureBesideSnapshot, measureRefused, measureWithHistory } from './direct-conditions.ts';
 import { measureFairness } from './fairness.ts';
 import { benchHistory } from './history.ts';
 import { measureHung } from './hung.ts';
@@ -30,10 +31,17 @@ const claims = 'claims';
 /** Needs a worker whose line to Postgres can be slow. */
 const brownOut = 'brown-out';
 
-/** Needs a worker that makes first attempts itself, and a Postgres that waits for the disk. */
-const direct = 'direct';
+/** Each needs a worker that makes first attempts itself. */
+const direct: Readonly<Record<string, readonly ((scene: Scene) => Promise<void>)[]>> = {
+  direct: [measureArriving, measureBacklog],
+  'direct-refused': [measureRefused],
+  'direct-snapshot': [measureBesideSnapshot],
+  'direct-history': [measureWithHistory],
+};
 
-export const webhookMeasurements = [...Object.keys(measurements), history, claims, brownOut, direct];
+export const webhookMeasurements = [...Object.keys(measurements), history, claims, brownOut, ...Object.keys(direct)];
+/** Minutes, or a table of millions. */
+export const longWebhookMeasurements = ['direct-snapshot', 'direct-history'];
 
 const warmUpFacts = 200;
 
@@ -52,22 +60,23 @@ export async function benchWebhooks(wanted: readonly string[]): Promise<void> {
     progress(brownOut);
     await benchBrownOut();
   }
-  if (wanted.includes(direct)) {
-    progress(direct);
-    await benchDirect();
+  for (const [name, ofName] of Object.entries(direct)) {
+    if (!wanted.includes(name)) continue;
+    progress(name);
+    await benchDirect(ofName);
   }
 }
 
-async function benchDirect(): Promise<void> {
+/** On a scene of its own, with a worker of the direct lane. */
+async function benchDirect(inTurn: readonly ((scene: Scene) => Promise<void>)[]): Promise<void> {
   const throughLane = async () => ({ WEBHOOK_FIRST_ATTEMPT: 'direct' });
-  const measure = async (scene: Scene) => {
+  await onWebhookScene(async (scene) => {
     await warmUp(scene);
-    for (const one of [measureArriving, measureBacklog]) {
-      await one(scene);
+    for (const measure of inTurn) {
+      await measure(scene);
       await scene.clear();
     }
-  };
-  await onWebhookScene(measure, throughLane, { durable: true });
+  }, throughLane);
 }
 
 async function benchBrownOut(): Promise<void> {

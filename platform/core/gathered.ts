@@ -10,14 +10,16 @@ export interface GatheringOptions {
   /** Items in one call, at most: the others go into the next. No bound if absent. */
   most?: number;
   /**
-   * Calls under way together, at most; 1 if absent. With more, a call that lasts longer than {@link holdsOthersMs} no longer
+   * Calls under way together, at most; 1 if absent. With more, a call that lasts longer than `holdsOthersMs` no longer
    * holds the next one: a connection that stands still without an error then delays its own askers alone.
    */
   atOnce?: number;
+  /** How long the next call waits for the one under way; {@link usuallyHoldsMs} if absent. */
+  holdsOthersMs?: number;
 }
 
-/** How long the next call waits for the one under way, in milliseconds: far longer than a call takes that gets on. */
-export const holdsOthersMs = 100;
+/** In milliseconds: far longer than a call takes that gets on. */
+export const usuallyHoldsMs = 100;
 
 /**
  * @param work one call for all items that were asked for since the last one; it gives their results in the same order
@@ -25,7 +27,7 @@ export const holdsOthersMs = 100;
  */
 export function gathered<Item, Result>(
   work: (items: readonly Item[]) => Promise<readonly Result[]>,
-  { most = Infinity, atOnce = 1 }: GatheringOptions = {},
+  { most = Infinity, atOnce = 1, holdsOthersMs = usuallyHoldsMs }: GatheringOptions = {},
 ): (item: Item) => Promise<Result> {
   let waiting: Asked<Item, Result>[] = [];
   let underWay = 0;

@@ -37,13 +37,19 @@ interface Accepted {
 /** @returns whether the delivery has succeeded by it; false where the claim was lost, or its student was removed meanwhile */
 export type RecordSuccess = (id: Id, claim: Claim, answer: AttemptAnswer, now: Date) => Promise<boolean>;
 
+/** A record that lasts so long, in milliseconds, no longer holds the next one: its connection stands still, and leases would run out. */
+export const recordHoldsMs = 1_000;
+
 /**
  * @param onBatch gets how many successes went in a statement
  * @returns the writer of a process: what is accepted while it writes goes into its next statement. What that leaves goes alone.
  */
 export function createSuccessWriter(db: Database, onBatch: (size: number) => void = () => {}): RecordSuccess {
   const write = (accepted: readonly Accepted[]) => recordTogether(db, accepted, onBatch);
-  const together = gathered((accepted: readonly Accepted[]) => forRecord(() => writeTogether(accepted, write)));
+  const together = gathered((accepted: readonly Accepted[]) => forRecord(() => writeTogether(accepted, write)), {
+    atOnce: 2,
+    holdsOthersMs: recordHoldsMs,
+  });
   return async (id, claim, answer, now) => {
     const accepted = { id, claim, answer, now };
     const recorded = claim.trigger === 'schedule' ? await together(accepted) : undefined;

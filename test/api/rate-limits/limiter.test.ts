@@ -5,7 +5,7 @@ import { storeDeadlineMs } from '../../../api/rate-limits/counter-store.ts';
 import { CountersUnavailable, createLimiter, type Limiter } from '../../../api/rate-limits/limiter.ts';
 import { openPostgresCounters } from '../../../api/rate-limits/postgres-counters.ts';
 import { windowAt } from '../../../api/rate-limits/windows.policy.ts';
-import { holdsOthersMs } from '../../../platform/core/gathered.ts';
+import { usuallyHoldsMs } from '../../../platform/core/gathered.ts';
 import { startPostgresLine } from '../../toolkit/fakes/postgres-line.ts';
 import { withClockStopped, withTimersStopped } from '../../toolkit/fakes/timers.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';
@@ -273,7 +273,7 @@ describe('counters in Postgres over a connection that stands still', () => {
         const stuck = counters.increment(key, 60).catch(({ message }: Error) => message);
         await new Promise(setImmediate); // it is on its way
         const later = Promise.all([counters.increment(key, 60), counters.increment(key, 60)]);
-        await advance(holdsOthersMs);
+        await advance(usuallyHoldsMs);
         expect(await later).to.deep.equal([2, 3]);
         line.stop();
         expect(await stuck).to.equal('Connection terminated unexpectedly');

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { readConfig } from '../../../config.ts';
 import { createDataSource } from '../../../entities/data-source.ts';
-import { holdsOthersMs } from '../../../platform/core/gathered.ts';
+import { usuallyHoldsMs } from '../../../platform/core/gathered.ts';
 import { Secret } from '../../../platform/core/secret.ts';
 import { Database } from '../../../platform/infra/postgres/database.ts';
 import { sha256 } from '../../../platform/infra/vault.ts';
@@ -226,7 +226,7 @@ describe('sessions (AUTH-1)', () => {
         const stuck = sessions.student(token, now).catch(({ message }: Error) => message);
         await new Promise(setImmediate); // it is on its way
         const later = sessions.student(token, now);
-        await advance(holdsOthersMs);
+        await advance(usuallyHoldsMs);
         expect((await later)?.id).to.equal(student.id);
         line.stop();
         expect(await stuck).to.equal('Connection terminated unexpectedly');

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { gathered, holdsOthersMs } from '../../../platform/core/gathered.ts';
+import { gathered, usuallyHoldsMs } from '../../../platform/core/gathered.ts';
 import { withTimersStopped } from '../../toolkit/fakes/timers.ts';
 
 describe('gathered', () => {
@@ -59,7 +59,7 @@ describe('gathered', () => {
         const stuck = double(1);
         await turn();
         const others = [double(2), double(3)];
-        await advance(holdsOthersMs - 1);
+        await advance(usuallyHoldsMs - 1);
         expect(begun()).to.deep.equal([[1]]);
         await advance(1);
         expect(begun()).to.deep.equal([[1], [2, 3]]);
@@ -78,7 +78,7 @@ describe('gathered', () => {
         const { double, calls, begun } = callsByHand({ atOnce: 3, most: 2 });
         const asked = [1, 2, 3, 4, 5, 6, 7].map(double);
         await turn();
-        for (let rest = 0; rest < 10; rest++) await advance(holdsOthersMs);
+        for (let rest = 0; rest < 10; rest++) await advance(usuallyHoldsMs);
         expect(begun()).to.deep.equal([
           [1, 2],
           [3, 4],
@@ -98,7 +98,7 @@ describe('gathered', () => {
         const failing = double(1);
         await turn();
         const next = double(2);
-        await advance(holdsOthersMs);
+        await advance(usuallyHoldsMs);
         calls[0]?.fail(new Error('away'));
         expect(await failing.catch(({ message }: Error) => message)).to.equal('away');
         const last = double(3);

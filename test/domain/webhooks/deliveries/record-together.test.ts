@@ -1,16 +1,24 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { readConfig } from '../../../../config.ts';
 import type { VaultDeps } from '../../../../domain/deps.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
 import type { Claim } from '../../../../domain/webhooks/deliveries/attempts.ts';
 import { recoverDeliveries, resendDelivery } from '../../../../domain/webhooks/deliveries/manual.ts';
 import type { AttemptAnswer } from '../../../../domain/webhooks/deliveries/post.ts';
-import { createSuccessWriter, type RecordSuccess } from '../../../../domain/webhooks/deliveries/record.ts';
+import {
+  createSuccessWriter,
+  recordHoldsMs,
+  type RecordSuccess,
+} from '../../../../domain/webhooks/deliveries/record.ts';
 import {
   disableEndpoint,
   enableEndpoint,
   pauseEndpoint,
 } from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
+import { createDataSource } from '../../../../entities/data-source.ts';
+import { Secret } from '../../../../platform/core/secret.ts';
+import { Database } from '../../../../platform/infra/postgres/database.ts';
 import { sqlStateOf } from '../../../../platform/infra/postgres/errors.ts';
 import { sql } from '../../../../platform/infra/postgres/sql.ts';
 import { eachCase } from '../../../toolkit/assert/each-case.ts';
@@ -28,6 +36,8 @@ import { accepted, claimed, claimedDirectly } from '../../../toolkit/drive/attem
 import { endLease } from '../../../toolkit/drive/deliveries.ts';
 import { untilWaitingForLocks, withOpenTransaction } from '../../../toolkit/drive/races.ts';
 import { unreliable, watching } from '../../../toolkit/fakes/databases.ts';
+import { startPostgresLine } from '../../../toolkit/fakes/postgres-line.ts';
+import { withTimersStopped } from '../../../toolkit/fakes/timers.ts';
 import { depsOn, testDeps } from '../../../toolkit/stack/database.ts';
 
 const url = 'https://receiver.test/hook';
@@ -137,6 +147,31 @@ describe('successes of a process (HOOK-19)', () => {
         schedulePosition: 1,
       });
     });
+  });
+
+  it('go over another connection once the one of an earlier statement has stood still for a second', async () => {
+    const [stuck, later] = [await inFlight(), await inFlight()];
+    const line = await startPostgresLine();
+    const config = { ...readConfig().database, url: new Secret(line.url) };
+    const source = await createDataSource(config, 'club-test').initialize();
+    record = createSuccessWriter(new Database(source, { notify() {} }));
+    try {
+      expect(await succeeds(await inFlight())).to.equal(true);
+      line.freezeOpen();
+      await withTimersStopped(async (advance) => {
+        const held = succeeds(stuck).catch(({ message }: Error) => message);
+        await new Promise(setImmediate); // it is on its way
+        const recorded = succeeds(later);
+        await advance(recordHoldsMs);
+        expect(await recorded).to.equal(true);
+        line.stop();
+        expect(await held).to.equal('Connection terminated unexpectedly');
+      });
+      expect(await statusOf(later)).to.equal('succeeded');
+    } finally {
+      line.stop();
+      await source.destroy();
+    }
   });
 
   describe('of deliveries that have ended meanwhile', () => {

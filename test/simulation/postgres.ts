@@ -441,7 +441,8 @@ const clockSchema = `
       PERFORM pg_catalog.set_config('session_replication_role', 'replica', true);
       PERFORM pg_catalog.setval('simulation.chance', 1);
       FOREACH named IN ARRAY tables LOOP
-        IF pg_catalog.pg_relation_size(named::regclass) > 0 THEN
+        IF pg_catalog.pg_relation_size(named::regclass) > 0
+           OR EXISTS (SELECT FROM pg_catalog.pg_partition_tree(named::regclass) WHERE pg_catalog.pg_relation_size(relid) > 0) THEN
           EXECUTE pg_catalog.format('DELETE FROM %I', named);
           emptied := emptied || named;
         END IF;

@@ -15,11 +15,12 @@ const passing =
 /** Tables of the soak itself. */
 const ours = new Set(['fault_facts']);
 
+/** Partitions count with their table. */
 export async function tableSizes(source: DataSource): Promise<TableSize[]> {
   const tables = await source.query<{ name: string; bytes: string }[]>(
-    `SELECT relname AS name, pg_total_relation_size(pg_class.oid) AS bytes
+    `SELECT coalesce(pg_partition_root(pg_class.oid), pg_class.oid)::regclass::text AS name, sum(pg_total_relation_size(pg_class.oid)) AS bytes
        FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
-      WHERE nspname = 'public' AND relkind = 'r' ORDER BY relname`,
+      WHERE nspname = 'public' AND relkind = 'r' GROUP BY 1 ORDER BY 1`,
   );
   const counts = await source.query<{ name: string; rows: string }[]>(
     tables.map(({ name }) => `SELECT '${name}' AS name, count(*) AS rows FROM "${name}"`).join(' UNION ALL '),

@@ -59,7 +59,8 @@ export async function searchForTraces(sim: Simulation, studentId: Id): Promise<v
 async function columnsWithWords(sim: Simulation): Promise<ReadonlyMap<string, readonly string[]>> {
   const rows = await sim.postgres.ask<{ table: string; column: string; type: string }>(
     `SELECT table_name AS table, column_name AS column, data_type AS type FROM information_schema.columns
-      WHERE table_schema = 'public' AND data_type IN ('text', 'jsonb', 'json', 'bytea', 'ARRAY') ORDER BY 1, 2`,
+      WHERE table_schema = 'public' AND data_type IN ('text', 'jsonb', 'json', 'bytea', 'ARRAY')
+        AND NOT EXISTS (SELECT FROM pg_inherits WHERE inhrelid = table_name::regclass) ORDER BY 1, 2`,
   );
   const searched = rows.map(
     ({ table, column, type }) =>

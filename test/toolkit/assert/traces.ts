@@ -19,11 +19,12 @@ export function needlesIn(text: string, needles: Needles): string[] {
   );
 }
 
-/** The tables that the catalogue of Postgres names, without those of the migrations. */
+/** The tables that the catalogue of Postgres names, without those of the migrations and without partitions. */
 async function tables(): Promise<string[]> {
   const source = await testDatabase();
   const rows = await source.query<{ name: string }[]>(
-    `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'migrations' ORDER BY 1`,
+    `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'migrations'
+        AND NOT EXISTS (SELECT FROM pg_inherits WHERE inhrelid = tablename::regclass) ORDER BY 1`,
   );
   return rows.map(({ name }) => name);
 }

@@ -13,7 +13,8 @@ import { buildEndpoint, buildWebhookDelivery } from '../toolkit/builders/webhook
 import { answering } from '../toolkit/drive/attempts.ts';
 import { alter } from '../toolkit/drive/alter.ts';
 import { openEndpointScene, publicUrl, type EndpointScene } from '../toolkit/drive/webhook-calls.ts';
-import { mailsTo, testDatabase, testDeps } from '../toolkit/stack/database.ts';
+import { endLease } from '../toolkit/drive/deliveries.ts';
+import { mailsTo, testDeps } from '../toolkit/stack/database.ts';
 
 const minute = 60_000;
 const day = 1_440 * minute;
@@ -143,9 +144,7 @@ describe('an endpoint that fails for 5 days', () => {
       const dies = { failpoint: () => Promise.reject(new Error('the worker died')) };
       for (let death = 1; death <= 4; death++) {
         await attempt(delivery.id, 500, dies).catch(() => undefined);
-        await (
-          await testDatabase()
-        ).query(`UPDATE webhook_deliveries SET lease_until = NULL WHERE id = $1`, [delivery.id]);
+        await endLease(delivery.id);
       }
       await attempt(delivery.id, 500);
       expect((await deliveryRow(delivery.id)).attemptCount).to.equal(1);

@@ -209,7 +209,7 @@ describe('the upgrade from the first release', () => {
     );
   });
 
-  it('a fact that was told and is told again makes no second delivery, and the one that is there is looked at', async () => {
+  it('a fact that is told again makes no second delivery, and the one that is there is looked at', async () => {
     const { id, eventId, endpointId } = named('untold');
     const about = { clubId, studentId, subjectId: null, details: null };
     await fanOut(db(), { id: eventId, type: 'student.updated', occurredAt: at(0), ...about }, at(0));

@@ -252,7 +252,8 @@ describe('endpoint-gate, with time skipped', function () {
       expect(timers[1]).to.match(/^the attempt that was let through; \d parked; given up as failing in about 5 d$/);
       expect(timers.at(-1)).to.match(/^the next page to release; \d parked$/);
       const own = await Promise.all(deliveries.map((one) => summariesOf(engine().runOf(one))));
-      expect(own[0]?.timers[0]).to.equal('attempt 2 of 8 in about 5 s');
+      // The time of the server goes on between the record and the timer.
+      expect(own[0]?.timers[0]).to.match(/^attempt 2 of 8 in about [45] s$/);
       await eachCase(own, ({ timers: waits }) => expect(waits).to.include("its turn at the endpoint's gate"));
     });
   });

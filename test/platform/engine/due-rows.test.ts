@@ -66,7 +66,7 @@ describe('queries of due rows', function () {
     await migrate(source);
     const constraints = await source.query<{ table: string; name: string }[]>(
       `SELECT conrelid::regclass::text AS table, conname AS name FROM pg_constraint
-        WHERE contype IN ('c', 'f') AND connamespace = 'public'::regnamespace`,
+        WHERE contype IN ('c', 'f') AND connamespace = 'public'::regnamespace AND coninhcount = 0`,
     );
     for (const { table, name } of constraints) await source.query(`ALTER TABLE ${table} DROP CONSTRAINT "${name}"`);
     for (const type of workflowTypeNames) await fill(source, source.getMetadata(workflowTypes[type].entity));
@@ -112,8 +112,14 @@ describe('queries of due rows', function () {
         [nodes.flatMap((node) => node['Index Name'] ?? []), isPartial],
       );
       expect(used, 'indexes').to.have.length(1);
-      const scanned = nodes.filter((node) => node['Node Type'] === 'Seq Scan').map((node) => node['Relation Name']);
-      expect(scanned.filter((name) => name !== 'wakes' && name !== 'failing_steps')).to.deep.equal([]);
+      const scanned = nodes.flatMap((node) => (node['Node Type'] === 'Seq Scan' ? (node['Relation Name'] ?? []) : []));
+      // An empty partition has nothing to read.
+      const read = await source.query<{ name: string }[]>(
+        `SELECT relname AS name FROM pg_class WHERE relname = ANY ($1) AND pg_relation_size(oid) > 0`,
+        [scanned],
+      );
+      const names = read.map(({ name }) => name).filter((name) => name !== 'wakes' && name !== 'failing_steps');
+      expect(names).to.deep.equal([]);
       expect(await db.rows(statement)).to.have.length(dueRows);
     });
   }

@@ -12,6 +12,7 @@ import { createSessionFinder } from '../domain/identity/session-finder.ts';
 import { createNoticeReceiver } from '../domain/sales/notices/notices.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
 import { createNotifier } from '../platform/infra/postgres/notifications.ts';
+import { build } from '../platform/infra/build.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import { createObjectStore } from '../platform/infra/object-store.ts';
 import { checkClock, watchClock } from '../platform/infra/postgres/clock-watch.ts';
@@ -151,7 +152,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
   server.on('checkExpectation', serve); // an `Expect` that we do not know is no reason to refuse, as Node would
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => answerUnreadable(socket, error.code));
   const port = await listen(server, config.api.port, config.api.host);
-  log.info({ port, files_port: files.port }, 'the API is listening');
+  log.info({ port, files_port: files.port, ...build }, 'the API is listening');
   void openBucketTo(config.api.corsOrigins, storage, log, stopping.signal);
 
   return {
@@ -191,7 +192,8 @@ function answerUnreadable(socket: Socket, errorCode = ''): void {
   );
 }
 
-if (import.meta.main) {
+/** The process `api`: runs until it is asked to stop. */
+export async function main(): Promise<void> {
   await runProcess(async () => {
     const config = readConfig();
     await checkClock(config.database);
@@ -199,3 +201,5 @@ if (import.meta.main) {
     return startApi(config);
   });
 }
+
+if (import.meta.main) await main();

@@ -7,7 +7,7 @@ import path from 'node:path';
  * that has a place of its own. Units of one level do not import each other.
  */
 const levels: readonly (readonly string[])[] = [
-  ['platform/core'],
+  ['platform/core', 'platform/start.mjs'],
   ['contract', 'entities'],
   ['platform/infra'],
   ['platform/engine'],
@@ -31,6 +31,7 @@ const levels: readonly (readonly string[])[] = [
   ['activities'],
   ['config.ts'],
   ['api', 'workflows', 'worker', 'entities/migrate.ts'],
+  ['main.ts'],
 ];
 
 /** Units that may import types of each other: processes describe each other's interfaces, but share no code. */

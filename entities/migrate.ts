@@ -1,5 +1,6 @@
-/** `node --import ./platform/load.mjs entities/migrate.ts` brings the database to the newest schema. Several processes may call it at once. */
-import { ConfigError, readConfig } from '../config.ts';
+/** `node dist/main.js migrate` brings the database to the newest schema. Several processes may call it at once. */
+import { readConfig } from '../config.ts';
+import { runOnce } from '../platform/infra/process.ts';
 import { createDataSource } from './data-source.ts';
 import type { DataSource } from 'typeorm';
 
@@ -23,19 +24,18 @@ export async function migrate(source: DataSource): Promise<string[]> {
   }
 }
 
-async function main(): Promise<void> {
-  const source = await createDataSource(readConfig().database, 'club-migrate', { patient: true }).initialize();
-  try {
-    const names = await migrate(source);
-    process.stdout.write(names.length === 0 ? 'The schema is up to date.\n' : `Migrated: ${names.join(', ')}\n`);
-  } finally {
-    await source.destroy();
-  }
-}
-
-if (import.meta.main) {
-  main().catch((error: unknown) => {
-    process.stderr.write(`Migration failed: ${error instanceof ConfigError ? error.message : String(error)}\n`);
-    process.exitCode = 1;
+/** The command `migrate`: prints the migrations that it has run. */
+export async function main(): Promise<void> {
+  await runOnce('Migration failed', async () => {
+    const source = await createDataSource(readConfig().database, 'club-migrate', { patient: true }).initialize();
+    try {
+      const names = await migrate(source);
+      process.stdout.write(names.length === 0 ? 'The schema is up to date.\n' : `Migrated: ${names.join(', ')}\n`);
+      return 0;
+    } finally {
+      await source.destroy();
+    }
   });
 }
+
+if (import.meta.main) await main();

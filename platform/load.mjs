@@ -1,28 +1,19 @@
 /**
- * Loads our TypeScript; every process begins with it: `node --import ./platform/load.mjs worker/main.ts`. Node strips the
- * types by itself. What it cannot run are the decorators of the entities: they are translated here. What was translated
+ * Loads our TypeScript; in a checkout every process begins with it: `node --import ./platform/load.mjs main.ts worker`. Node strips
+ * the types by itself. What it cannot run are the decorators of the entities: they are translated here. What was translated
  * and what V8 has compiled is kept in node_modules/.cache, where that can be written: a worker then loads in a third of
  * the time.
  */
+import { cache } from './start.mjs'; // first: an older Node gets no further
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import nodeModule, { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-// Without `import.meta.main`, which came with Node 24.2, a program would load and do nothing.
-if (typeof nodeModule.registerHooks !== 'function' || typeof import.meta.main !== 'boolean') {
-  process.stderr.write(
-    `Node ${process.versions.node} is too old: this needs Node 24.2 or newer. npm installs one: node_modules/.bin/node.\n`,
-  );
-  process.exit(1);
-}
-
 const entities = new URL('../entities/', import.meta.url).href;
-const cache = fileURLToPath(new URL('../node_modules/.cache/club-learning/', import.meta.url));
 const require = createRequire(import.meta.url);
 
-nodeModule.enableCompileCache(path.join(cache, 'compiled'));
 nodeModule.registerHooks({
   load(url, context, nextLoad) {
     if (!url.startsWith(entities) || !url.endsWith('.ts')) return nextLoad(url, context);

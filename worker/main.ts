@@ -4,11 +4,11 @@ import { createServer } from 'node:http';
 import { availableParallelism } from 'node:os';
 import { Client } from '@temporalio/client';
 import {
-  NativeConnection,
   Runtime,
   Worker,
   type ActivityInterceptorsFactory,
   type Logger as TemporalLogger,
+  type NativeConnection,
 } from '@temporalio/worker';
 import { collectDefaultMetrics, register } from 'prom-client';
 import type { Logger } from 'pino';
@@ -17,6 +17,7 @@ import { readConfig, type Config } from '../config.ts';
 import { createPaymentProcessor } from '../platform/infra/payments.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
 import { createNotifier } from '../platform/infra/postgres/notifications.ts';
+import { build } from '../platform/infra/build.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import { forClub } from '../platform/infra/postgres/shared-pool.ts';
 import { createObjectStore } from '../platform/infra/object-store.ts';
@@ -62,6 +63,7 @@ import { campaignConnections, createSmtpHandOver } from '../platform/infra/smtp-
 import { addressIn, createSmtpSender, smtpConnections, type SmtpSender } from '../platform/infra/smtp.ts';
 import { watchSweeps } from './sweep-watch.ts';
 import { cachedWorkflows, slots } from './task-queues.ts';
+import { connectWorkers } from './temporal.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 import { createWorkflowClient } from './workflow-client.ts';
 
@@ -213,7 +215,7 @@ export async function startWorker(
     firstAttempt === 'direct' && served.includes('webhooks')
       ? createDirectLane({ slots: slotsOfTheLane, shared: attemptPlaces, deliveries: deps.deliveries, failpoint, log })
       : undefined;
-  const connection = await connectTemporal(config.temporal.address);
+  const connection = await connectWorkers(config.temporal);
   const bulkDeps: ActivityDeps = { ...deps, mails: mailsThrough(bulkSmtp) };
   const activitiesFor = (queue: TaskQueue) => activitiesOn(queue, queue === 'bulk-mail' ? bulkDeps : deps);
   const workers = await createWorkers(
@@ -265,7 +267,7 @@ export async function startWorker(
       ourClock.isRight() &&
       workers.every((worker) => worker.getState() === 'RUNNING'),
   );
-  log.info({ port: health.port }, 'the worker is running');
+  log.info({ port: health.port, ...build }, 'the worker is running');
 
   return {
     port: health.port,
@@ -305,17 +307,6 @@ function temporalLogger(log: Logger): TemporalLogger {
     warn: (message) => log.warn(message),
     error: (message) => log.error(message),
   };
-}
-
-/** @throws StartProblem */
-async function connectTemporal(address: string): Promise<NativeConnection> {
-  try {
-    return await NativeConnection.connect({ address });
-  } catch {
-    throw new StartProblem(
-      `Temporal at ${address} cannot be reached: is TEMPORAL_ADDRESS right, and is the server up?`,
-    );
-  }
 }
 
 interface Served {
@@ -391,7 +382,8 @@ async function serveHealth(
   };
 }
 
-if (import.meta.main) {
+/** The process `worker`: runs until it is asked to stop. */
+export async function main(): Promise<void> {
   await runProcess(async () => {
     const config = readConfig();
     const log = createLogger('temporal', config.log.level);
@@ -409,3 +401,5 @@ if (import.meta.main) {
     return startWorker(config, process.env);
   });
 }
+
+if (import.meta.main) await main();

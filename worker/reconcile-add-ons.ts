@@ -1,4 +1,4 @@
-/** `node --import ./platform/load.mjs worker/reconcile-add-ons.ts 2026-03-01T00:00:00Z` writes paid add-ons again that a failover lost. */
+/** `node dist/worker/reconcile-add-ons.js 2026-03-01T00:00:00Z` writes paid add-ons again that a failover lost. */
 import { ConfigError, readConfig } from '../config.ts';
 import { reconcileCharges } from '../domain/billing/reconciling.ts';
 import { createDataSource } from '../entities/data-source.ts';

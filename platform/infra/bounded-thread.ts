@@ -1,5 +1,6 @@
 /** Work on bytes from outside, in threads and within bounds: no file may block the process, fill its memory or end it. */
 import { MessageChannel, Worker, type Transferable } from 'node:worker_threads';
+import { isBuilt } from '../core/modules.ts';
 import type { Answer, Order, Word } from './thread-work.ts';
 
 export interface ThreadBounds {
@@ -49,7 +50,7 @@ interface Thread {
 }
 
 /** With it the modules of a thread are compiled once for all threads: a thread then starts with half of the CPU. */
-const loader = new URL('../load.mjs', import.meta.url).href;
+const loader = new URL(isBuilt ? '../start.mjs' : '../load.mjs', import.meta.url).href;
 
 /** How often the memory of a thread is measured, in milliseconds. */
 const watchMs = 200;

@@ -1,7 +1,9 @@
 /** Common to every process: JSON log lines, a graceful stop, and a clear message where it cannot start. */
+import { constants } from 'node:os';
 import { pino, type Logger } from 'pino';
 import type { DataSource } from 'typeorm';
 import { createDataSource, type DatabaseSettings } from '../../entities/data-source.ts';
+import { commandLine } from '../core/modules.ts';
 import { StartProblem } from '../core/start-problem.ts';
 import { describeError } from './describe-error.ts';
 import { SharedPool } from './postgres/shared-pool.ts';
@@ -40,31 +42,58 @@ export async function openDatabase(
   }
   if (await source.showMigrations()) {
     await source.destroy();
-    throw new StartProblem(
-      'The schema is behind this version: run "node --import ./platform/load.mjs entities/migrate.ts" first.',
-    );
+    throw new StartProblem(`The schema is behind this version: run "${commandLine('migrate')}" first.`);
   }
   return source;
 }
 
-/** Starts the process and stops it at SIGTERM or SIGINT; a second signal ends it at once. */
+/**
+ * Starts the process and stops it at SIGTERM or SIGINT, with exit code 0. A second signal ends it at once, and so does one that comes
+ * while it starts.
+ */
 export async function runProcess(start: () => Promise<{ stop: () => Promise<void> }>): Promise<void> {
+  let running: { stop: () => Promise<void> } | undefined;
+  let stopping = false;
+  onEndSignals((signal) => {
+    if (!running) endBy(signal);
+    if (stopping) process.exit(1);
+    stopping = true;
+    running.stop().then(
+      () => process.exit(0),
+      (error: unknown) => fail('Stopping failed', error),
+    );
+  });
   try {
-    const running = await start();
-    let stopping = false;
-    const stop = () => {
-      if (stopping) process.exit(1);
-      stopping = true;
-      running.stop().then(
-        () => process.exit(0),
-        (error: unknown) => fail('Stopping failed', error),
-      );
-    };
-    process.on('SIGTERM', stop);
-    process.on('SIGINT', stop);
+    running = await start();
   } catch (error) {
     fail('The process cannot start', error);
   }
+}
+
+/**
+ * Runs a command that ends by itself. SIGTERM and SIGINT end it at once: what it has not committed is undone.
+ * @param failed begins the message where it throws; the exit code is 1 then
+ * @param command returns the exit code
+ */
+export async function runOnce(failed: string, command: () => Promise<number>): Promise<void> {
+  onEndSignals(endBy);
+  try {
+    process.exitCode = await command();
+  } catch (error) {
+    process.stderr.write(`${failed}: ${error instanceof StartProblem ? error.message : String(error)}\n`);
+    process.exitCode = 1;
+  }
+}
+
+/** The first process of a container gets no signal that it has no listener for. */
+function onEndSignals(listener: (signal: NodeJS.Signals) => void): void {
+  process.on('SIGTERM', listener);
+  process.on('SIGINT', listener);
+}
+
+/** Ends with the exit code that shells give a process which the signal has ended. */
+function endBy(signal: NodeJS.Signals): never {
+  process.exit(128 + constants.signals[signal]);
 }
 
 function fail(what: string, error: unknown): never {

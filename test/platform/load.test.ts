@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectDirectory, typescriptArguments } from '../../dev/project.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 
 describe('platform/load', () => {
   it('comes first in every script of package.json that runs TypeScript', () => {
@@ -14,14 +15,30 @@ describe('platform/load', () => {
     for (const script of started) expect(script).to.match(/^node --import \.\/platform\/load\.mjs \S+\.ts\b/);
   });
 
-  it('ends a program that an older Node runs, and says which one it needs', () => {
-    const older = `import module, { syncBuiltinESMExports } from 'node:module'; delete module.registerHooks;`;
+  const run = (version: string, args: readonly string[]) => {
+    const older = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } });`;
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
-      ['--import', `data:text/javascript,${older}`, ...typescriptArguments, '--eval', 'console.log("runs")'],
-      { encoding: 'utf8' },
+      ['--import', `data:text/javascript,${older}`, ...typescriptArguments, ...args],
+      { encoding: 'utf8', env: {} },
     );
-    expect({ status, stdout }).to.deep.equal({ status: 1, stdout: '' });
-    expect(stderr).to.contain('is too old: this needs Node 24.2 or newer');
+    return { status, stdout, stderr };
+  };
+  const program = ['--eval', 'process.stdout.write("runs")'];
+
+  it('ends a program that an older Node runs, and says which one it needs', async () => {
+    await eachCase(['20.20.2', '22.23.3', '24.1.0'], (version) =>
+      expect(run(version, program)).to.deep.equal({
+        status: 1,
+        stdout: '',
+        stderr: `Node ${version} is too old: this needs Node 24.2 or newer. npm installs one: node_modules/.bin/node.\n`,
+      }),
+    );
+  });
+
+  it('runs it with Node 24.2 and later ones', async () => {
+    await eachCase(['24.2.0', '26.0.0'], (version) =>
+      expect(run(version, program)).to.deep.equal({ status: 0, stdout: 'runs', stderr: '' }),
+    );
   });
 });

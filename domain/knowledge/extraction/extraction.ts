@@ -1,4 +1,5 @@
 /** Reading a source out in a thread of its own, within bounds: no file may block the process, fill its memory or end it. */
+import { moduleAt } from '../../../platform/core/modules.ts';
 import { createThreads } from '../../../platform/infra/bounded-thread.ts';
 import type { Source, ThreadMessage, ThreadResult } from './extraction-thread.ts';
 import { indexingRules, type IndexingError } from '../indexing/indexing.policy.ts';
@@ -28,7 +29,7 @@ export async function extract(
 ): Promise<Extraction> {
   const { extractionMs: workMs, maxHeapMb, maxBuffersMb } = options.rules ?? indexingRules;
   const passages: Passage[] = [];
-  const module = new URL('./extraction-thread.ts', import.meta.url);
+  const module = moduleAt('./extraction-thread.ts', import.meta.url);
   const bounds = { workMs, maxHeapMb, maxBuffersMb };
   const ended = await createThreads(module, bounds, { uses: 1 }).run<ThreadResult>({
     data: source,

@@ -1,4 +1,5 @@
 /** Looking into a file in a thread, within bounds: what somebody uploads neither blocks nor ends the process. */
+import { moduleAt } from '../../../platform/core/modules.ts';
 import { createThreads, type ThreadBounds, type Threads } from '../../../platform/infra/bounded-thread.ts';
 import type { Finding } from '../file-content.ts';
 import { identificationRules, isImageType } from '../media.policy.ts';
@@ -8,7 +9,7 @@ import type { Contents } from './contents.ts';
 
 /** @param bounds others, for tests */
 export function identificationThreads(bounds: ThreadBounds = identificationRules): Threads {
-  const module = new URL('./identification-thread.ts', import.meta.url);
+  const module = moduleAt('./identification-thread.ts', import.meta.url);
   return createThreads(module, bounds, { uses: identificationRules.filesAThread });
 }
 

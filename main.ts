@@ -1,0 +1,28 @@
+/**
+ * The one entry of the service. `npm run build` makes dist/main.js of it: `node dist/main.js api`. In a checkout:
+ * `node --import ./platform/load.mjs main.ts api`. Each command loads only what it needs.
+ */
+import './platform/start.mjs'; // first: an older Node gets no further
+
+/** What can be run, in the order in which an installation runs it. */
+const commands: Readonly<Record<string, { does: string; run: () => Promise<void> }>> = {
+  migrate: {
+    does: 'brings the database to the newest schema, and ends',
+    run: async () => (await import('./entities/migrate.ts')).main(),
+  },
+  setup: {
+    does: 'creates what Temporal must have: namespace, search attributes, schedules; and ends',
+    run: async () => (await import('./worker/setup.ts')).main(),
+  },
+  api: { does: 'serves the API until it is asked to stop', run: async () => (await import('./api/server.ts')).main() },
+  worker: { does: 'works until it is asked to stop', run: async () => (await import('./worker/main.ts')).main() },
+};
+
+const [name = '', ...more] = process.argv.slice(2);
+const command = Object.hasOwn(commands, name) && more.length === 0 ? commands[name] : undefined;
+if (command) await command.run();
+else {
+  const list = Object.entries(commands).map(([known, { does }]) => `  ${known.padEnd(8)} ${does}\n`);
+  process.stderr.write(`Say what to run:\n${list.join('')}`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,23 @@
+/**
+ * Begins every process, before anything else is loaded: platform/load.mjs and main.ts import it first. It refuses a Node that is too old,
+ * and turns on Node's compile cache. The cache lies in the node_modules of the package, so that no other user can put code there; where
+ * that cannot be written, there is none.
+ */
+import nodeModule from 'node:module';
+import path from 'node:path';
+
+// Without `import.meta.main`, which came with Node 24.2, a program would load and do nothing. Some releases of Node 22 have it.
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major < 24 || (major === 24 && minor < 2)) {
+  process.stderr.write(
+    `Node ${process.versions.node} is too old: this needs Node 24.2 or newer. npm installs one: node_modules/.bin/node.\n`,
+  );
+  process.exit(1);
+}
+
+const root = path.dirname(nodeModule.findPackageJSON('..', import.meta.url) ?? '');
+
+/** Where processes keep what they need not compute again. */
+export const cache = path.join(root, 'node_modules', '.cache', 'club-learning');
+
+nodeModule.enableCompileCache(path.join(cache, 'compiled'));

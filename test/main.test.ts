@@ -1,0 +1,37 @@
+/** The one entry of the service, as a process. */
+import { expect } from 'chai';
+import { spawnSync } from 'node:child_process';
+import { projectDirectory, scriptArguments } from '../dev/project.ts';
+import { eachCase } from './toolkit/assert/each-case.ts';
+
+const run = (args: readonly string[]) => {
+  const command = [...scriptArguments('main.ts'), ...args];
+  const { status, stdout, stderr } = spawnSync(process.execPath, command, {
+    encoding: 'utf8',
+    env: {},
+    cwd: projectDirectory,
+  });
+  return { status, stdout, stderr };
+};
+
+const list = `Say what to run:
+  migrate  brings the database to the newest schema, and ends
+  setup    creates what Temporal must have: namespace, search attributes, schedules; and ends
+  api      serves the API until it is asked to stop
+  worker   works until it is asked to stop
+`;
+
+describe('main', () => {
+  it('lists the commands, with exit code 2, when it is told none, an unknown one, or more than one', async () => {
+    await eachCase([[], ['serve'], ['toString'], ['migrate', 'api']], (args) =>
+      expect(run(args)).to.deep.equal({ status: 2, stdout: '', stderr: list }),
+    );
+  });
+
+  it('runs the command that it is told: without a configuration that names all mistakes, with exit code 1', () => {
+    const { status, stdout, stderr } = run(['migrate']);
+    expect({ status, stdout }).to.deep.equal({ status: 1, stdout: '' });
+    const begin = 'Migration failed: The configuration has 6 mistake(s):\n  - DATABASE_URL is missing\n';
+    expect(stderr.slice(0, begin.length)).to.equal(begin);
+  });
+});

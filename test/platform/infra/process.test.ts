@@ -1,0 +1,65 @@
+/** How processes end, and with which exit code. */
+import { expect } from 'chai';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { projectDirectory, typescriptArguments } from '../../../dev/project.ts';
+
+const module = (file: string) => JSON.stringify(pathToFileURL(path.join(projectDirectory, file)).href);
+
+/** @param call of process.ts, which can write to stdout @param signals each is sent when so much has been written */
+async function end(call: string, signals: Readonly<Record<string, NodeJS.Signals>> = {}) {
+  const program = `
+    const { runOnce, runProcess } = await import(${module('platform/infra/process.ts')});
+    const { StartProblem } = await import(${module('platform/core/start-problem.ts')});
+    const forever = () => new Promise(() => setInterval(() => {}, 1_000));
+    const say = (text) => process.stdout.write(text);
+    await ${call};`;
+  const child = spawn(process.execPath, [...typescriptArguments, '--input-type=module', '--eval', program]);
+  let [stdout, stderr] = ['', ''];
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout += chunk.toString();
+    const signal = signals[stdout];
+    if (signal !== undefined) child.kill(signal);
+  });
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+  return { code, signal, stdout, stderr };
+}
+
+describe('a process that serves', () => {
+  it('stops at a signal and ends with 0, and with 1 at once at a second signal', async () => {
+    const serving = `runProcess(async () => { setTimeout(() => say('up'), 50); setInterval(() => {}, 1_000);
+      return { stop: async () => { say(', stops'); await STOPPED; } }; })`;
+    const [stopped, forced] = await Promise.all([
+      end(serving.replace('STOPPED', 'undefined'), { up: 'SIGINT' }),
+      end(serving.replace('STOPPED', 'forever()'), { up: 'SIGTERM', 'up, stops': 'SIGTERM' }),
+    ]);
+    expect(stopped).to.deep.equal({ code: 0, signal: null, stdout: 'up, stops', stderr: '' });
+    expect(forced).to.deep.equal({ code: 1, signal: null, stdout: 'up, stops', stderr: '' });
+  });
+
+  it('ends at a signal that comes while it starts, as shells say it: 128 and the signal’s number', async () => {
+    const starting = `runProcess(() => { say('starts'); return forever(); })`;
+    const [terminated, interrupted] = await Promise.all([
+      end(starting, { starts: 'SIGTERM' }),
+      end(starting, { starts: 'SIGINT' }),
+    ]);
+    expect(terminated).to.deep.equal({ code: 143, signal: null, stdout: 'starts', stderr: '' });
+    expect(interrupted).to.deep.equal({ code: 130, signal: null, stdout: 'starts', stderr: '' });
+  });
+});
+
+describe('a command that ends by itself', () => {
+  it('ends with the exit code that it returns, with 1 and a reason where it throws, or at a signal', async () => {
+    const [returned, thrown, ended] = await Promise.all([
+      end(`runOnce('It failed', async () => 3)`),
+      end(`runOnce('It failed', async () => { throw new StartProblem('do this'); })`),
+      end(`runOnce('It failed', () => { say('works'); return forever(); })`, { works: 'SIGTERM' }),
+    ]);
+    expect(returned).to.deep.equal({ code: 3, signal: null, stdout: '', stderr: '' });
+    expect(thrown).to.deep.equal({ code: 1, signal: null, stdout: '', stderr: 'It failed: do this\n' });
+    expect(ended).to.deep.equal({ code: 143, signal: null, stdout: 'works', stderr: '' });
+  });
+});

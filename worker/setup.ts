@@ -1,0 +1,173 @@
+/**
+ * The command `setup`: makes what Temporal must have before workers start: the namespace, its search attributes, the schedules.
+ * Safe to repeat, and to run twice at once. What is there stays as it is; schedules become those of this version.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, isGrpcServiceError, type Connection } from '@temporalio/client';
+import { msToTs } from '@temporalio/common/lib/time.js';
+import { readConfig } from '../config.ts';
+import { searchAttributes } from '../platform/engine/workflow-types.ts';
+import { StartProblem } from '../platform/core/start-problem.ts';
+import { runOnce } from '../platform/infra/process.ts';
+import { ensureSchedules, scheduledTypes } from './schedules.ts';
+import { connectCommand } from './temporal.ts';
+
+/** How long closed runs can be read, in a namespace that this command creates. */
+const retentionHours = 72;
+
+/** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API. */
+const keyword = 2;
+
+/** Codes of gRPC. A server refuses operator calls by the last three: permission denied, unimplemented, unauthenticated. */
+const codes = { invalidArgument: 3, notFound: 5, alreadyExists: 6, refusals: [7, 12, 16] } as const;
+
+/** The frontends of a cluster know a new namespace, and a new search attribute, after some seconds. */
+const patience = { withinMs: 60_000, everyMs: 250 };
+
+/** Exit code where somebody else must run the commands that were printed. */
+const refusedExitCode = 3;
+
+type Services = Pick<Connection, 'workflowService' | 'operatorService'>;
+type Say = (line: string) => void;
+
+/** The command: prints what it has made. Exit code 3 where Temporal refuses, after the commands for somebody who may. */
+export async function main(): Promise<void> {
+  await runOnce('Setup failed', async () => {
+    const { temporal } = readConfig();
+    const say: Say = (line) => process.stdout.write(`${line}\n`);
+    const connection = await connectCommand(temporal);
+    try {
+      const refused = await setUp(connection, temporal.namespace, say);
+      if (refused.length === 0) return 0;
+      process.stderr.write(`Temporal refuses this. Somebody who may must run:\n${refused.map(indented).join('')}`);
+      return refusedExitCode;
+    } finally {
+      await connection.close();
+    }
+  });
+}
+
+const indented = (command: string) => `  ${command}\n`;
+
+/**
+ * @param services of the server; those of an operator may be refused
+ * @param say gets a line for each step
+ * @returns the commands that somebody else must run, because the server refuses them to us
+ * @throws StartProblem where a search attribute has another type, or the server does not know in time what was made
+ */
+export async function setUp(connection: Connection, namespace: string, say: Say, services: Services = connection) {
+  const attributeCommands = (names: readonly string[]) => [
+    ...names.map(
+      (name) => `temporal operator search-attribute create --namespace ${namespace} --name ${name} --type Keyword`,
+    ),
+    `in Temporal Cloud: tcld namespace search-attributes add --namespace ${namespace}${names.map((name) => ` --search-attribute ${name}=Keyword`).join('')}`,
+  ];
+  if ((await ensureNamespace(services, namespace, say)) === 'refused')
+    return [
+      `temporal operator namespace create --namespace ${namespace} --retention ${retentionHours}h`,
+      ...attributeCommands(searchAttributes),
+    ];
+  const refused = await ensureSearchAttributes(services, namespace, say);
+  await patiently(() => ensureSchedules(new Client({ connection, namespace }).schedule));
+  say(`The schedules ${scheduledTypes.join(', ')} are as this version wants them.`);
+  return refused.length === 0 ? [] : attributeCommands(refused);
+}
+
+async function ensureNamespace({ workflowService }: Services, namespace: string, say: Say) {
+  try {
+    await workflowService.describeNamespace({ namespace });
+    say(`The namespace ${namespace} is there.`);
+    return 'there';
+  } catch (error) {
+    if (codeOf(error) !== codes.notFound) throw error;
+  }
+  try {
+    await workflowService.registerNamespace({
+      namespace,
+      workflowExecutionRetentionPeriod: msToTs(`${retentionHours}h`),
+    });
+    say(`The namespace ${namespace} is created; it keeps closed runs for ${retentionHours} h.`);
+  } catch (error) {
+    if (isRefusal(error)) return 'refused';
+    if (codeOf(error) !== codes.alreadyExists) throw error; // by another process, just now
+  }
+  return 'there';
+}
+
+/** @returns those that are missing, and that the server does not let us create */
+async function ensureSearchAttributes(services: Services, namespace: string, say: Say): Promise<readonly string[]> {
+  const missing = await patiently(() => missingAttributes(services, namespace));
+  if (missing.length === 0) {
+    say(`The search attributes ${searchAttributes.join(', ')} are there.`);
+    return [];
+  }
+  const wanted = Object.fromEntries(missing.map((name) => [name, keyword]));
+  try {
+    await patiently(() => services.operatorService.addSearchAttributes({ namespace, searchAttributes: wanted }));
+  } catch (error) {
+    if (isRefusal(error)) return missing;
+    if (codeOf(error) !== codes.alreadyExists) throw error;
+  }
+  await patiently(async () => {
+    const left = await missingAttributes(services, namespace);
+    if (left.length > 0) throw new NotYet(`the search attributes ${left.join(', ')}`);
+  });
+  say(`The search attributes ${missing.join(', ')} are created.`);
+  return [];
+}
+
+/** Asks as an operator, who sees types. Where that is refused, a query by a missing attribute is an invalid one. */
+async function missingAttributes({ operatorService, workflowService }: Services, namespace: string) {
+  try {
+    const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
+    const types: Readonly<Record<string, number>> = customAttributes;
+    for (const name of searchAttributes) {
+      if (types[name] !== undefined && types[name] !== keyword)
+        throw new StartProblem(
+          `the search attribute ${name} of the namespace ${namespace} is no Keyword; remove it, or take another namespace`,
+        );
+    }
+    return searchAttributes.filter((name) => types[name] === undefined);
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+  }
+  const missing: string[] = [];
+  for (const name of searchAttributes) {
+    try {
+      await workflowService.countWorkflowExecutions({ namespace, query: `${name} = 'x'` });
+    } catch (error) {
+      if (codeOf(error) !== codes.invalidArgument) throw error;
+      missing.push(name);
+    }
+  }
+  return missing;
+}
+
+/** What was made is not there yet. */
+class NotYet extends StartProblem {
+  constructor(what: string) {
+    super(`the server does not know ${what} ${patience.withinMs / 1_000} s after they were created`);
+  }
+}
+
+/** Tries again while the server does not know the namespace, or the work says {@link NotYet}. */
+async function patiently<T>(work: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + patience.withinMs;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      const mayPass = error instanceof NotYet || codeOf(error) === codes.notFound;
+      if (!mayPass || performance.now() > deadline) throw error;
+    }
+    await sleep(patience.everyMs);
+  }
+}
+
+/** @returns the code of gRPC, of the error or of what caused it */
+function codeOf(error: unknown): number | undefined {
+  if (isGrpcServiceError(error)) return error.code;
+  return error instanceof Error && error.cause !== undefined ? codeOf(error.cause) : undefined;
+}
+
+const isRefusal = (error: unknown): boolean => codes.refusals.some((code) => code === codeOf(error));

@@ -1,0 +1,133 @@
+import { expect } from 'chai';
+import fs, { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import ts from 'typescript';
+import { assetFiles, buildIdOf } from '../../dev/build.ts';
+import { projectDirectory } from '../../dev/project.ts';
+import { commandLine, isBuilt, moduleAt } from '../../platform/core/modules.ts';
+
+const read = (file: string) => readFileSync(path.join(projectDirectory, file), 'utf8');
+
+/** The modules that the build has, and the files that it copies; contract/generate.ts is no part of the service. */
+const folders = '{activities,api,contract,domain,entities,platform,worker,workflows}';
+const modules = ['main.ts', 'config.ts', ...fs.globSync(`${folders}/**/*.ts`, { cwd: projectDirectory })]
+  .filter((file) => file !== 'contract/generate.ts')
+  .toSorted();
+const copied = assetFiles();
+
+/** @returns what the modules name by such a call, from the project's directory, with the module that does */
+const namedBy = (call: RegExp) =>
+  modules.flatMap((file) =>
+    [...read(file).matchAll(call)].map(([, name = '']) => ({ file, named: path.posix.join(path.dirname(file), name) })),
+  );
+
+describe('dev/build', () => {
+  it('compiles every module that a thread or a bundler loads by its path', () => {
+    const { config } = ts.readConfigFile(path.join(projectDirectory, 'tsconfig.build.json'), ts.sys.readFile) as {
+      config: { files: string[] };
+    };
+    const loaded = new Set(namedBy(/\bmoduleAt\('([^']+)'/g).map(({ named }) => named));
+    expect([...loaded].toSorted()).to.deep.equal([
+      ...config.files.filter((file) => file.endsWith('-thread.ts')),
+      'workflows/index.ts', // in the bundle
+    ]);
+  });
+
+  it('has no module that names another one by an address of its source: moduleAt does', () => {
+    expect(namedBy(/new URL\(\s*'([^']+\.ts)'/g)).to.deep.equal([]);
+  });
+
+  it('copies every file that a module names by an address', () => {
+    const named = namedBy(/new URL\(\s*(?:isBuilt \? )?'([^']+)'/g).filter(
+      ({ named: file }) => !['build.json', 'workflow-bundle.js'].includes(file),
+    );
+    expect(named).to.have.length.above(7);
+    const missing = named.filter(
+      ({ named: file }) => !copied.some((one) => one === file || one.startsWith(`${file}/`)),
+    );
+    expect(missing).to.deep.equal([]);
+  });
+
+  it('copies no file that no module names, but what these import', () => {
+    expect(copied).to.deep.equal([
+      'api/pages/certificate.css',
+      'api/pages/preview.css',
+      'api/pages/way-out.css',
+      'contract/generated/openapi.json',
+      'contract/reference/start.js',
+      'contract/reference/style.css',
+      'platform/infra/images/child.mjs',
+      'platform/infra/images/page-child.mjs',
+      'platform/infra/images/shrink-child.mjs',
+      'platform/start.mjs',
+    ]);
+  });
+});
+
+describe('a module’s address', () => {
+  it('is that of its source in a checkout, and commands go through the loader', () => {
+    expect(isBuilt).to.equal(false);
+    expect(moduleAt('../worker/main.ts', 'file:///srv/dev/one.ts').href).to.equal('file:///srv/worker/main.ts');
+    expect(commandLine('migrate')).to.equal('node --import ./platform/load.mjs main.ts migrate');
+  });
+
+  it('is that of the compiled module in a build', async () => {
+    const directory = mkdtempSync(path.join(os.tmpdir(), 'built-'));
+    try {
+      const { outputText } = ts.transpileModule(read('platform/core/modules.ts'), {
+        compilerOptions: { target: ts.ScriptTarget.ES2024, module: ts.ModuleKind.ESNext },
+      });
+      const file = path.join(directory, 'modules.js');
+      writeFileSync(path.join(directory, 'package.json'), '{ "type": "module" }');
+      writeFileSync(file, outputText);
+      const built = (await import(file)) as { moduleAt: typeof moduleAt; commandLine: typeof commandLine };
+      expect(built.moduleAt('./one-thread.ts', 'file:///srv/dist/two.js').href).to.equal(
+        'file:///srv/dist/one-thread.js',
+      );
+      expect(built.commandLine('migrate')).to.equal('node dist/main.js migrate');
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+});
+
+describe('the build id', () => {
+  let directory: string;
+  let dist: string;
+  let lockFile: string;
+  beforeEach(() => {
+    directory = mkdtempSync(path.join(os.tmpdir(), 'build-id-'));
+    dist = path.join(directory, 'dist');
+    lockFile = path.join(directory, 'package-lock.json');
+    fs.mkdirSync(path.join(dist, 'api'), { recursive: true });
+    writeFileSync(path.join(dist, 'main.js'), 'main');
+    writeFileSync(path.join(dist, 'api', 'server.js'), 'server');
+    writeFileSync(lockFile, '{}');
+  });
+  afterEach(() => rmSync(directory, { recursive: true }));
+  const id = () => buildIdOf(dist, lockFile);
+
+  it('is the same for the same files elsewhere, whenever they were written and whatever was recorded', () => {
+    const before = id();
+    expect(before).to.equal('ff49e59b4aaab32e');
+    const elsewhere = path.join(directory, 'elsewhere');
+    cpSync(dist, elsewhere, { recursive: true });
+    utimesSync(path.join(elsewhere, 'main.js'), 0, 0);
+    writeFileSync(path.join(elsewhere, 'build.json'), '{}');
+    expect(buildIdOf(elsewhere, lockFile)).to.equal(before);
+  });
+
+  it('is another one where a file, its name or a dependency differs', () => {
+    const ids = [id()];
+    const change = (by: () => void) => {
+      by();
+      ids.push(id());
+    };
+    change(() => writeFileSync(path.join(dist, 'main.js'), 'changed'));
+    change(() => renameSync(path.join(dist, 'main.js'), path.join(dist, 'other.js')));
+    change(() => renameSync(path.join(dist, 'api', 'server.js'), path.join(dist, 'server.js')));
+    change(() => writeFileSync(lockFile, '{ }'));
+    expect(new Set(ids).size).to.equal(5);
+  });
+});

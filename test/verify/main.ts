@@ -1,0 +1,20 @@
+/** `npm run verify -- build`: proofs of what is shipped, on a site of its own. Each ends with its line, on stdout. */
+import { interruption } from '../../dev/interruption.ts';
+import { runScript, say } from '../../dev/problem.ts';
+import { verifyBuild } from './build.ts';
+import { onSite, type Site } from './site.ts';
+
+/** @returns the line that each ends with @throws Problem saying what is not as it should be */
+const proofs: Readonly<Record<string, (site: Site) => Promise<string>>> = { build: verifyBuild };
+
+await runScript(async () => {
+  const [wanted = '', ...more] = process.argv.slice(2);
+  const proof = Object.hasOwn(proofs, wanted) && more.length === 0 ? proofs[wanted] : undefined;
+  if (!proof) {
+    process.stderr.write(`Say what to verify: npm run verify -- ${Object.keys(proofs).join(' | ')}\n`);
+    return 2;
+  }
+  const line = await onSite(proof, interruption());
+  if (line !== undefined) say(line);
+  return line === undefined ? 1 : 0;
+});

@@ -1,0 +1,151 @@
+/** A service that was built plays the tour against a development stack of its own, from an empty database and namespace. */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { allocatorSettings } from '../../dev/allocator.ts';
+import { startChild, type Exit } from '../../dev/children.ts';
+import { locate } from '../../dev/components.ts';
+import { components } from '../../dev/components/catalogue.ts';
+import { startFakeModel } from '../../dev/fake-model.ts';
+import { freePorts, host } from '../../dev/ports.ts';
+import { Problem } from '../../dev/problem.ts';
+import { untilOk } from '../../dev/readiness.ts';
+import { startStack } from '../../dev/stack.ts';
+import { removeDataElsewhere } from '../../dev/stack/postgres-place.ts';
+import { runTour } from '../../dev/tour.ts';
+import { progress } from '../faults/progress.ts';
+import type { Site } from './site.ts';
+
+/** How a command of the service is started, such as `migrate`. */
+type Service = (command: string) => { command: string; args: readonly string[]; cwd: string };
+
+type Environment = Readonly<Record<string, string>>;
+
+const readyWithinMs = 60_000;
+const drainMs = 25_000;
+/** Nothing may be logged from here on (pino). */
+const errorLevel = 50;
+
+/**
+ * Installs and runs the service as an operator does: migrate, setup, API and worker; plays the tour; asks both to end.
+ * @throws Problem where a command says or returns something else, the tour fails, or a process logs an error
+ */
+export async function playTourOn(site: Site, service: Service): Promise<void> {
+  const directory = path.join(site.directory, 'stack');
+  const stack = await startStack({
+    directory,
+    ports: 'free',
+    env: { PATH: process.env['PATH'] },
+    onUnexpectedEnd: progress,
+  });
+  site.stops.push(
+    () => removeDataElsewhere(path.join(directory, 'postgres')),
+    () => stack.stop(),
+  );
+  const model = await startFakeModel({ delayMs: 1 });
+  site.stops.push(() => model.stop());
+  const ports = await freePorts(['api', 'files', 'worker']);
+  const environment: Environment = {
+    PATH: process.env['PATH'] ?? '',
+    ...allocatorSettings,
+    ...stack.environment,
+    TEMPORAL_NAMESPACE: 'made-by-setup',
+    API_PORT: String(ports.api),
+    FILES_PORT: String(ports.files),
+    WORKER_PORT: String(ports.worker),
+    PUBLIC_URL: `http://${host}:${ports.api}`,
+    FILES_URL: `http://${host}:${ports.files}`,
+    FFMPEG_BINARY: await locate(components.ffmpeg),
+    AUTOMATION_WAIT_SPEED: '3600',
+    ANTHROPIC_BASE_URL: model.url,
+    ANTHROPIC_API_KEY: 'fake',
+  };
+
+  const behind = run(service('api'), environment);
+  const refusal = `The process cannot start: The schema is behind this version: run "node dist/main.js migrate" first.\n`;
+  expectRun('api, before migrate', behind, { status: 1, begin: '', stderr: refusal });
+  expectRun('migrate', run(service('migrate'), environment), { status: 0, begin: 'Migrated: ' });
+  expectRun('migrate, again', run(service('migrate'), environment), {
+    status: 0,
+    begin: 'The schema is up to date.\n',
+  });
+  expectRun('setup', run(service('setup'), environment), {
+    status: 0,
+    begin: 'The namespace made-by-setup is created; it keeps closed runs for 72 h.\nThe search attributes ClubId, ',
+  });
+  expectRun('setup, again', run(service('setup'), environment), {
+    status: 0,
+    begin: 'The namespace made-by-setup is there.\nThe search attributes ClubId, ',
+  });
+
+  const logs = path.join(site.directory, 'logs');
+  const started = (['api', 'worker'] as const).map((name) =>
+    startChild({
+      name,
+      ...service(name),
+      env: environment,
+      stopSignal: name === 'api' ? 'SIGINT' : 'SIGTERM',
+      graceMs: drainMs,
+      logFile: path.join(logs, `${name}.log`),
+    }),
+  );
+  for (const child of started) site.stops.push(() => child.stop());
+  const beganAt = performance.now();
+  for (const child of started)
+    await untilOk(`http://${host}:${child.name === 'api' ? ports.api : ports.worker}/readyz`, {
+      timeoutMs: readyWithinMs,
+      child,
+    });
+  progress(`API and worker are ready after ${((performance.now() - beganAt) / 1_000).toFixed(1)} s`);
+
+  const tour = await runTour({
+    environment: { ...environment, TEMPORAL_UI_URL: 'http://127.0.0.1:9' },
+    authority: stack.authority,
+    say: tellTitle,
+  });
+  await tour.stop();
+  for (const child of started) {
+    await child.stop();
+    expectEnd(child.name, await child.exited);
+    const errors = errorsIn(readFileSync(path.join(logs, `${child.name}.log`), 'utf8'));
+    if (errors.length > 0) throw new Problem(`${child.name} has logged errors:\n${errors.join('\n')}`);
+  }
+}
+
+interface Ran {
+  status: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+function run({ command, args, cwd }: ReturnType<Service>, env: Environment): Ran {
+  return spawnSync(command, args, { cwd, env, encoding: 'utf8' });
+}
+
+/** @throws Problem naming what the command did instead */
+function expectRun(
+  what: string,
+  { status, stdout, stderr }: Ran,
+  wanted: { status: number; begin: string; stderr?: string },
+): void {
+  if (status === wanted.status && stdout.startsWith(wanted.begin) && stderr === (wanted.stderr ?? ''))
+    return progress(`${what}: ${(stdout || stderr).trim().split('\n').join(' | ').slice(0, 160)}`);
+  throw new Problem(`${what} ended with ${status}:\n${stdout}${stderr}\nwanted: ${JSON.stringify(wanted)}`);
+}
+
+/** @throws Problem where the process did not end by itself, as it was asked to */
+function expectEnd(name: string, { code, signal }: Exit): void {
+  if (code !== 0) throw new Problem(`${name} ended with ${signal ?? `exit code ${code}`} instead of exit code 0.`);
+}
+
+function errorsIn(log: string): string[] {
+  return log
+    .split('\n')
+    .filter((line) => line !== '')
+    .filter((line) => !line.startsWith('{') || (JSON.parse(line) as { level: number }).level >= errorLevel);
+}
+
+/** The scenes of the tour begin with a title in capitals. */
+function tellTitle(line: string): void {
+  if (/^\n?[A-Z][A-Z ,]+/.test(line)) progress(`the tour: ${line.trim().slice(0, 100)}`);
+}

@@ -4,10 +4,11 @@
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { declarations } from '../config.ts';
 import { generatedFiles, placeOf } from '../contract/generate.ts';
 import type { ContractDocument } from '../contract/openapi.ts';
 import { automationsPage } from './automations-page.ts';
-import { configurationPage } from './configuration-page.ts';
+import { configurationPage, environmentExample } from './configuration-page.ts';
 import { importsPage, productImports } from './import-graph.ts';
 import { projectDirectory } from './project.ts';
 import { errorCodesPage, metricsPage } from './reference-pages.ts';
@@ -18,12 +19,12 @@ async function derivedFiles(): Promise<ReadonlyMap<string, string>> {
   const ofContract = await generatedFiles();
   const contract = JSON.parse(ofContract.get('openapi.json') ?? '') as ContractDocument;
   const page = (name: string, text: string) => [path.join(projectDirectory, 'docs', 'reference', name), text] as const;
-  const configuration = readFileSync(path.join(projectDirectory, 'config.ts'), 'utf8');
   return new Map([
     ...[...ofContract].map(([name, text]) => [placeOf(name), text] as const),
     page('imports.md', importsPage(productImports(projectDirectory))),
     page('automations.md', automationsPage(contract)),
-    page('configuration.md', configurationPage(configuration)),
+    page('configuration.md', configurationPage(declarations)),
+    [path.join(projectDirectory, '.env.example'), environmentExample(declarations)] as const,
     page('error-codes.md', errorCodesPage(contract.components.schemas.ErrorCode['x-codes'])),
     page('metrics.md', metricsPage()),
     page('workflows.md', workflowsPage()),

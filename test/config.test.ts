@@ -1,5 +1,8 @@
 import { expect } from 'chai';
 import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import { format, inspect } from 'node:util';
 import { ConfigError, readConfig, type Environment } from '../config.ts';
 import { Secret } from '../platform/core/secret.ts';
@@ -75,6 +78,33 @@ describe('the configuration', () => {
     const bulkUrl = (env: Environment) => readConfig({ ...required, ...env }).mail.bulkSmtpUrl.reveal();
     expect(bulkUrl({})).to.equal(required.SMTP_URL);
     expect(bulkUrl({ BULK_SMTP_URL: 'smtp://bulk.example.com:25' })).to.equal('smtp://bulk.example.com:25');
+  });
+
+  it('reports files of secrets with the other mistakes, together, and prints nothing that stands in them', () => {
+    const directory = mkdtempSync(path.join(os.tmpdir(), 'config-'));
+    try {
+      const file = path.join(directory, 'secret');
+      writeFileSync(file, 'mysql://club:pg-pass-word@db/club');
+      const { DATABASE_URL: _, ...others } = required;
+      const env = {
+        ...others,
+        DATABASE_URL_FILE: file,
+        MASTER_KEY_FILE: file,
+        SMTP_URL: undefined,
+        SMTP_URL_FILE: directory,
+        API_PORT: 'http',
+      };
+      expect(() => readConfig(env)).to.throw(
+        ConfigError,
+        `The configuration has 4 mistake(s):
+  - API_PORT must be a whole number from 0 to 65535
+  - DATABASE_URL_FILE must be a URL that begins with postgres:// or postgresql://
+  - SMTP_URL_FILE names a file that cannot be read (EISDIR)
+  - MASTER_KEY and MASTER_KEY_FILE are both set: set one of them`,
+      );
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
   });
 
   it('reports all mistakes together, missing and malformed, by name', () => {

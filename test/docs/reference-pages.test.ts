@@ -1,41 +1,61 @@
 import { expect } from 'chai';
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
-import { readConfig } from '../../config.ts';
-import { configurationPage, variablesOf } from '../../dev/configuration-page.ts';
-import { projectDirectory } from '../../dev/project.ts';
+import { parseEnv } from 'node:util';
+import { declarations, readConfig } from '../../config.ts';
+import { configurationPage, environmentExample } from '../../dev/configuration-page.ts';
+import { fileOf, filePath, integer, optional, secret, text, url, variablesIn } from '../../platform/infra/variables.ts';
 
-const text = readFileSync(path.join(projectDirectory, 'config.ts'), 'utf8');
+const variables = variablesIn(declarations);
+const names = variables.map(({ name }) => name);
+const ofSecrets = variables.flatMap(({ name, isSecret }) => (isSecret ? [fileOf(name)] : []));
 
 /** The names of all variables that a process reads. */
 function variablesRead(): string[] {
-  const names = new Set<string>();
-  const env = new Proxy<Record<string, string>>({}, { get: (_, name) => void names.add(String(name)) });
+  const asked = new Set<string>();
+  const env = new Proxy<Record<string, string>>({}, { get: (_, name) => void asked.add(String(name)) });
   expect(() => readConfig(env)).to.throw('The configuration has');
-  return [...names].toSorted();
+  return [...asked].toSorted();
 }
 
+const few = {
+  host: text('HOST', 'Where it listens: `::` | `0.0.0.0`.', { default: '127.0.0.1' }),
+  nested: {
+    size: integer('SIZE', 'How large.', { default: 20, from: 1, to: 200 }),
+    title: text('TITLE', 'Its title.', { default: 'A <title>' }),
+    ca: optional(filePath('CA_FILE', 'An authority.')),
+  },
+  store: secret(url('STORE_URL', 'The store.', { protocols: ['redis:', 'rediss:'] })),
+};
+
 describe('docs/reference/configuration.md', () => {
-  it('names every variable that a process reads, and no other', () => {
-    expect(
-      variablesOf(text)
-        .map(({ name }) => name)
-        .toSorted(),
-    ).to.deep.equal(variablesRead());
+  it('has every variable that a process reads, once, and no other', () => {
+    const rows = [...configurationPage(declarations).matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
+    expect(rows).to.deep.equal(names);
+    expect([...names, ...ofSecrets].toSorted()).to.deep.equal(variablesRead());
+    expect(new Set([...names, ...ofSecrets]).size).to.equal(names.length + ofSecrets.length);
   });
 
   it('marks exactly those that must be set', () => {
-    const required = variablesOf(text).filter(({ fallback }) => fallback === undefined);
-    const env = Object.fromEntries(required.map(({ name }) => [name, 'x']));
+    const required = variables.filter(({ isRequired }) => isRequired).map(({ name }) => name);
     expect(() => readConfig({})).to.throw(`has ${required.length} mistake(s)`);
-    expect(() => readConfig(env))
-      .to.throw()
-      .with.property('message')
-      .that.does.not.contain('is missing');
+    const marked = configurationPage(declarations).matchAll(/^\| `(\w+)` \| [^|]+ \| \*\*must be set\*\* \|/gm);
+    expect([...marked].map(([, name]) => name)).to.deep.equal(required);
+  });
+
+  it('says of each what it may be, its default and its meaning', () => {
+    const rows = configurationPage(few)
+      .split('\n')
+      .filter((line) => line.startsWith('| `'));
+    expect(rows).to.deep.equal([
+      '| `HOST` | text | `127.0.0.1` | Where it listens: `::` \\| `0.0.0.0`. |',
+      '| `SIZE` | whole number, 1 to 200 | `20` | How large. |',
+      '| `TITLE` | text | `A <title>` | Its title. |',
+      '| `CA_FILE` | path |  | An authority. |',
+      '| `STORE_URL` | URL, `redis:` `rediss:`; secret | **must be set** | The store. |',
+    ]);
   });
 
   it('names the values of each choice, as the configuration does when it refuses another', () => {
-    const choices = variablesOf(text).filter(({ kind }) => kind.startsWith('one of '));
+    const choices = variables.filter(({ kind }) => kind.startsWith('one of '));
     expect(choices.map(({ name }) => name)).to.include.members(['LOG_LEVEL', 'NEW_CLUB_PLAN', 'AGENT_DEFAULT_MODEL']);
     const env = Object.fromEntries(choices.map(({ name }) => [name, 'another']));
     for (const { name, kind } of choices)
@@ -44,16 +64,61 @@ describe('docs/reference/configuration.md', () => {
         .with.property('message')
         .that.includes(`${name} must be ${kind.replaceAll('`', '').replace(/(?<=of .*) /g, ', ')}`);
   });
+});
 
-  it('is refused for a choice from a list that it does not know', () => {
-    expect(() => configurationPage(`const config = { /** X. */ plan: read.oneOf('X', others, 'a') };`)).to.throw(
-      'does not know the list others',
+describe('.env.example', () => {
+  const example = environmentExample(declarations);
+  const uncommented = (of: string) => parseEnv(of.replace(/^#(?=\w+=)/gm, ''));
+
+  it('sets what must be set, to nothing, and has every variable with its default', () => {
+    const required = variables.filter(({ isRequired }) => isRequired).map(({ name }) => [name, '']);
+    expect(parseEnv(example)).to.deep.equal(Object.fromEntries(required));
+    const defaults = variables.map(({ name, fallback = '' }) => [name, fallback]);
+    expect(uncommented(example)).to.deep.equal(Object.fromEntries(defaults));
+  });
+
+  it('is a configuration once what must be set is filled in, the same as without the defaults', () => {
+    const required = {
+      DATABASE_URL: 'postgres://db.example.com/club',
+      SMTP_URL: 'smtp://mail.example.com',
+      S3_ENDPOINT: 'https://s3.example.com',
+      S3_ACCESS_KEY_ID: 'id',
+      S3_SECRET_ACCESS_KEY: 'key',
+      MASTER_KEY: Buffer.alloc(32).toString('base64'),
+    };
+    expect(JSON.stringify(readConfig({ ...uncommented(example), ...required }))).to.equal(
+      JSON.stringify(readConfig(required)),
     );
   });
 
-  it('is refused for a variable without a comment', () => {
-    expect(() => configurationPage(`const config = { port: read.integer('NEW_PORT', 1, 0, 9) };`)).to.throw(
-      'NEW_PORT has no comment',
-    );
+  it('explains each in lines of at most 118 characters', () => {
+    expect(environmentExample(few).split('\n').slice(2)).to.deep.equal([
+      '# ---- Must be set ----',
+      '',
+      '# The store.',
+      '# Value: URL, `redis:` `rediss:`; secret, or a file: STORE_URL_FILE.',
+      'STORE_URL=',
+      '',
+      '# ---- May be set ----',
+      '',
+      '# Where it listens: `::` | `0.0.0.0`.',
+      '# Value: text.',
+      '#HOST=127.0.0.1',
+      '',
+      '# How large.',
+      '# Value: whole number, 1 to 200.',
+      '#SIZE=20',
+      '',
+      '# Its title.',
+      '# Value: text.',
+      '#TITLE="A <title>"',
+      '',
+      '# An authority.',
+      '# Value: path.',
+      '#CA_FILE=',
+      '',
+    ]);
+    const lines = example.split('\n').slice(1);
+    expect(lines.filter((line) => line.startsWith('# ') && line.length > 118)).to.deep.equal([]);
   });
 });

@@ -1,0 +1,288 @@
+/**
+ * Variables of the environment. Each is declared once, by one of the functions here, with its meaning, its bounds and its default; what
+ * reads it and what documents it are made of the same declaration.
+ */
+import { readFileSync } from 'node:fs';
+import { Secret } from '../core/secret.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface Variable<T> {
+  readonly name: string;
+  /** What it is for, in Markdown. */
+  readonly meaning: string;
+  /** What it may be, in Markdown. */
+  readonly kind: string;
+  /** Its default; undefined where there is none. */
+  readonly fallback: string | undefined;
+  readonly isRequired: boolean;
+  /** Its value is printed nowhere, and may stand in a file: see {@link fileOf}. */
+  readonly isSecret: boolean;
+  /**
+   * @param given as it is set; undefined where it is not, and there is no default
+   * @returns the value, or what is wrong with it, without the value: "must be …"
+   */
+  readonly parse: (given: string | undefined) => Parsed<T>;
+}
+
+/** Where there is a mistake, `value` is a stand-in, with which reading goes on to the next. */
+interface Parsed<T> {
+  value: T;
+  mistake?: string;
+}
+
+/** Declarations as a tree: what is read of them has its shape. */
+export type Declarations = { readonly [name: string]: Variable<unknown> | Declarations };
+export type Read<D> = D extends Variable<infer T> ? T : { -readonly [K in keyof D]: Read<D[K]> };
+
+/** @returns the variable that names a file with this secret */
+export const fileOf = (name: string): string => `${name}_FILE`;
+
+/** @returns all variables of the tree, in their order */
+export function variablesIn(declarations: Declarations): Variable<unknown>[] {
+  return Object.values(declarations).flatMap((one) => (isVariable(one) ? [one] : variablesIn(one)));
+}
+
+/**
+ * Reads the whole tree.
+ * @param env an empty string counts as absent
+ * @param problems gets a sentence for each mistake. Names only, never a value: a value may be a secret
+ */
+export function readVariables<const D extends Declarations>(
+  declarations: D,
+  env: Environment,
+  problems: string[],
+): Read<D> {
+  const read = (node: Variable<unknown> | Declarations): unknown =>
+    isVariable(node)
+      ? readVariable(node, env, problems)
+      : Object.fromEntries(Object.entries(node).map(([place, child]) => [place, read(child)]));
+  return read(declarations) as Read<D>;
+}
+
+const isVariable = (node: Variable<unknown> | Declarations): node is Variable<unknown> =>
+  typeof node['parse'] === 'function';
+
+function readVariable(one: Variable<unknown>, env: Environment, problems: string[]): unknown {
+  const { name, fallback, isRequired, isSecret, parse } = one;
+  const setting = isSecret ? secretIn(name, env) : { given: env[name] || undefined, name };
+  if ('mistake' in setting) problems.push(setting.mistake);
+  else if (setting.given === undefined && isRequired) problems.push(`${name} is missing`);
+  else {
+    const { value, mistake } = parse(setting.given ?? fallback);
+    if (mistake !== undefined) problems.push(`${setting.name} ${mistake}`);
+    return value;
+  }
+  return parse(undefined).value;
+}
+
+/** A secret, from its variable or from its file, and the name of the one that has it. */
+function secretIn(name: string, env: Environment): { given: string | undefined; name: string } | { mistake: string } {
+  const file = env[fileOf(name)] || undefined;
+  if (file === undefined) return { given: env[name] || undefined, name };
+  if (env[name]) return { mistake: `${name} and ${fileOf(name)} are both set: set one of them` };
+  try {
+    // Editors and `echo` end a file with a new line.
+    const given = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+    return given === '' ? { mistake: `${fileOf(name)} names a file that is empty` } : { given, name: fileOf(name) };
+  } catch (error) {
+    return { mistake: `${fileOf(name)} names a file that cannot be read (${codeOf(error)})` };
+  }
+}
+
+const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? 'no code';
+
+/** What the functions below have in common. */
+interface Rule<T> {
+  kind: string;
+  /** Returned in the place of a text that is missing or wrong. */
+  standIn: T;
+  /** @param given not empty */
+  parse: (given: string) => Parsed<T>;
+  fallback?: string | number | undefined;
+}
+
+function declared<T>(name: string, meaning: string, { kind, standIn, parse, fallback }: Rule<T>): Variable<T> {
+  return {
+    name,
+    meaning,
+    kind,
+    fallback: fallback === undefined ? undefined : String(fallback),
+    isRequired: fallback === undefined,
+    isSecret: false,
+    parse: (given) => (given === undefined ? { value: standIn } : parse(given)),
+  };
+}
+
+/** @returns the variable, which may be left out: it is undefined then */
+export function optional<T>(of: Variable<T>): Variable<T | undefined> {
+  return { ...of, isRequired: false, parse: (given) => (given === undefined ? { value: undefined } : of.parse(given)) };
+}
+
+/** @returns the variable, whose value is never printed, and may stand in a file */
+export function secret<T>(of: Variable<T>): Variable<Secret<T>> {
+  const parse = (given: string | undefined): Parsed<Secret<T>> => {
+    const { value, ...mistake } = of.parse(given);
+    return { value: new Secret(value), ...mistake };
+  };
+  return { ...of, isSecret: true, parse };
+}
+
+interface TextOptions {
+  readonly default?: string;
+  /** All of the text must match it. */
+  readonly pattern?: RegExp;
+}
+
+/** A text. Without a default it must be set. */
+export function text(name: string, meaning: string, options: TextOptions = {}): Variable<string> {
+  const { pattern, default: fallback } = options;
+  return declared(name, meaning, {
+    kind: 'text',
+    standIn: '',
+    fallback,
+    parse: (value) =>
+      pattern && !pattern.test(value) ? { value, mistake: `must match ${pattern.source}` } : { value },
+  });
+}
+
+/** A file's path. */
+export function filePath(name: string, meaning: string): Variable<string> {
+  return { ...text(name, meaning), kind: 'path' };
+}
+
+interface UrlOptions {
+  readonly default?: string;
+  /** Such as `https:`. */
+  readonly protocols: readonly string[];
+}
+
+/** A URL, without the slash at its end. Without a default it must be set. */
+export function url(name: string, meaning: string, { protocols, default: fallback }: UrlOptions): Variable<string> {
+  const begins = protocols.map((protocol) => `${protocol}//`).join(' or ');
+  return declared(name, meaning, {
+    kind: `URL, ${codes(protocols)}`,
+    standIn: '',
+    fallback,
+    parse(given) {
+      const value = given.replace(/\/$/, '');
+      return URL.canParse(given) && protocols.includes(new URL(given).protocol)
+        ? { value }
+        : { value, mistake: `must be a URL that begins with ${begins}` };
+    },
+  });
+}
+
+interface IntegerOptions {
+  readonly default: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A whole number within bounds, which count as within. */
+export function integer(name: string, meaning: string, options: IntegerOptions): Variable<number> {
+  const { default: fallback, from, to } = options;
+  return declared(name, meaning, {
+    kind: `whole number, ${from} to ${to}`,
+    standIn: fallback,
+    fallback,
+    parse(given) {
+      const value = Number(given);
+      return Number.isInteger(value) && value >= from && value <= to
+        ? { value }
+        : { value: fallback, mistake: `must be a whole number from ${from} to ${to}` };
+    },
+  });
+}
+
+/** One of these words. */
+export function oneOf<T extends string>(
+  name: string,
+  meaning: string,
+  { of, default: fallback }: { readonly of: readonly T[]; readonly default: NoInfer<T> },
+): Variable<T> {
+  return declared(name, meaning, {
+    kind: `one of ${codes(of)}`,
+    standIn: fallback,
+    fallback,
+    parse(given) {
+      const value = of.find((word) => word === given);
+      return value === undefined ? { value: fallback, mistake: `must be one of ${of.join(', ')}` } : { value };
+    },
+  });
+}
+
+/** Any of these words, separated by commas; none where it is not set. */
+export function anyOf<T extends string>(name: string, meaning: string, of: readonly T[]): Variable<readonly T[]> {
+  const each = `one of ${of.join(', ')}`;
+  return {
+    ...list(name, meaning, { accepts: (item): item is T => of.some((word) => word === item), each }),
+    kind: `list with commas; each one of ${codes(of)}`,
+  };
+}
+
+interface ListOptions<T extends string> {
+  readonly accepts: ((item: string) => item is T) | ((item: string) => boolean);
+  /** What an item is, such as "a network such as 10.0.0.0/8". */
+  readonly each: string;
+}
+
+/** A list, separated by commas; empty where it is not set. */
+export function list<T extends string = string>(
+  name: string,
+  meaning: string,
+  { accepts, each }: ListOptions<T>,
+): Variable<readonly T[]> {
+  return {
+    ...declared<readonly T[]>(name, meaning, {
+      kind: `list with commas; each ${each}`,
+      standIn: [],
+      parse(given) {
+        const items = given
+          .split(',')
+          .map((item) => item.trim())
+          .filter((item) => item !== '');
+        const value = items.filter((item): item is T => accepts(item));
+        return value.length === items.length
+          ? { value }
+          : { value, mistake: `must be a list, separated by commas, each item ${each}` };
+      },
+    }),
+    isRequired: false,
+  };
+}
+
+/** Whole numbers from 1, separated by commas; `off` for none. */
+export function counts(
+  name: string,
+  meaning: string,
+  options: { readonly default: string },
+): Variable<readonly number[]> {
+  return declared<readonly number[]>(name, meaning, {
+    kind: 'whole numbers from 1, with commas, or `off`',
+    standIn: [],
+    fallback: options.default,
+    parse(given) {
+      if (given === 'off') return { value: [] };
+      if (/^[1-9]\d{0,6}(,[1-9]\d{0,6})*$/.test(given)) return { value: given.split(',').map(Number) };
+      return { value: [], mistake: 'must be whole numbers from 1, separated by commas, or off' };
+    },
+  });
+}
+
+/** Bytes in base64. */
+export function key(name: string, meaning: string, { bytes }: { readonly bytes: number }): Variable<Buffer> {
+  return declared<Buffer>(name, meaning, {
+    kind: `${bytes} bytes in base64`,
+    standIn: Buffer.alloc(0),
+    parse(given) {
+      const value = Buffer.from(given, 'base64');
+      // Decoding passes over what is no base64: a key that was cut or mistyped must not become another key.
+      return value.length === bytes && value.toString('base64') === given
+        ? { value }
+        : { value, mistake: `must be ${bytes} bytes in base64` };
+    },
+  });
+}
+
+const codes = (words: readonly string[]): string => words.map((word) => `\`${word}\``).join(' ');

@@ -1,11 +1,15 @@
-/** `npm run verify -- build`: proofs of what is shipped, on a site of its own. Each ends with its line, on stdout. */
+/** `npm run verify -- build | image`: proofs of what is shipped, on a site of its own. Each ends with its line, on stdout. */
 import { interruption } from '../../dev/interruption.ts';
 import { runScript, say } from '../../dev/problem.ts';
 import { verifyBuild } from './build.ts';
+import { verifyImage } from './image.ts';
 import { onSite, type Site } from './site.ts';
 
 /** @returns the line that each ends with @throws Problem saying what is not as it should be */
-const proofs: Readonly<Record<string, (site: Site) => Promise<string>>> = { build: verifyBuild };
+const proofs: Readonly<Record<string, (site: Site) => Promise<string>>> = {
+  build: verifyBuild,
+  image: verifyImage,
+};
 
 await runScript(async () => {
   const [wanted = '', ...more] = process.argv.slice(2);

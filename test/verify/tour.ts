@@ -16,10 +16,15 @@ import { runTour } from '../../dev/tour.ts';
 import { progress } from '../faults/progress.ts';
 import type { Site } from './site.ts';
 
-/** How a command of the service is started, such as `migrate`. */
-type Service = (command: string) => { command: string; args: readonly string[]; cwd: string };
-
 type Environment = Readonly<Record<string, string>>;
+
+/** How a command of the service is started, such as `migrate`, and the variables that are set there already. */
+type Service = (command: string) => { command: string; args: readonly string[]; cwd: string; env?: Environment };
+
+interface TourOptions {
+  /** Settings that take the place of the tour's. @param environment of the stack */
+  settings?: (environment: Environment) => Promise<Environment>;
+}
 
 const readyWithinMs = 60_000;
 const drainMs = 25_000;
@@ -30,7 +35,11 @@ const errorLevel = 50;
  * Installs and runs the service as an operator does: migrate, setup, API and worker; plays the tour; asks both to end.
  * @throws Problem where a command says or returns something else, the tour fails, or a process logs an error
  */
-export async function playTourOn(site: Site, service: Service): Promise<void> {
+export async function playTourOn(
+  site: Site,
+  service: Service,
+  { settings = async () => ({}) }: TourOptions = {},
+): Promise<void> {
   const directory = path.join(site.directory, 'stack');
   const stack = await startStack({
     directory,
@@ -46,7 +55,6 @@ export async function playTourOn(site: Site, service: Service): Promise<void> {
   site.stops.push(() => model.stop());
   const ports = await freePorts(['api', 'files', 'worker']);
   const environment: Environment = {
-    PATH: process.env['PATH'] ?? '',
     ...allocatorSettings,
     ...stack.environment,
     TEMPORAL_NAMESPACE: 'made-by-setup',
@@ -59,6 +67,7 @@ export async function playTourOn(site: Site, service: Service): Promise<void> {
     AUTOMATION_WAIT_SPEED: '3600',
     ANTHROPIC_BASE_URL: model.url,
     ANTHROPIC_API_KEY: 'fake',
+    ...(await settings(stack.environment)),
   };
 
   const behind = run(service('api'), environment);
@@ -83,7 +92,7 @@ export async function playTourOn(site: Site, service: Service): Promise<void> {
     startChild({
       name,
       ...service(name),
-      env: environment,
+      env: envOf(service(name), environment),
       stopSignal: name === 'api' ? 'SIGINT' : 'SIGTERM',
       graceMs: drainMs,
       logFile: path.join(logs, `${name}.log`),
@@ -118,8 +127,13 @@ interface Ran {
   stderr: string;
 }
 
-function run({ command, args, cwd }: ReturnType<Service>, env: Environment): Ran {
-  return spawnSync(command, args, { cwd, env, encoding: 'utf8' });
+function run(started: ReturnType<Service>, environment: Environment): Ran {
+  const { command, args, cwd } = started;
+  return spawnSync(command, args, { cwd, env: envOf(started, environment), encoding: 'utf8' });
+}
+
+function envOf({ env = {} }: ReturnType<Service>, environment: Environment): Environment {
+  return { PATH: process.env['PATH'] ?? '', ...env, ...environment };
 }
 
 /** @throws Problem naming what the command did instead */

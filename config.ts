@@ -8,6 +8,7 @@ import { pricedModels } from './domain/agents/prompt/prices.policy.ts';
 import { plans } from './domain/billing/plans.policy.ts';
 import { planNames } from './entities/billing/values.ts';
 import { taskQueues } from './platform/engine/workflow-types.ts';
+import { Secret } from './platform/core/secret.ts';
 import { StartProblem } from './platform/core/start-problem.ts';
 import {
   anyOf,
@@ -15,6 +16,7 @@ import {
   filePath,
   integer,
   key,
+  keys,
   list,
   oneOf,
   optional,
@@ -332,8 +334,13 @@ export const declarations = {
       default: 'claude-sonnet-5-5',
     }),
   },
-  masterKey: secret(
-    key('MASTER_KEY', '32 bytes: encrypts webhook secrets at rest and derives one-time tokens.', { bytes: 32 }),
+  masterKey: secret(key('MASTER_KEY', '32 bytes: encrypts secrets at rest and derives tokens.', { bytes: 32 })),
+  formerMasterKeys: secret(
+    keys(
+      'MASTER_KEYS_OLD',
+      'Keys beside `MASTER_KEY`: they decrypt and verify, and nothing new is made with them. For a change of the key; empty otherwise.',
+      { bytes: 32 },
+    ),
   ),
   egress: {
     allowedNetworks: list(
@@ -366,11 +373,15 @@ export function readConfig(env: Environment = process.env) {
     problems.push(
       'AUTOMATION_WAIT_SPEED must be 1, unless API_HOST, WORKER_HOST and PUBLIC_URL are of this machine: real clubs wait in real time',
     );
+  const formerMasterKeys = read.formerMasterKeys.reveal();
+  if (formerMasterKeys.some((one) => one.equals(read.masterKey.reveal())))
+    problems.push('MASTER_KEYS_OLD names the key of MASTER_KEY, which it must not');
   if (problems.length > 0) throw new ConfigError(problems);
 
   const { endpoint, publicBucket, publicFilesUrl = `${endpoint}/${publicBucket}` } = read.storage;
   return {
     ...read,
+    formerMasterKeys: formerMasterKeys.map((one) => new Secret(one)),
     rateLimits: { url: read.rateLimits.url ?? read.database.url },
     mail: { ...read.mail, bulkSmtpUrl: read.mail.bulkSmtpUrl ?? read.mail.smtpUrl },
     storage: { ...read.storage, publicFilesUrl, linksUrl: `${read.api.publicUrl}/public/media` },

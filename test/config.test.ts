@@ -9,6 +9,7 @@ import { Secret } from '../platform/core/secret.ts';
 import { eachCase } from './toolkit/assert/each-case.ts';
 
 const masterKey = randomBytes(32).toString('base64');
+const otherKey = randomBytes(32).toString('base64');
 const required = {
   DATABASE_URL: 'postgres://club:pg-pass-word@db.example.com:5432/club',
   SMTP_URL: 'smtps://mailer:smtp-pass-word@mail.example.com:465',
@@ -46,6 +47,16 @@ describe('the configuration', () => {
     expect(config.egress).to.deep.equal({ allowedNetworks: [], extraCaFile: undefined });
     expect(config.rateLimits.url.reveal()).to.equal(required.DATABASE_URL);
     expect(config.masterKey.reveal()).to.deep.equal(Buffer.from(masterKey, 'base64'));
+  });
+
+  it('takes any number of keys beside the master key, in their order', () => {
+    const keysOf = (value: string) =>
+      readConfig({ ...required, MASTER_KEYS_OLD: value }).formerMasterKeys.map((key) =>
+        key.reveal().toString('base64'),
+      );
+    const third = randomBytes(32).toString('base64');
+    expect(keysOf('')).to.deep.equal([]);
+    expect(keysOf(`${otherKey}, ${third},`)).to.deep.equal([otherKey, third]);
   });
 
   it('lets waits pass faster only where API, worker and their address are of this machine', async () => {
@@ -113,6 +124,7 @@ describe('the configuration', () => {
       SMTP_URL: undefined,
       DATABASE_URL: 'mysql://club:pg-pass-word@db/club',
       API_PORT: '65536',
+      MASTER_KEYS_OLD: 'short',
       LOG_LEVEL: 'loud',
       CORS_ORIGINS: 'https://good.example.com,bad.example.com/path',
       TRUSTED_PROXIES: '10.0.0.0/33',
@@ -122,6 +134,7 @@ describe('the configuration', () => {
       'SMTP_URL',
       'DATABASE_URL',
       'API_PORT',
+      'MASTER_KEYS_OLD',
       'LOG_LEVEL',
       'CORS_ORIGINS',
       'TRUSTED_PROXIES',
@@ -166,6 +179,15 @@ describe('the configuration', () => {
       `=${masterKey}`,
       randomBytes(31).toString('base64'),
       randomBytes(33).toString('base64'),
+    ],
+    MASTER_KEYS_OLD: [
+      'x',
+      `${otherKey},x`,
+      `${otherKey}AAAA`,
+      randomBytes(31).toString('base64'),
+      `${otherKey}, ${otherKey}`,
+      masterKey,
+      `${otherKey},${masterKey}`,
     ],
   };
   for (const [name, values] of Object.entries(mistakes)) {
@@ -237,9 +259,10 @@ describe('secrets of the configuration', () => {
     's3-secret-key',
     'the-key-id',
     masterKey,
+    otherKey,
     ...Object.values(stripe),
   ];
-  const config = readConfig({ ...required, ...stripe });
+  const config = readConfig({ ...required, ...stripe, MASTER_KEYS_OLD: otherKey });
 
   const ways: Record<string, (value: unknown) => string> = {
     'util.inspect': (value) => inspect(value, { depth: null, showHidden: true, getters: true }),

@@ -277,12 +277,35 @@ export function key(name: string, meaning: string, { bytes }: { readonly bytes: 
     standIn: Buffer.alloc(0),
     parse(given) {
       const value = Buffer.from(given, 'base64');
-      // Decoding passes over what is no base64: a key that was cut or mistyped must not become another key.
-      return value.length === bytes && value.toString('base64') === given
-        ? { value }
-        : { value, mistake: `must be ${bytes} bytes in base64` };
+      return isKey(given, bytes) ? { value } : { value, mistake: `must be ${bytes} bytes in base64` };
     },
   });
+}
+
+/** Bytes in base64, several times, separated by commas, and none twice; empty where it is not set. */
+export function keys(
+  name: string,
+  meaning: string,
+  { bytes }: { readonly bytes: number },
+): Variable<readonly Buffer[]> {
+  const items = list(name, meaning, { accepts: (item) => isKey(item, bytes), each: `${bytes} bytes in base64` });
+  return {
+    ...items,
+    parse(given) {
+      const { value, ...mistake } = items.parse(given);
+      const isTwice = new Set(value).size < value.length;
+      return {
+        value: value.map((item) => Buffer.from(item, 'base64')),
+        ...(isTwice ? { mistake: 'names a key twice' } : mistake),
+      };
+    },
+  };
+}
+
+/** Decoding passes over what is no base64: a key that was cut or mistyped must not become another key. */
+function isKey(given: string, bytes: number): boolean {
+  const value = Buffer.from(given, 'base64');
+  return value.length === bytes && value.toString('base64') === given;
 }
 
 const codes = (words: readonly string[]): string => words.map((word) => `\`${word}\``).join(' ');

@@ -1,5 +1,4 @@
 /** Tokens in the addresses of previews: they say whose copy of which campaign, until when, and prove that we wrote them (CAMP-46). */
-import { timingSafeEqual } from 'node:crypto';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 
@@ -21,7 +20,7 @@ export function previewToken(vault: Vault, { campaignId, studentId = nobody, exp
   const seconds = Buffer.alloc(secondsBytes);
   seconds.writeUIntBE(Math.ceil(expiresAt.getTime() / 1_000), 0, secondsBytes);
   const named = Buffer.concat([ids, seconds]);
-  return Buffer.concat([named, macOf(vault, named)]).toString('base64url');
+  return Buffer.concat([named, vault.derive(labelOf(named)).subarray(0, macBytes)]).toString('base64url');
 }
 
 /** @returns undefined for a token that is not ours, or whose time is over */
@@ -29,15 +28,14 @@ export function readPreviewToken(vault: Vault, token: string, now: Date): Previe
   const bytes = Buffer.from(token, 'base64url');
   const named = bytes.subarray(0, 2 * idBytes + secondsBytes);
   if (bytes.length !== named.length + macBytes || bytes.toString('base64url') !== token) return undefined;
-  if (!timingSafeEqual(bytes.subarray(named.length), macOf(vault, named))) return undefined;
+  if (!vault.matches(labelOf(named), bytes.subarray(named.length))) return undefined;
   const expiresAt = new Date(named.readUIntBE(2 * idBytes, secondsBytes) * 1_000);
   if (now >= expiresAt) return undefined;
   const [campaignId, studentId] = [idAt(named, 0), idAt(named, idBytes)];
   return { campaignId, ...(studentId !== nobody && { studentId }), expiresAt };
 }
 
-const macOf = (vault: Vault, named: Buffer) =>
-  vault.derive(`campaign preview:${named.toString('hex')}`).subarray(0, macBytes);
+const labelOf = (named: Buffer) => `campaign preview:${named.toString('hex')}`;
 
 const idAt = (bytes: Buffer, at: number): Id =>
   bytes.toString('hex', at, at + idBytes).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');

@@ -1,5 +1,4 @@
 /** Tokens of downloads: each names a repository, a student and its own end, and proves that we wrote it. None is stored (REPO-5). */
-import { timingSafeEqual } from 'node:crypto';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 
@@ -15,8 +14,8 @@ const timeBytes = 6;
 const macBytes = 16;
 const mostBytes = 2 * idBytes + timeBytes;
 
-const mac = (vault: Vault, { repositoryId, studentId, expiresAt }: DownloadToken) =>
-  vault.derive(`download:${repositoryId}:${studentId}:${secondsOf(expiresAt)}`).subarray(0, macBytes);
+const labelOf = ({ repositoryId, studentId, expiresAt }: DownloadToken) =>
+  `download:${repositoryId}:${studentId}:${secondsOf(expiresAt)}`;
 
 const secondsOf = (time: Date) => Math.floor(time.getTime() / 1_000);
 
@@ -28,7 +27,12 @@ const idAt = (bytes: Buffer, at: number): Id =>
 export function downloadToken(vault: Vault, token: DownloadToken): string {
   const time = Buffer.alloc(timeBytes);
   time.writeUIntBE(secondsOf(token.expiresAt), 0, timeBytes);
-  const parts = [bytesOf(token.repositoryId), bytesOf(token.studentId), time, mac(vault, token)];
+  const parts = [
+    bytesOf(token.repositoryId),
+    bytesOf(token.studentId),
+    time,
+    vault.derive(labelOf(token)).subarray(0, macBytes),
+  ];
   return Buffer.concat(parts).toString('base64url');
 }
 
@@ -38,6 +42,6 @@ export function readDownloadToken(vault: Vault, text: string, now: Date): Downlo
   if (bytes.length !== mostBytes + macBytes || bytes.toString('base64url') !== text) return undefined;
   const expiresAt = new Date(bytes.readUIntBE(2 * idBytes, timeBytes) * 1_000);
   const token = { repositoryId: idAt(bytes, 0), studentId: idAt(bytes, idBytes), expiresAt };
-  const isOurs = timingSafeEqual(bytes.subarray(mostBytes), mac(vault, token));
+  const isOurs = vault.matches(labelOf(token), bytes.subarray(mostBytes));
   return isOurs && now < expiresAt ? token : undefined;
 }

@@ -1,7 +1,10 @@
-/** Keyed hashes of e-mail addresses: they compare addresses without storing them. */
+/** Keyed hashes of e-mail addresses: they compare addresses without storing them, and stay when the master key changes (ADR 38). */
 import type { Vault } from './vault.ts';
+
+/** @returns what an address is hashed as */
+export const mailAddressLabel = (foldedEmail: string): string => `mail address:${foldedEmail}`;
 
 /** @returns 32 bytes, the same for the same address */
 export function addressKeyOf(vault: Vault, foldedEmail: string): Buffer {
-  return vault.derive(`mail address:${foldedEmail}`);
+  return vault.deriveLasting(mailAddressLabel(foldedEmail));
 }

@@ -1,4 +1,4 @@
-/** The uses of the master key: it encrypts secrets at rest, and derives one-time tokens, which are stored nowhere. */
+/** The uses of the master keys: they encrypt secrets at rest, and derive one-time tokens, which are stored nowhere (ADR 38). */
 import {
   createCipheriv,
   createDecipheriv,
@@ -8,45 +8,158 @@ import {
   hkdfSync,
   randomBytes,
   timingSafeEqual,
+  type KeyObject,
 } from 'node:crypto';
-import type { Secret } from '../core/secret.ts';
+import { Secret } from '../core/secret.ts';
 
 const nonceBytes = 12;
 const tagBytes = 16;
+/** The first byte of a sealed value that names its key. Values of releases before it begin with their nonce, which is random. */
+const namingVersion = 1;
+const keyIdBytes = 4;
+/** Bytes at the beginning of a sealed value that say under which key it is: a version and the key's id. */
+export const sealHeaderBytes = 1 + keyIdBytes;
 
 export interface Vault {
+  /** The id of the current key: 4 bytes, which tell nothing of the key itself. */
+  readonly keyId: Buffer;
+  /** How values begin that were sealed under each key that is given, the current one first. */
+  readonly headers: readonly [Buffer, ...Buffer[]];
   /** AES-256-GCM; `context` (the row's id) is authenticated, so that a sealed value moved to another row does not open. */
   seal(text: string, context: string): Buffer;
-  /** @throws Error if the value was altered, belongs to another context or was sealed under another key */
+  /**
+   * Opens under the key that the value names, or under each key by trial if it names none.
+   * @throws SealUnreadable if the value was altered, belongs to another context or was sealed under a key that is not given
+   */
   open(sealed: Buffer, context: string): string;
-  /** 32 bytes that only the holder of the master key can tell from the label: the same for the same label. */
-  derive(label: string): Buffer;
+  /**
+   * @param keyId of the key to derive with; the current one if absent
+   * @returns 32 bytes that only the holder of the key can tell from the label: the same for the same label and key
+   * @throws Error if no key with this id is given: ask {@link has} before
+   */
+  derive(label: string, keyId?: Buffer): Buffer;
+  /** @returns the ids of the keys that are given, the current one first */
+  readonly keyIds: readonly Buffer[];
+  /** @returns whether the key is given */
+  has(keyId: Buffer): boolean;
+  /** @returns whether `mac` is the beginning of what the label gives under any of the keys; compared in constant time */
+  matches(label: string, mac: Buffer): boolean;
+  /** As `derive`, with a key that stays when the master key changes: for what is stored, and must be found again. */
+  deriveLasting(label: string): Buffer;
 }
 
-/** @param masterKey 32 bytes; two keys are derived from it, one a use */
-export function createVault(masterKey: Secret<Buffer>): Vault {
-  const keyFor = (use: string) => Buffer.from(hkdfSync('sha256', masterKey.reveal(), Buffer.alloc(0), use, 32));
-  const sealingKey = keyFor('seal');
-  // As an object: made anew for each call, it costs three times as much as the hash, and a mail has a dozen tokens.
-  const derivingKey = createSecretKey(keyFor('derive'));
+/** A sealed value that opens under none of the keys: it was altered, or its key is not given. */
+export class SealUnreadable extends Error {
+  override name = 'SealUnreadable';
+  code = 'sealed_value_unreadable';
+  constructor() {
+    super('a sealed value opens under none of the keys that are given');
+  }
+}
+
+interface Key {
+  id: Buffer;
+  header: Buffer;
+  sealing: Buffer;
+  deriving: KeyObject;
+}
+
+export interface VaultOptions {
+  /** Keys that were current before, or are to be current soon: they open and verify, and never seal. */
+  former?: readonly Secret<Buffer>[];
+  /** The key of `deriveLasting`, 32 bytes; the current master key's own if absent. */
+  lasting?: Secret<Buffer>;
+  /**
+   * Sealed values name their key, so releases before ADR 38 cannot open them; if absent, they do when former keys are given.
+   */
+  namesKeys?: boolean;
+}
+
+const keyFor = (masterKey: Secret<Buffer>, use: string, bytes = 32) =>
+  Buffer.from(hkdfSync('sha256', masterKey.reveal(), Buffer.alloc(0), use, bytes));
+
+/** @returns the id that values sealed under the master key name: 4 bytes */
+export const keyIdOf = (masterKey: Secret<Buffer>): Buffer => keyFor(masterKey, 'key id', keyIdBytes);
+
+/** @returns the key that `deriveLasting` takes where this master key was the first of its database: 32 bytes */
+export const firstLastingKey = (masterKey: Secret<Buffer>): Secret<Buffer> => new Secret(keyFor(masterKey, 'derive'));
+
+/** @param masterKey 32 bytes; a key for each use is derived from it */
+export function createVault(
+  masterKey: Secret<Buffer>,
+  { former = [], lasting = firstLastingKey(masterKey), namesKeys = former.length > 0 }: VaultOptions = {},
+): Vault {
+  const current = keyOf(masterKey);
+  const keys = [current, ...former.map(keyOf)];
+  // As objects: made anew for each call, they cost three times as much as the hash, and a mail has a dozen tokens.
+  const lastingKey = createSecretKey(lasting.reveal());
+  const withId = (id: Buffer) => keys.find((key) => key.id.equals(id));
 
   return {
+    keyId: current.id,
+    keyIds: keys.map(({ id }) => id),
+    headers: [current.header, ...keys.slice(1).map(({ header }) => header)],
     seal(text, context) {
+      const header = namesKeys ? current.header : Buffer.alloc(0);
       const nonce = randomBytes(nonceBytes);
-      const cipher = createCipheriv('aes-256-gcm', sealingKey, nonce).setAAD(Buffer.from(context));
+      const cipher = createCipheriv('aes-256-gcm', current.sealing, nonce, { authTagLength: tagBytes });
+      cipher.setAAD(Buffer.concat([header, Buffer.from(context)]));
       const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
-      return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
+      return Buffer.concat([header, nonce, cipher.getAuthTag(), sealed]);
     },
     open(sealed, context) {
-      const decipher = createDecipheriv('aes-256-gcm', sealingKey, sealed.subarray(0, nonceBytes))
-        .setAAD(Buffer.from(context))
-        .setAuthTag(sealed.subarray(nonceBytes, nonceBytes + tagBytes));
-      return Buffer.concat([decipher.update(sealed.subarray(nonceBytes + tagBytes)), decipher.final()]).toString(
-        'utf8',
-      );
+      const named = keys.find(({ header }) => sealed.subarray(0, sealHeaderBytes).equals(header));
+      // A nonce may look like a header: only the tag decides, so a value that names a key is tried as one of before, too.
+      const text = named && opened(sealed, context, named, named.header);
+      if (text !== undefined) return text;
+      for (const key of keys) {
+        const byTrial = opened(sealed, context, key);
+        if (byTrial !== undefined) return byTrial;
+      }
+      throw new SealUnreadable();
     },
-    derive: (label) => createHmac('sha256', derivingKey).update(label).digest(),
+    derive(label, keyId) {
+      const key = keyId === undefined ? current : withId(keyId);
+      if (!key) throw new Error('a token names a key that is not given');
+      return macOf(key.deriving, label);
+    },
+    has: (keyId) => withId(keyId) !== undefined,
+    matches: (label, mac) =>
+      keys.some(({ deriving }) => timingSafeEqual(mac, macOf(deriving, label).subarray(0, mac.length))),
+    deriveLasting: (label) => macOf(lastingKey, label),
   };
+}
+
+function keyOf(masterKey: Secret<Buffer>): Key {
+  const id = keyIdOf(masterKey);
+  return {
+    id,
+    header: Buffer.concat([Buffer.of(namingVersion), id]),
+    sealing: keyFor(masterKey, 'seal'),
+    deriving: createSecretKey(keyFor(masterKey, 'derive')),
+  };
+}
+
+const macOf = (key: KeyObject, label: string) => createHmac('sha256', key).update(label).digest();
+
+/** @param header what the value begins with; absent for a value that names no key @returns undefined if it does not open */
+function opened(
+  sealed: Buffer,
+  context: string,
+  { sealing }: Key,
+  header: Buffer = Buffer.alloc(0),
+): string | undefined {
+  const body = sealed.subarray(header.length);
+  if (body.length < nonceBytes + tagBytes) return undefined;
+  const nonce = body.subarray(0, nonceBytes);
+  const decipher = createDecipheriv('aes-256-gcm', sealing, nonce, { authTagLength: tagBytes })
+    .setAAD(Buffer.concat([header, Buffer.from(context)]))
+    .setAuthTag(body.subarray(nonceBytes, nonceBytes + tagBytes));
+  try {
+    return Buffer.concat([decipher.update(body.subarray(nonceBytes + tagBytes)), decipher.final()]).toString('utf8');
+  } catch {
+    return undefined; // Node says no more of it than that it does not open
+  }
 }
 
 export function sha256(value: string): Buffer {

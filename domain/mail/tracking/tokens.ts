@@ -1,5 +1,4 @@
 /** Tokens in the addresses of tracked mails: they say which mail and which link, and prove that we wrote them (CAMP-13). */
-import { timingSafeEqual } from 'node:crypto';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
 
@@ -30,13 +29,11 @@ export function readOpeningToken(vault: Vault, token: string): Id | undefined {
   return idsIn(vault, 'mail opening', 1, token)?.[0];
 }
 
-function macOf(vault: Vault, use: string, ids: readonly Id[]): Buffer {
-  return vault.derive([use, ...ids].join(':')).subarray(0, macBytes);
-}
+const labelOf = (use: string, ids: readonly Id[]) => [use, ...ids].join(':');
 
 function tokenOf(vault: Vault, use: string, ids: readonly Id[]): string {
   const bytes = Buffer.from(ids.join('').replaceAll('-', ''), 'hex');
-  return Buffer.concat([bytes, macOf(vault, use, ids)]).toString('base64url');
+  return Buffer.concat([bytes, vault.derive(labelOf(use, ids)).subarray(0, macBytes)]).toString('base64url');
 }
 
 function idsIn(vault: Vault, use: string, count: number, token: string): Id[] | undefined {
@@ -47,5 +44,5 @@ function idsIn(vault: Vault, use: string, count: number, token: string): Id[] | 
       .toString('hex', place * idBytes, (place + 1) * idBytes)
       .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'),
   );
-  return timingSafeEqual(bytes.subarray(count * idBytes), macOf(vault, use, ids)) ? ids : undefined;
+  return vault.matches(labelOf(use, ids), bytes.subarray(count * idBytes)) ? ids : undefined;
 }

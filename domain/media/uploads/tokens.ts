@@ -1,5 +1,4 @@
 /** Tokens of resumable uploads: each names one file and its own end, and proves that we wrote it. None is stored (MED-26). */
-import { timingSafeEqual } from 'node:crypto';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
 
@@ -13,8 +12,7 @@ const idBytes = 16;
 const timeBytes = 6;
 const macBytes = 16;
 
-const mac = (vault: Vault, { mediaId, expiresAt }: UploadToken) =>
-  vault.derive(`upload:${mediaId}:${secondsOf(expiresAt)}`).subarray(0, macBytes);
+const labelOf = ({ mediaId, expiresAt }: UploadToken) => `upload:${mediaId}:${secondsOf(expiresAt)}`;
 
 const secondsOf = (time: Date) => Math.floor(time.getTime() / 1_000);
 
@@ -23,7 +21,7 @@ export function uploadToken(vault: Vault, token: UploadToken): string {
   const time = Buffer.alloc(timeBytes);
   time.writeUIntBE(secondsOf(token.expiresAt), 0, timeBytes);
   const id = Buffer.from(token.mediaId.replaceAll('-', ''), 'hex');
-  return Buffer.concat([id, time, mac(vault, token)]).toString('base64url');
+  return Buffer.concat([id, time, vault.derive(labelOf(token)).subarray(0, macBytes)]).toString('base64url');
 }
 
 /** @returns the file that the token is for; undefined for a token that is not ours, or has expired */
@@ -32,6 +30,6 @@ export function readUploadToken(vault: Vault, text: string, now: Date): Id | und
   if (bytes.length !== idBytes + timeBytes + macBytes || bytes.toString('base64url') !== text) return undefined;
   const mediaId = bytes.toString('hex', 0, idBytes).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
   const expiresAt = new Date(bytes.readUIntBE(idBytes, timeBytes) * 1_000);
-  const isOurs = timingSafeEqual(bytes.subarray(idBytes + timeBytes), mac(vault, { mediaId, expiresAt }));
+  const isOurs = vault.matches(labelOf({ mediaId, expiresAt }), bytes.subarray(idBytes + timeBytes));
   return isOurs && now < expiresAt ? mediaId : undefined;
 }

@@ -1,22 +1,38 @@
 import { expect } from 'chai';
-import { randomBytes } from 'node:crypto';
+import { createCipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { Secret } from '../../../platform/core/secret.ts';
-import { createVault } from '../../../platform/infra/vault.ts';
+import { createVault, keyIdOf, SealUnreadable, type VaultOptions } from '../../../platform/infra/vault.ts';
 
 const key = new Secret(randomBytes(32));
+const other = new Secret(randomBytes(32));
 const vault = createVault(key);
 
 describe('seal and open', () => {
-  it('opens any sealed text for its own row only', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), fc.string(), (text, context) => {
-        const sealed = vault.seal(text, context);
-        expect(vault.open(sealed, context)).to.equal(Buffer.from(text).toString());
-        expect(() => vault.open(sealed, `${context}x`)).to.throw();
-      }),
-    );
-  });
+  for (const [format, options] of Object.entries({ 'with the key’s id': { namesKeys: true }, 'without it': {} })) {
+    it(`opens any text that was sealed ${format} for its own row only`, () => {
+      const sealer = createVault(key, options);
+      fc.assert(
+        fc.property(fc.string({ unit: 'binary' }), fc.string(), (text, context) => {
+          const sealed = sealer.seal(text, context);
+          expect(vault.open(sealed, context)).to.equal(Buffer.from(text).toString());
+          expect(() => vault.open(sealed, `${context}x`)).to.throw(SealUnreadable);
+        }),
+      );
+    });
+
+    it(`does not open a text that was sealed ${format} with any byte altered or removed`, () => {
+      const reader = createVault(key, { former: [other] });
+      const sealed = createVault(key, options).seal('whsec_secret', 'id');
+      expect(reader.open(sealed, 'id')).to.equal('whsec_secret');
+      for (let index = 0; index < sealed.length; index++) {
+        const altered = Buffer.from(sealed);
+        altered.writeUInt8(altered.readUInt8(index) ^ 1, index);
+        expect(() => reader.open(altered, 'id'), `byte ${index}`).to.throw(SealUnreadable);
+        expect(() => reader.open(sealed.subarray(0, index), 'id'), `${index} bytes`).to.throw(SealUnreadable);
+      }
+    });
+  }
 
   it('seals one text differently each time, as 12 bytes of nonce, 16 of tag and the text’s length', () => {
     const [one, two] = [vault.seal('whsec_secret', 'id'), vault.seal('whsec_secret', 'id')];
@@ -25,19 +41,103 @@ describe('seal and open', () => {
     expect(one.includes('whsec')).to.equal(false);
   });
 
-  it('does not open a text with any byte altered or removed', () => {
-    const sealed = vault.seal('whsec_secret', 'id');
-    for (let index = 0; index < sealed.length; index++) {
-      const altered = Buffer.from(sealed);
-      altered.writeUInt8(altered.readUInt8(index) ^ 1, index);
-      expect(() => vault.open(altered, 'id'), `byte ${index}`).to.throw();
-    }
-    expect(() => vault.open(sealed.subarray(0, -1), 'id')).to.throw();
-    expect(() => vault.open(Buffer.alloc(0), 'id')).to.throw();
+  it('names the key once there are several: a version, and the 4 bytes of its id before the nonce', () => {
+    const sealed = createVault(key, { former: [other] }).seal('whsec_secret', 'id');
+    expect(sealed).to.have.length(1 + 4 + 12 + 16 + 'whsec_secret'.length);
+    expect(sealed.subarray(0, 5)).to.deep.equal(Buffer.concat([Buffer.of(1), keyIdOf(key)]));
   });
 
-  it('does not open a text that was sealed with another key', () => {
-    expect(() => createVault(new Secret(randomBytes(32))).open(vault.seal('text', 'id'), 'id')).to.throw();
+  it('opens under a former key, with and without the key’s id, and seals under the current one', () => {
+    const both = createVault(other, { former: [key] });
+    for (const namesKeys of [true, false])
+      expect(both.open(createVault(key, { namesKeys }).seal('text', 'id'), 'id')).to.equal('text');
+    expect(createVault(other).open(both.seal('text', 'id'), 'id')).to.equal('text');
+    expect(() => vault.open(both.seal('text', 'id'), 'id')).to.throw(SealUnreadable);
+  });
+
+  it('does not open a text that was sealed with a key that is not given', () => {
+    for (const namesKeys of [true, false])
+      expect(() => createVault(other).open(createVault(key, { namesKeys }).seal('text', 'id'), 'id')).to.throw(
+        SealUnreadable,
+      );
+  });
+
+  it('does not take a value of one key for one of another, where the id was exchanged', () => {
+    const sealed = createVault(key, { namesKeys: true }).seal('text', 'id');
+    keyIdOf(other).copy(sealed, 1);
+    expect(() => createVault(key, { former: [other] }).open(sealed, 'id')).to.throw(SealUnreadable);
+  });
+
+  it('opens a value from before whose nonce happens to look like the id of a key', () => {
+    const nonce = Buffer.concat([createVault(key).headers[0], Buffer.alloc(7)]);
+    const cipher = createCipheriv('aes-256-gcm', Buffer.from(hkdfSync('sha256', key.reveal(), '', 'seal', 32)), nonce);
+    cipher.setAAD(Buffer.from('id'));
+    const text = Buffer.concat([cipher.update('text', 'utf8'), cipher.final()]);
+    const sealed = Buffer.concat([nonce, cipher.getAuthTag(), text]);
+    expect(vault.open(sealed, 'id')).to.equal('text');
+    expect(createVault(other, { former: [key] }).open(sealed, 'id')).to.equal('text');
+  });
+
+  describe('fixed values', () => {
+    const fixed = new Secret(Buffer.from(Array.from({ length: 32 }, (_, index) => index)));
+    const reader = createVault(fixed);
+
+    it('sealed by release 0.2.0 opens', () => {
+      const sealed = 'd09aebd1a9bdb264e942b766a34ff2693b8a77a4f2e5259fcbdc2cd6b84c4486036b9c144e3ac271';
+      expect(reader.open(Buffer.from(sealed, 'hex'), 'row-1')).to.equal('whsec_secret');
+    });
+
+    it('sealed with the key’s id opens', () => {
+      const sealed = '019618c5c6132b91fdf19c02aa3bbddd844b124463f98c60db2d0ee2a7c6510966bc1a524679fcabecc2615f50';
+      expect(reader.open(Buffer.from(sealed, 'hex'), 'row-1')).to.equal('whsec_secret');
+    });
+
+    it('the id of a key, and what an address is hashed as', () => {
+      expect(reader.keyId.toString('hex')).to.equal('9618c5c6');
+      const hash = 'abde1b59e02690ed391a0a126347d932e84fa919f64b5ea3f1f0d1fe012ee513';
+      expect(reader.deriveLasting('mail address:ana@example.com').toString('hex')).to.equal(hash);
+      expect(reader.derive('mail address:ana@example.com').toString('hex')).to.equal(hash);
+    });
+  });
+
+  it('opens what any operations with keys left, where the key is given, and nothing else (generated)', () => {
+    const keys = Array.from({ length: 4 }, (_, index) => new Secret(Buffer.alloc(32, index + 1)));
+    const indexes = fc.uniqueArray(fc.nat(keys.length - 1), { minLength: 1 });
+    const steps = fc.record({
+      given: indexes,
+      namesKeys: fc.boolean(),
+      row: fc.nat(2),
+      act: fc.constantFrom('seal', 'reseal', 'move'),
+    });
+    const vaultOf = ([current = 0, ...former]: readonly number[], options: VaultOptions = {}) =>
+      createVault(keys[current] ?? key, { former: former.map((index) => keys[index] ?? key), ...options });
+    fc.assert(
+      fc.property(fc.array(steps, { maxLength: 12 }), indexes, (operations, given) => {
+        /** What is in each row, under which key, for which row. */
+        const rows = new Map<number, { sealed: Buffer; under: number; context: string; text: string }>();
+        for (const [step, { given: now, namesKeys, row, act }] of operations.entries()) {
+          const ring = vaultOf(now, { namesKeys });
+          const [under = 0] = now;
+          const found = rows.get(row);
+          if (act === 'seal')
+            rows.set(row, {
+              sealed: ring.seal(`text ${step}`, `${row}`),
+              under,
+              context: `${row}`,
+              text: `text ${step}`,
+            });
+          else if (found && act === 'move') rows.set((row + 1) % 3, found);
+          else if (found && now.includes(found.under) && found.context === `${row}`)
+            rows.set(row, { ...found, sealed: ring.seal(ring.open(found.sealed, `${row}`), `${row}`), under });
+        }
+        const reader = vaultOf(given);
+        for (const [row, { sealed, under, context, text }] of rows) {
+          const opens = given.includes(under) && context === `${row}`;
+          if (opens) expect(reader.open(sealed, `${row}`)).to.equal(text);
+          else expect(() => reader.open(sealed, `${row}`)).to.throw(SealUnreadable);
+        }
+      }),
+    );
   });
 });
 
@@ -46,10 +146,29 @@ describe('derive', () => {
     expect(vault.derive('label')).to.have.length(32);
     expect(createVault(key).derive('label').equals(vault.derive('label'))).to.equal(true);
     expect(vault.derive('other').equals(vault.derive('label'))).to.equal(false);
-    expect(
-      createVault(new Secret(randomBytes(32)))
-        .derive('label')
-        .equals(vault.derive('label')),
-    ).to.equal(false);
+    expect(createVault(other).derive('label').equals(vault.derive('label'))).to.equal(false);
+  });
+
+  it('derives under a former key by its id, and refuses a key that is not given', () => {
+    const both = createVault(other, { former: [key] });
+    expect(both.derive('label', keyIdOf(key))).to.deep.equal(vault.derive('label'));
+    expect(both.derive('label', keyIdOf(other))).to.deep.equal(createVault(other).derive('label'));
+    expect(both.keyIds).to.deep.equal([keyIdOf(other), keyIdOf(key)]);
+    expect([both.has(keyIdOf(key)), vault.has(keyIdOf(other))]).to.deep.equal([true, false]);
+    expect(() => vault.derive('label', keyIdOf(other))).to.throw('a key that is not given');
+  });
+
+  it('knows what was derived under any key that is given, whole or its beginning', () => {
+    const both = createVault(other, { former: [key] });
+    const mac = vault.derive('label');
+    expect([both.matches('label', mac), both.matches('label', mac.subarray(0, 16))]).to.deep.equal([true, true]);
+    expect(both.matches('label', both.derive('label').subarray(0, 16))).to.equal(true);
+    expect([both.matches('other', mac), createVault(other).matches('label', mac)]).to.deep.equal([false, false]);
+  });
+
+  it('stays the same for what is stored, whatever the current key is', () => {
+    const lasting = new Secret(randomBytes(32));
+    const [before, after] = [key, other].map((current) => createVault(current, { lasting }).deriveLasting('label'));
+    expect(after).to.deep.equal(before);
   });
 });

@@ -1,11 +1,14 @@
 /** `node dist/main.js migrate` brings the database to the newest schema. Several processes may call it at once. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../config.ts';
 import { runOnce } from '../platform/infra/process.ts';
 import { createDataSource } from './data-source.ts';
-import type { DataSource } from 'typeorm';
+import type { DataSource, QueryRunner } from 'typeorm';
 
 /** Any number would do: it names the lock that lets one process at a time migrate. */
 const migrationLock = 4_281_963;
+/** Asked for again and again: CREATE INDEX CONCURRENTLY waits for every statement under way, one that waits for this lock too. */
+const lookEveryMs = 200;
 
 /**
  * Runs the pending migrations under an advisory lock.
@@ -15,13 +18,20 @@ const migrationLock = 4_281_963;
 export async function migrate(source: DataSource): Promise<string[]> {
   const holder = source.createQueryRunner();
   try {
-    await holder.query('SELECT pg_advisory_lock($1)', [migrationLock]);
+    while (!(await takesLock(holder))) await sleep(lookEveryMs);
     const done = await source.runMigrations();
     return done.map((migration) => migration.name);
   } finally {
     await holder.query('SELECT pg_advisory_unlock($1)', [migrationLock]);
     await holder.release();
   }
+}
+
+async function takesLock(holder: QueryRunner): Promise<boolean> {
+  const [row] = (await holder.query('SELECT pg_try_advisory_lock($1) AS taken', [migrationLock])) as {
+    taken: boolean;
+  }[];
+  return row?.taken ?? false;
 }
 
 /** The command `migrate`: prints the migrations that it has run. */

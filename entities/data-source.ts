@@ -160,6 +160,8 @@ import { FormerMentors1795425100000 } from './migrations/1795425100000-former-me
 import { SessionLists1795451900000 } from './migrations/1795451900000-session-lists.ts';
 import { DirectAttempts1795690000000 } from './migrations/1795690000000-direct-attempts.ts';
 import { WebhookPartitions1795700000000 } from './migrations/1795700000000-webhook-partitions.ts';
+import { VaultSecrets1795710000000 } from './migrations/1795710000000-vault-secrets.ts';
+import { SealedValues1795711000000 } from './migrations/1795711000000-sealed-values.ts';
 import { TurnsOfStreams1795600000000 } from './migrations/1795600000000-turns-of-streams.ts';
 import { PdfPages1795399700000 } from './migrations/1795399700000-pdf-pages.ts';
 import { Mentorships1795402100000 } from './migrations/1795402100000-mentorships.ts';
@@ -196,6 +198,7 @@ import { Purchase } from './sales/purchase.ts';
 import { SalesConnection } from './sales/sales-connection.ts';
 import { Repository } from './repositories/repository.ts';
 import { RepositoryItem } from './repositories/repository-item.ts';
+import { VaultSecret } from './keys/vault-secret.ts';
 import { SalesNotice } from './sales/sales-notice.ts';
 import { SubscriptionMark } from './sales/subscription-mark.ts';
 import { Subscription } from './sales/subscription.ts';
@@ -357,6 +360,7 @@ const entities = [
   WebhookEvent,
   WebhookTally,
   WebhookTallyChange,
+  VaultSecret,
 ];
 
 const migrations = [
@@ -435,6 +439,8 @@ const migrations = [
   TurnsOfStreams1795600000000,
   DirectAttempts1795690000000,
   WebhookPartitions1795700000000,
+  VaultSecrets1795710000000,
+  SealedValues1795711000000,
 ];
 
 export interface DatabaseSettings {

@@ -37,15 +37,16 @@ export async function tryCode(
     ON CONFLICT (address_key) DO UPDATE
        SET failures = CASE WHEN counted.day = excluded.day THEN counted.failures + 1 ELSE 1 END, day = excluded.day
     RETURNING failures AS tried`);
-  const issued = await tx.rows<{ studentId: Id }>(sql`
+  const issued = await tx.one<{ studentId: Id; keyId: Buffer | null }>(sql`
     UPDATE one_time_tokens token SET tries_left = tries_left - 1
       FROM students student
      WHERE token.id = ${codeId} AND token.purpose = 'student_code' AND token.expires_at > ${now}
        AND token.tries_left >= ${triesNeeded(counted?.tried ?? 1)}
        AND student.id = token.student_id AND student.club_id = ${clubId} AND student.email = ${email}
-    RETURNING token.student_id AS "studentId"`);
-  const isRight = sameText(code, tokenText(vault, 'student_code', codeId));
-  return isRight ? issued[0]?.studentId : undefined;
+    RETURNING token.student_id AS "studentId", token.key_id AS "keyId"`);
+  const keyId = issued?.keyId ?? vault.keyId;
+  const isRight = vault.has(keyId) && sameText(code, tokenText(vault, 'student_code', codeId, keyId));
+  return isRight ? issued?.studentId : undefined;
 }
 
 /**

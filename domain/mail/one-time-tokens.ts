@@ -54,8 +54,8 @@ export async function issueToken(
   if (newestOnly.has(purpose)) {
     await tx.run(sql`DELETE FROM one_time_tokens WHERE ${raw(column)} = ${ownerId} AND purpose = ${purpose}`);
   }
-  await tx.run(sql`INSERT INTO one_time_tokens (id, purpose, token_hash, ${raw(column)}, password_hash, tries_left, created_at, expires_at)
-     VALUES (${id}, ${purpose}, ${isCode ? null : sha256(tokenText(vault, purpose, id))}, ${ownerId}, ${passwordHash}, ${isCode ? codeTries : null}, ${now}, ${new Date(now.getTime() + tokenLifetimeMs[purpose])})`);
+  await tx.run(sql`INSERT INTO one_time_tokens (id, purpose, token_hash, key_id, ${raw(column)}, password_hash, tries_left, created_at, expires_at)
+     VALUES (${id}, ${purpose}, ${isCode ? null : sha256(tokenText(vault, purpose, id))}, ${vault.keyId}, ${ownerId}, ${passwordHash}, ${isCode ? codeTries : null}, ${now}, ${new Date(now.getTime() + tokenLifetimeMs[purpose])})`);
   return id;
 }
 
@@ -72,8 +72,8 @@ export async function issueTokens(
 ): Promise<Id[]> {
   const ids = studentIds.map(() => newId());
   const hashes = ids.map((id) => sha256(tokenText(vault, purpose, id)));
-  await tx.run(sql`INSERT INTO one_time_tokens (id, purpose, token_hash, student_id, created_at, expires_at)
-     SELECT id, ${purpose}, token_hash, student_id, ${now}, ${new Date(now.getTime() + tokenLifetimeMs[purpose])}
+  await tx.run(sql`INSERT INTO one_time_tokens (id, purpose, token_hash, key_id, student_id, created_at, expires_at)
+     SELECT id, ${purpose}, token_hash, ${vault.keyId}::bytea, student_id, ${now}, ${new Date(now.getTime() + tokenLifetimeMs[purpose])}
        FROM unnest(${ids}::uuid[], ${hashes}::bytea[], ${studentIds}::uuid[]) AS issued (id, token_hash, student_id)`);
   return ids;
 }
@@ -84,12 +84,48 @@ function ownerColumn(owner: TokenOwner): ['student_id' | 'administrator_id' | 'i
   return ['invitation_id', owner.invitationId];
 }
 
-/** @returns what the mail says: 43 characters, or six digits for a code */
-export function tokenText(vault: Vault, purpose: TokenPurpose, id: Id): string {
-  const derived = vault.derive(`${purpose}:${id}`);
+/**
+ * @param keyId of the key that the token was issued under; the current one if absent
+ * @returns what the mail says: 43 characters, or six digits for a code
+ * @throws Error if that key is not given
+ */
+export function tokenText(vault: Vault, purpose: TokenPurpose, id: Id, keyId?: Buffer): string {
+  const derived = vault.derive(`${purpose}:${id}`, keyId);
   if (purpose === 'student_code') return String(derived.readUIntBE(0, 6) % 1_000_000).padStart(6, '0');
   return derived.toString('base64url');
 }
+
+/** A token as its row has it. */
+export interface IssuedToken {
+  id: Id;
+  /** Null for a token of a release that knew one key only. */
+  keyId: Buffer | null;
+  /** Null for a code. */
+  tokenHash: Buffer | null;
+}
+
+/**
+ * What a mail says of a token, whichever key it was issued under: each attempt at the mail says the same. Where its key is no longer
+ * given it becomes a token of the current one; then an attempt from before, if there was one, mailed a token that is gone.
+ * @returns undefined if the token was spent or withdrawn meanwhile
+ */
+export async function textToMail(
+  db: Queries,
+  vault: Vault,
+  purpose: TokenPurpose,
+  { id, keyId, tokenHash }: IssuedToken,
+): Promise<string | undefined> {
+  const issuedUnder = keyId ?? vault.keyIds.find((key) => isOf(vault, purpose, { id, tokenHash }, key));
+  if (issuedUnder && vault.has(issuedUnder)) return tokenText(vault, purpose, id, issuedUnder);
+  const text = tokenText(vault, purpose, id);
+  const renewed = await db.run(sql`UPDATE one_time_tokens
+      SET key_id = ${vault.keyId}, token_hash = ${tokenHash && sha256(text)} WHERE id = ${id}`);
+  return renewed === 0 ? undefined : text;
+}
+
+/** A code without a key lasts for ten minutes: it is of the key that was current before there were several. */
+const isOf = (vault: Vault, purpose: TokenPurpose, { id, tokenHash }: Omit<IssuedToken, 'keyId'>, key: Buffer) =>
+  tokenHash === null ? key.equals(vault.keyId) : tokenHash.equals(sha256(tokenText(vault, purpose, id, key)));
 
 export interface SpentToken {
   purpose: TokenPurpose;

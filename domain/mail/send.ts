@@ -15,7 +15,7 @@ import { Lesson } from '../../entities/learning/lesson.ts';
 import { OneTimeToken } from '../../entities/identity/one-time-token.ts';
 import { WebhookEndpoint } from '../../entities/webhooks/webhook-endpoint.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
-import { tokenText } from './one-time-tokens.ts';
+import { textToMail } from './one-time-tokens.ts';
 import { takePlaceInDay } from './pace.ts';
 import type { PlanName } from '../../entities/billing/values.ts';
 import { waitAfterMailAttempt } from './schedule.policy.ts';
@@ -52,6 +52,8 @@ interface ClaimedMail extends Claim {
   attemptCount: number;
   template: MailTemplate;
   tokenId: Id | null;
+  tokenKeyId: Buffer | null;
+  tokenHash: Buffer | null;
   email: string | null;
   sealedAddress: Buffer | null;
   /** Only of a confirmed account: else a stranger who signed up with the address chose what its owner reads. */
@@ -116,7 +118,7 @@ const claimedColumns = columns(
   ],
   'claimed',
 )
-  .and(columns(OneTimeToken, { tokenId: 'id' }, 'token'))
+  .and(columns(OneTimeToken, { tokenId: 'id', tokenKeyId: 'keyId', tokenHash: 'tokenHash' }, 'token'))
   .and(columns(Club, { clubId: 'id', clubName: 'name', clubSlug: 'slug', clubCreatedAt: 'createdAt' }, 'club'))
   .and(columns(WebhookEndpoint, { endpointId: 'id', endpointUrl: 'url' }, 'endpoint'))
   .and(columns(AssignmentAttempt, ['submissionId'], 'attempt'))
@@ -165,7 +167,7 @@ const withRecipient = (now: Date) => sql`
        LEFT JOIN students attendee ON attendee.id = session.student_id AND attendee.removed_at IS NULL`;
 
 async function send(deps: MailDeps, claimed: ClaimedMail, now: number): Promise<void> {
-  const mail = compose(deps, claimed, new Date(now));
+  const mail = compose(deps, claimed, await tokenOf(deps, claimed), new Date(now));
   if (!mail) {
     deps.onOutcome('canceled');
     return record(deps.db, claimed, 'canceled', now);
@@ -189,13 +191,16 @@ async function hasPlace(deps: MailDeps, claimed: ClaimedMail, now: number): Prom
   return takePlaceInDay(deps.db, { ...claimed, clubId, clubCreatedAt, plan }, deps.warmUp, new Date(now));
 }
 
+/** @returns what the mail says of its token; undefined for a mail without one, or whose token is gone */
+async function tokenOf({ db, vault }: MailDeps, claimed: ClaimedMail): Promise<string | undefined> {
+  const { purpose }: Template = mailTemplates[claimed.template];
+  const { tokenId: id, tokenKeyId: keyId, tokenHash } = claimed;
+  return purpose === undefined || id === null ? undefined : textToMail(db, vault, purpose, { id, keyId, tokenHash });
+}
+
 /** @returns the mail, or undefined when there is nothing to send any more: the token is spent or gone, or the person is */
-function compose(deps: MailDeps, claimed: ClaimedMail, now: Date): OutgoingMail | undefined {
+function compose(deps: MailDeps, claimed: ClaimedMail, token: string | undefined, now: Date): OutgoingMail | undefined {
   const rule: Template = mailTemplates[claimed.template];
-  const token =
-    rule.purpose !== undefined && claimed.tokenId !== null
-      ? tokenText(deps.vault, rule.purpose, claimed.tokenId)
-      : undefined;
   const to = addressOf(deps, claimed);
   if (to === null || (rule.purpose !== undefined && token === undefined)) return undefined;
   if (rule.aboutEndpoint && claimed.endpointId === null) return undefined;

@@ -20,6 +20,10 @@ export class OneTimeToken {
   @Index('one_time_tokens_hash', { unique: true })
   tokenHash: Buffer | null;
 
+  /** Id of the master key that it is derived under; null for a token of a release that knew one key only. */
+  @Column({ type: 'bytea', nullable: true })
+  keyId: Buffer | null;
+
   @Column({ type: 'uuid', nullable: true })
   @Index('one_time_tokens_student')
   studentId: string | null;

@@ -8,6 +8,8 @@ import { domainStatuses, type DomainStatus } from './values.ts';
 @Entity('mail_domains')
 @Check('mail_domains_status', oneOf('status', domainStatuses))
 @Check('mail_domains_proven', `status = 'unproven' OR first_proven_at IS NOT NULL`)
+/** Of sealed values: made by its migration. */
+@Index('mail_domains_private_key_key', { synchronize: false })
 @Index('mail_domains_due', ['looksAt'])
 export class MailDomain {
   @PrimaryColumn({ type: 'uuid', primaryKeyConstraintName: 'mail_domains_key' })

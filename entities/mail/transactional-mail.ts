@@ -17,6 +17,8 @@ import { oneOf } from '../one-of.ts';
 @Check('transactional_mails_recipient', 'num_nonnulls(student_id, administrator_id, invitation_id) <= 1')
 @Index('transactional_mails_address', ['addressKey', 'template', 'createdAt'])
 @Index('transactional_mails_session', ['sessionId', 'template', 'sessionSequence'], { unique: true })
+/** Of sealed values: made by its migration. */
+@Index('transactional_mails_address_seal_key', { synchronize: false })
 @Index('transactional_mails_overdue', ['nextAttemptAt'], { where: `status = 'pending'` })
 export class TransactionalMail {
   @PrimaryColumn({ type: 'uuid' })

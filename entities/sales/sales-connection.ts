@@ -7,6 +7,8 @@ import { oneOf } from '../one-of.ts';
 
 @Entity('sales_connections')
 @Check('sales_connections_platform', oneOf('platform', salesPlatforms))
+/** Of sealed values: made by its migration. */
+@Index('sales_connections_secret_key', { synchronize: false })
 @Index('sales_connections_club', ['clubId', 'createdAt', 'id'])
 export class SalesConnection {
   @PrimaryColumn({ type: 'uuid' })

@@ -14,6 +14,8 @@ import { oneOf } from '../one-of.ts';
 @Index('sales_notices_kept', ['receivedAt'], { where: 'body IS NOT NULL' })
 /** GIN: made by its migration. */
 @Index('sales_notices_addresses', { synchronize: false })
+/** Of sealed values: made by its migration. */
+@Index('sales_notices_proof_key', { synchronize: false })
 @Index('sales_notices_student', ['studentId'], { where: 'student_id IS NOT NULL' })
 export class SalesNotice {
   @PrimaryColumn({ type: 'uuid' })

@@ -11,6 +11,9 @@ import { oneOf } from '../one-of.ts';
 @Check('webhook_endpoints_status', oneOf('status', endpointStatuses))
 @Index('webhook_endpoints_gate', ['gateLooksAt'], { where: 'gate_looks_at IS NOT NULL' })
 @Index('webhook_endpoints_rotated', ['previousSecretExpiresAt'], { where: 'previous_secret IS NOT NULL' })
+/** Of sealed values: made by their migration. */
+@Index('webhook_endpoints_secret_key', { synchronize: false })
+@Index('webhook_endpoints_previous_secret_key', { synchronize: false })
 @Check('webhook_endpoints_disabled_reason', oneOf('disabled_reason', disabledReasons))
 export class WebhookEndpoint {
   @PrimaryColumn({ type: 'uuid' })
@@ -73,7 +76,7 @@ export class WebhookEndpoint {
   @Column({ type: 'timestamptz', nullable: true })
   lastSuccessAt: Date | null;
 
-  /** AES-256-GCM under the master key. */
+  /** Sealed for the endpoint's id. */
   @Column({ type: 'bytea' })
   secret: Buffer;
 

@@ -1,0 +1,32 @@
+/**
+ * Sealed values by their beginning, which names their key: a start finds those of a key that is not given, and `reseal` those that are
+ * left, without reading the others. Made while the service runs; an index that an interrupted run left unfinished is made anew.
+ */
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+const sealed = {
+  webhook_endpoints_secret_key: ['webhook_endpoints', 'secret'],
+  webhook_endpoints_previous_secret_key: ['webhook_endpoints', 'previous_secret'],
+  sales_connections_secret_key: ['sales_connections', 'secret'],
+  sales_notices_proof_key: ['sales_notices', 'proof'],
+  mail_domains_private_key_key: ['mail_domains', 'sealed_private_key'],
+  transactional_mails_address_seal_key: ['transactional_mails', 'sealed_address'],
+} as const;
+
+export class SealedValues1795711000000 implements MigrationInterface {
+  /** CREATE INDEX CONCURRENTLY refuses one. */
+  transaction = false;
+
+  async up(queryRunner: QueryRunner): Promise<void> {
+    for (const [name, [table, column]] of Object.entries(sealed)) {
+      await queryRunner.query(`DROP INDEX CONCURRENTLY IF EXISTS "${name}"`);
+      await queryRunner.query(
+        `CREATE INDEX CONCURRENTLY "${name}" ON "${table}" (substr("${column}", 1, 5), "id") WHERE "${column}" IS NOT NULL`,
+      );
+    }
+  }
+
+  async down(queryRunner: QueryRunner): Promise<void> {
+    for (const name of Object.keys(sealed)) await queryRunner.query(`DROP INDEX "${name}"`);
+  }
+}

@@ -17,7 +17,7 @@ import { describeError } from '../platform/infra/describe-error.ts';
 import { createObjectStore } from '../platform/infra/object-store.ts';
 import { checkClock, watchClock } from '../platform/infra/postgres/clock-watch.ts';
 import { createLogger, openDatabase, runProcess } from '../platform/infra/process.ts';
-import { createVault } from '../platform/infra/vault.ts';
+import { openVault } from '../platform/infra/keys/open-vault.ts';
 import { storeDeadlineMs } from './rate-limits/counter-store.ts';
 import { createLimiter } from './rate-limits/limiter.ts';
 import { createEgress } from '../platform/infra/egress/egress.ts';
@@ -67,6 +67,8 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
   const notifier = createNotifier(source, (error) =>
     log.warn({ error: describeError(error) }, 'the relay was not notified; it polls'),
   );
+  const db = new Database(source, notifier);
+  const vault = await openVault(db, config);
   const limiter = createLimiter({
     url: config.rateLimits.url,
     masterKey: config.masterKey,
@@ -86,7 +88,6 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
     onFailure: (error) =>
       log.warn({ error: describeError(error) }, 'answers under way cannot be read; it is tried again'),
   });
-  const db = new Database(source, notifier);
   const ourClock = watchClock(db, log);
   const openStreams = createOpenStreams({
     db,
@@ -98,7 +99,6 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
   const stopping = new AbortController();
   let accepting = true;
   const files = await openFilesListener(config);
-  const vault = createVault(config.masterKey);
   const api: ApiDeps = {
     deps: {
       db,

@@ -25,7 +25,7 @@ import { StartProblem } from '../platform/core/start-problem.ts';
 import { checkClock, watchClock } from '../platform/infra/postgres/clock-watch.ts';
 import { createLogger, openDatabase, runProcess } from '../platform/infra/process.ts';
 import { ffmpegAt, type Ffmpeg } from '../platform/infra/video/ffmpeg.ts';
-import { createVault } from '../platform/infra/vault.ts';
+import { openVault } from '../platform/infra/keys/open-vault.ts';
 import { freeBytes, removeAbandoned } from '../platform/infra/work-directory.ts';
 import { taskQueues, type TaskQueue } from '../platform/engine/workflow-types.ts';
 import { createEgress } from '../platform/infra/egress/egress.ts';
@@ -91,7 +91,7 @@ export async function startWorker(
     log.warn({ error: describeError(error) }, 'the relay was not notified; it polls'),
   );
   const db = new Database(source, notifier);
-  const vault = createVault(config.masterKey);
+  const vault = await openVault(db, config);
   const egress = createEgress({
     allowedNetworks: config.egress.allowedNetworks,
     extraCa: config.egress.extraCaFile === undefined ? undefined : readFileSync(config.egress.extraCaFile, 'utf8'),

@@ -274,13 +274,15 @@ async function furnishMail({ clubId, studentId, now }: Scene) {
     [clubId, now],
   );
   const { vault } = await testDeps();
+  const domain = newId();
   await insert('mail_domains', {
+    id: domain,
     club_id: clubId,
     domain: 'knots.example',
     local_part: 'news',
     selector: 'k1',
     public_key: 'AAAA',
-    sealed_private_key: randomBytes(32),
+    sealed_private_key: vault.seal('a private key', domain),
     status_since: now,
     looks_at: now,
   });

@@ -1,0 +1,67 @@
+/**
+ * `node --import ./platform/load.mjs entities/reseal.ts` seals everything anew under MASTER_KEY that is under a key of MASTER_KEYS_OLD.
+ * It runs beside the service, may be killed and started again at any time, and ends with `resealed …, left …, unreadable …`.
+ */
+import { ConfigError, readConfig, type Config } from '../config.ts';
+import { StartProblem } from '../platform/core/start-problem.ts';
+import { findLastingKey, idOf } from '../platform/infra/keys/open-vault.ts';
+import { reseal } from '../platform/infra/keys/reseal.ts';
+import { sealedColumns } from '../platform/infra/keys/sealed-columns.ts';
+import { Database } from '../platform/infra/postgres/database.ts';
+import { openDatabase } from '../platform/infra/process.ts';
+import { createVault } from '../platform/infra/vault.ts';
+
+/** Rows that are named. */
+const rowsNamed = 1_000;
+/** Values of a column between two lines about it. */
+const valuesALine = 10_000;
+
+/**
+ * Seals everything anew that is not under the current key, and prints what it does.
+ * @returns the exit code: 0 when nothing is left and nothing unreadable
+ * @throws StartProblem when Postgres cannot be used, or no key that is given hashed the addresses
+ */
+export async function resealAll(
+  { database, masterKey, formerMasterKeys }: Pick<Config, 'database' | 'masterKey' | 'formerMasterKeys'>,
+  print: (line: string) => void,
+): Promise<number> {
+  const source = await openDatabase(database, 'club-reseal');
+  try {
+    const db = new Database(source, { notify() {} });
+    // Kept before anything is sealed anew: later nobody could tell which key hashed the addresses.
+    const lasting = await findLastingKey(db, { masterKey, formerMasterKeys });
+    if ('problem' in lasting) print(lasting.problem);
+    print(
+      `the current key is ${idOf(masterKey)}; others: ${formerMasterKeys.map((key) => idOf(key)).join(', ') || 'none'}`,
+    );
+    const counts = new Map(sealedColumns.map(({ name }) => [name, 0]));
+    const vault = createVault(masterKey, { former: formerMasterKeys, namesKeys: true });
+    const { resealed, left, unreadable } = await reseal(db, vault, {
+      onResealed(column, count) {
+        const before = counts.get(column) ?? 0;
+        counts.set(column, before + count);
+        if (Math.floor((before + count) / valuesALine) > Math.floor(before / valuesALine))
+          print(`${column}: ${before + count} so far`);
+      },
+    });
+    for (const [column, count] of counts) print(`${column}: ${count}`);
+    for (const { column, id } of unreadable.slice(0, rowsNamed)) print(`unreadable: ${column} of ${id}`);
+    if (unreadable.length > rowsNamed) print(`and ${unreadable.length - rowsNamed} more`);
+    if (left > 0)
+      print('Some are left: do all processes have the new key as MASTER_KEY? Run this again once they have.');
+    print(`resealed ${resealed}, left ${left}, unreadable ${unreadable.length}`);
+    return left === 0 && unreadable.length === 0 ? 0 : 1;
+  } finally {
+    await source.destroy();
+  }
+}
+
+if (import.meta.main) {
+  try {
+    process.exitCode = await resealAll(readConfig(), (line) => process.stdout.write(`${line}\n`));
+  } catch (error) {
+    const reason = error instanceof ConfigError || error instanceof StartProblem ? error.message : String(error);
+    process.stderr.write(`Sealing anew failed: ${reason}\n`);
+    process.exitCode = 1;
+  }
+}

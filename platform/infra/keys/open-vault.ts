@@ -1,0 +1,178 @@
+/** The vault of a process: its keys, as the configuration and the database have them, checked at the start (ADR 38). */
+import { VaultSecret } from '../../../entities/keys/vault-secret.ts';
+import { Secret } from '../../core/secret.ts';
+import { StartProblem } from '../../core/start-problem.ts';
+import type { Database, Queries } from '../postgres/database.ts';
+import { sql } from '../postgres/sql.ts';
+import { createVault, firstLastingKey, keyIdOf, SealUnreadable, type Vault } from '../vault.ts';
+import { mailAddressLabel } from '../address-keys.ts';
+import { sealedColumns, type SealedColumn } from './sealed-columns.ts';
+
+export interface MasterKeys {
+  /** The key that seals and derives. */
+  masterKey: Secret<Buffer>;
+  /** Keys that open and verify only. */
+  formerMasterKeys: readonly Secret<Buffer>[];
+}
+
+/**
+ * Opens the vault of a process that starts.
+ * @throws StartProblem as {@link readVault}; then the connections to Postgres are closed
+ */
+export async function openVault(db: Database, keys: MasterKeys): Promise<Vault> {
+  try {
+    return await readVault(db, keys);
+  } catch (error) {
+    await db.source.destroy();
+    throw error;
+  }
+}
+
+/**
+ * Reads the vault. The first process that ever does so in a database decides, once and for all, which key hashes its addresses.
+ * @throws StartProblem that names every table with values of a key that is not given
+ */
+export async function readVault(db: Queries, keys: MasterKeys): Promise<Vault> {
+  const ring = createVault(keys.masterKey, { former: keys.formerMasterKeys });
+  const lasting = await findLastingKey(db, keys);
+  const problems = [...('problem' in lasting ? [lasting.problem] : []), ...(await valuesOfOtherKeys(db, ring))];
+  if ('problem' in lasting || problems.length > 0)
+    throw new StartProblem(
+      `MASTER_KEY is ${idOf(keys.masterKey)}${keys.formerMasterKeys.map((key) => `, with ${idOf(key)} of MASTER_KEYS_OLD`).join('')}; ` +
+        `the database needs other keys, or more:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`,
+    );
+  const { key, namesKeys } = lasting;
+  return createVault(keys.masterKey, { former: keys.formerMasterKeys, lasting: key, namesKeys });
+}
+
+/** @returns how messages call a master key: its id, in hexadecimal */
+export const idOf = (masterKey: Secret<Buffer>): string => keyIdOf(masterKey).toString('hex');
+
+const lastingName = 'lasting key';
+const ownColumn = 'vault_secrets.sealed';
+
+type LastingKey =
+  | {
+      key: Secret<Buffer>;
+      /** Whether values name their key: once former keys are given, or there was a `reseal`. */
+      namesKeys: boolean;
+    }
+  | { problem: string };
+
+/** @returns the key that hashes addresses, which is chosen and kept if the database has none yet; or why there is none */
+export async function findLastingKey(db: Queries, { masterKey, formerMasterKeys }: MasterKeys): Promise<LastingKey> {
+  const vault = createVault(masterKey, { former: formerMasterKeys });
+  const stored = async () => (await db.manager.findOneBy(VaultSecret, { name: lastingName }))?.sealed;
+  let sealed = await stored();
+  if (!sealed) {
+    const chosen = await keyOfAddresses(db, [masterKey, ...formerMasterKeys]);
+    if ('problem' in chosen) return chosen;
+    // No process of a release before can have to open what a database without a club holds.
+    const isNew = (await db.one(sql`SELECT 1 FROM clubs LIMIT 1`)) === undefined;
+    const sealer = createVault(masterKey, { former: formerMasterKeys, ...(isNew && { namesKeys: true }) });
+    const text = firstLastingKey(chosen.of).reveal().toString('base64');
+    await db.run(
+      sql`INSERT INTO vault_secrets (name, sealed) VALUES (${lastingName}, ${sealer.seal(text, lastingName)}) ON CONFLICT DO NOTHING`,
+    );
+    sealed = await stored(); // another process may have been first
+  }
+  if (!sealed) throw new Error('the lasting key was not kept');
+  try {
+    const key = new Secret(Buffer.from(vault.open(sealed, lastingName), 'base64'));
+    return { key, namesKeys: formerMasterKeys.length > 0 || namesKey(sealed, vault) };
+  } catch (error) {
+    if (!(error instanceof SealUnreadable)) throw error;
+    return {
+      problem: `${ownColumn}: the service's own key is sealed under another key${nameOfKey(sealed)}. Add that to MASTER_KEYS_OLD.`,
+    };
+  }
+}
+
+const namesKey = (sealed: Buffer, { headers }: Vault) =>
+  headers.some((header) => sealed.subarray(0, header.length).equals(header));
+
+/** @returns ` (1a2b3c4d)` for a value that names its key */
+const nameOfKey = (sealed: Buffer) => (sealed[0] === 1 ? ` (${sealed.toString('hex', 1, 5)})` : '');
+
+/** Students whose keys are looked at: the newest, because the key may have been changed before it could be done without a loss. */
+const studentsTried = 20;
+
+/** Before there was a lasting key, addresses were hashed with the master key: finds out with which of these. */
+async function keyOfAddresses(
+  db: Queries,
+  keys: readonly [Secret<Buffer>, ...Secret<Buffer>[]],
+): Promise<{ of: Secret<Buffer> } | { problem: string }> {
+  const students = await db.rows<{ email: string; key: Buffer }>(
+    sql`SELECT email, email_key AS key FROM students WHERE email_key IS NOT NULL ORDER BY id DESC LIMIT ${studentsTried}`,
+  );
+  const of = keys.find((key) => {
+    const vault = createVault(key);
+    return students.some((student) => student.key.equals(vault.derive(mailAddressLabel(student.email))));
+  });
+  if (of) return { of };
+  if (students.length > 0)
+    return { problem: 'students.email_key: addresses are hashed with another key. Add that to MASTER_KEYS_OLD.' };
+  // Nobody's address is known: a suppression, whose key cannot be told from any other's, leaves no choice but one.
+  const isOpen = (await db.one(sql`SELECT 1 FROM mail_suppressions LIMIT 1`)) === undefined;
+  if (isOpen || keys.length === 1) return { of: keys[0] };
+  return {
+    problem:
+      'mail_suppressions.address_key: no student tells which key hashed these addresses. Start a worker once with the key of before alone, without MASTER_KEYS_OLD.',
+  };
+}
+
+/** Beginnings of values that are looked at a column. With all values under the current key there is one. */
+const headersALook = 1_000;
+/** Rows that a message names, and rows that it counts. */
+const rowsNamed = 5;
+const rowsCounted = 1_000;
+
+/** @returns a sentence for each column and key: values that name a key, do not open, and so need a key that is not given */
+async function valuesOfOtherKeys(db: Queries, vault: Vault): Promise<string[]> {
+  const problems: string[] = [];
+  for (const column of sealedColumns) {
+    if (column.name === ownColumn) continue; // opened already
+    for (const header of await otherHeaders(db, column, vault)) {
+      const rows = await db.rows<{ id: string; sealed: Buffer }>(
+        sql`SELECT ${column.id} AS id, ${column.column} AS sealed FROM ${column.table}
+             WHERE ${column.column} IS NOT NULL AND ${column.header} = ${header} ORDER BY ${column.header}, ${column.id} LIMIT ${rowsCounted}`,
+      );
+      const locked = rows.filter(({ id, sealed }) => !opens(vault, sealed, id)).map(({ id }) => id);
+      if (locked.length > 0)
+        problems.push(
+          `${column.name}: ${locked.length === rowsCounted ? `${rowsCounted} values or more are` : locked.length === 1 ? '1 value is' : `${locked.length} values are`} ` +
+            `under the key ${header.toString('hex', 1)}, which is not given (${locked.slice(0, rowsNamed).join(', ')}${locked.length > rowsNamed ? ' …' : ''}). Add it to MASTER_KEYS_OLD.`,
+        );
+    }
+  }
+  return problems;
+}
+
+/** @returns the different beginnings of values that may name a key and name none of ours, each by one look into the index */
+async function otherHeaders(
+  db: Queries,
+  { table, column, header }: SealedColumn,
+  { headers }: Vault,
+): Promise<Buffer[]> {
+  const least = Buffer.of(1);
+  const end = Buffer.of(2);
+  const next = (after: ReturnType<typeof sql>) =>
+    sql`SELECT ${header} AS header FROM ${table} WHERE ${column} IS NOT NULL AND ${header} ${after} ORDER BY ${header} LIMIT 1`;
+  const rows = await db.rows<{ header: Buffer }>(sql`
+    WITH RECURSIVE seen AS (
+      (${next(sql`>= ${least}::bytea`)})
+      UNION ALL
+      SELECT later.header FROM seen, LATERAL (${next(sql`> seen.header`)}) later WHERE seen.header < ${end}::bytea)
+    SELECT header FROM seen WHERE header < ${end}::bytea LIMIT ${headersALook}`);
+  return rows.map((row) => row.header).filter((found) => !headers.some((ours) => ours.equals(found)));
+}
+
+function opens(vault: Vault, sealed: Buffer, context: string): boolean {
+  try {
+    vault.open(sealed, context);
+    return true;
+  } catch (error) {
+    if (error instanceof SealUnreadable) return false;
+    throw error;
+  }
+}

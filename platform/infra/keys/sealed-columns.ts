@@ -1,0 +1,51 @@
+/** Every column that holds sealed values. A new one belongs in this list, with an index as the others have (ADR 38). */
+import { VaultSecret } from '../../../entities/keys/vault-secret.ts';
+import { MailDomain } from '../../../entities/mail/mail-domain.ts';
+import { TransactionalMail } from '../../../entities/mail/transactional-mail.ts';
+import { SalesConnection } from '../../../entities/sales/sales-connection.ts';
+import { SalesNotice } from '../../../entities/sales/sales-notice.ts';
+import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
+import { columnOf, raw, sql, tableOf, type Column, type Entity, type Sql } from '../postgres/sql.ts';
+import { sealHeaderBytes } from '../vault.ts';
+
+export interface SealedColumn {
+  /** `table.column`. */
+  name: string;
+  table: Sql;
+  /** The context that the value is sealed for. */
+  id: Sql;
+  /** Of the id. */
+  idType: Sql;
+  column: Sql;
+  /** The beginning of the value, as its index has it: says the key (bytes). */
+  header: Sql;
+}
+
+function sealed<E extends object>(
+  entity: Entity<E>,
+  property: Column<E>,
+  { id, type }: { id: Column<E>; type: string },
+): SealedColumn {
+  const [table, column] = [tableOf(entity), columnOf(property)];
+  return {
+    name: `${table}.${column.render([])}`,
+    table: raw(table),
+    id: columnOf(id),
+    idType: raw(type),
+    column,
+    header: sql`substr(${column}, 1, ${raw(String(sealHeaderBytes))})`,
+  };
+}
+
+const uuid = { id: 'id', type: 'uuid' } as const;
+
+/** In the order in which they are sealed anew: the service's own last, so that no start does without the former key before. */
+export const sealedColumns: readonly SealedColumn[] = [
+  sealed(WebhookEndpoint, 'secret', uuid),
+  sealed(WebhookEndpoint, 'previousSecret', uuid),
+  sealed(SalesConnection, 'secret', uuid),
+  sealed(SalesNotice, 'proof', uuid),
+  sealed(MailDomain, 'sealedPrivateKey', uuid),
+  sealed(TransactionalMail, 'sealedAddress', uuid),
+  sealed(VaultSecret, 'sealed', { id: 'name', type: 'text' }),
+];

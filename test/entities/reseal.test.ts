@@ -1,0 +1,115 @@
+import { randomBytes } from 'node:crypto';
+import { expect } from 'chai';
+import { readConfig } from '../../config.ts';
+import { resealAll } from '../../entities/reseal.ts';
+import { Secret } from '../../platform/core/secret.ts';
+import { idOf, readVault } from '../../platform/infra/keys/open-vault.ts';
+import { sealedColumns } from '../../platform/infra/keys/sealed-columns.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
+import { createVault } from '../../platform/infra/vault.ts';
+import { buildSealedValues, readSealedValues, removeSealedValues } from '../toolkit/builders/sealed-values.ts';
+import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
+
+/** Columns of bytes that hold no sealed value, and what they hold. */
+const notSealed: Readonly<Record<string, string>> = {
+  'administrator_sessions.token_hash': 'hash',
+  'code_failure_counts.address_key': 'hash of an address',
+  'mail_suppressions.address_key': 'hash of an address',
+  'mails.address_key': 'hash of an address',
+  'media.sha256': 'hash',
+  'one_time_tokens.key_id': 'id of a key',
+  'one_time_tokens.token_hash': 'hash',
+  'sales_connections.token_hash': 'hash',
+  'sales_notices.body': 'as it came',
+  'student_import_addresses.address_key': 'hash of an address',
+  'student_sessions.token_hash': 'hash',
+  'students.email_key': 'hash of an address',
+  'transactional_mails.address_key': 'hash of an address',
+};
+
+const [before, now] = [new Secret(randomBytes(32)), new Secret(randomBytes(32))];
+
+describe('the columns of sealed values', () => {
+  it('are all columns of bytes but those that are known to hold something else', async () => {
+    const { entityMetadatas } = await testDatabase();
+    const bytes = entityMetadatas.flatMap(({ tableName, columns }) =>
+      columns.filter(({ type }) => type === 'bytea').map(({ databaseName }) => `${tableName}.${databaseName}`),
+    );
+    const known = [...sealedColumns.map(({ name }) => name), ...Object.keys(notSealed)];
+    expect(bytes.toSorted()).to.deep.equal(known.toSorted());
+  });
+
+  it('each have an index by which a start and a reseal find what is under another key', async () => {
+    const rows = await (
+      await testDatabase()
+    ).query<{ table: string; definition: string }[]>(
+      `SELECT tablename AS table, indexdef AS definition FROM pg_indexes WHERE indexdef LIKE '%substr(%, 1, 5), id)%'`,
+    );
+    const indexed = rows.map(({ table, definition }) => `${table}.${/substr\((\w+),/.exec(definition)?.[1]}`);
+    const all = sealedColumns.map(({ name }) => name).filter((name) => name !== 'vault_secrets.sealed');
+    expect(indexed.toSorted()).to.deep.equal(all.toSorted());
+  });
+});
+
+describe('the command reseal', () => {
+  beforeEach('no sealed value, and no student', async () => {
+    const { db } = await testDeps();
+    await removeSealedValues(db);
+    await db.run(sql`DELETE FROM students`);
+  });
+
+  const run = async () => {
+    await testDatabase();
+    const lines: string[] = [];
+    const keys = { masterKey: now, formerMasterKeys: [before] };
+    const code = await resealAll({ ...readConfig(), ...keys }, (line) => lines.push(line));
+    return { code, lines };
+  };
+
+  it('says what it did of each column, ends with its line and 0, and keeps the key of addresses', async () => {
+    const { db } = await testDeps();
+    const lasting = (await readVault(db, { masterKey: before, formerMasterKeys: [] })).deriveLasting('x');
+    await buildSealedValues(createVault(before));
+    const { code, lines } = await run();
+    expect(code).to.equal(0);
+    expect(lines).to.deep.equal([
+      `the current key is ${idOf(now)}; others: ${idOf(before)}`,
+      'webhook_endpoints.secret: 1',
+      'webhook_endpoints.previous_secret: 1',
+      'sales_connections.secret: 1',
+      'sales_notices.proof: 1',
+      'mail_domains.sealed_private_key: 1',
+      'transactional_mails.sealed_address: 1',
+      'vault_secrets.sealed: 1',
+      'resealed 7, left 0, unreadable 0',
+    ]);
+    expect(Object.keys(await readSealedValues(db, createVault(now)))).to.have.length(7);
+    expect((await readVault(db, { masterKey: now, formerMasterKeys: [] })).deriveLasting('x')).to.deep.equal(lasting);
+  });
+
+  it('ends with 1 and names the rows that it cannot read, without a value', async () => {
+    const { db } = await testDeps();
+    const { endpointId } = await buildSealedValues(createVault(before));
+    await db.run(sql`UPDATE webhook_endpoints SET secret = 'whsec_altered'::bytea WHERE id = ${endpointId}`);
+    const { code, lines } = await run();
+    expect(code).to.equal(1);
+    expect(lines.slice(-2)).to.deep.equal([
+      `unreadable: webhook_endpoints.secret of ${endpointId}`,
+      'resealed 5, left 0, unreadable 1',
+    ]);
+    expect(lines.join('\n')).to.not.contain('whsec');
+  });
+
+  it('goes on where the key of addresses cannot be read, and says so', async () => {
+    const { db } = await testDeps();
+    await readVault(db, { masterKey: new Secret(randomBytes(32)), formerMasterKeys: [] });
+    await buildSealedValues(createVault(before));
+    const { code, lines } = await run();
+    expect(code).to.equal(1);
+    expect(lines[0]).to.match(/^vault_secrets\.sealed: the service's own key is sealed under another key/);
+    expect(lines.slice(-2)).to.deep.equal([
+      'unreadable: vault_secrets.sealed of lasting key',
+      'resealed 6, left 0, unreadable 1',
+    ]);
+  });
+});

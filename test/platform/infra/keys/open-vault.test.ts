@@ -1,0 +1,211 @@
+import { randomBytes } from 'node:crypto';
+import { expect } from 'chai';
+import { startApi } from '../../../../api/server.ts';
+import { fillEmailKeys } from '../../../../domain/identity/email-keys.ts';
+import { addSuppression, listSuppressions } from '../../../../domain/mail/suppressions.ts';
+import { Secret } from '../../../../platform/core/secret.ts';
+import { StartProblem } from '../../../../platform/core/start-problem.ts';
+import { newId } from '../../../../platform/core/ids.ts';
+import { addressKeyOf } from '../../../../platform/infra/address-keys.ts';
+import { idOf, readVault } from '../../../../platform/infra/keys/open-vault.ts';
+import { reseal } from '../../../../platform/infra/keys/reseal.ts';
+import type { Database } from '../../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../../platform/infra/postgres/sql.ts';
+import { createVault, type Vault } from '../../../../platform/infra/vault.ts';
+import { buildClub, buildStudent } from '../../../toolkit/builders/clubs.ts';
+import { buildSealedValues, removeSealedValues, sealedValues } from '../../../toolkit/builders/sealed-values.ts';
+import { testConfig } from '../../../toolkit/drive/api.ts';
+import { testDeps } from '../../../toolkit/stack/database.ts';
+
+const [one, two, three] = [1, 2, 3].map(() => new Secret(randomBytes(32))) as [
+  Secret<Buffer>,
+  Secret<Buffer>,
+  Secret<Buffer>,
+];
+const given = (masterKey: Secret<Buffer>, ...formerMasterKeys: Secret<Buffer>[]) => ({ masterKey, formerMasterKeys });
+
+describe('the vault at the start of a process', () => {
+  let db: Database;
+  beforeEach('no student and no sealed value', async () => {
+    db = (await testDeps()).db;
+    await removeSealedValues(db);
+    for (const table of ['mail_suppressions', 'mails']) await db.source.query(`DELETE FROM ${table}`);
+    await db.run(sql`UPDATE students SET email_key = NULL`);
+  });
+
+  const problemsOf = async (keys: ReturnType<typeof given>): Promise<string[]> => {
+    try {
+      await readVault(db, keys);
+    } catch (error) {
+      if (error instanceof StartProblem) return error.message.split('\n').slice(1);
+      throw error;
+    }
+    return [];
+  };
+  /** A student whose address was hashed under this key, by a release that knew one. */
+  const hashedUnder = async (key: Secret<Buffer>) => {
+    const { id: clubId } = await buildClub();
+    const { id, email } = await buildStudent(clubId);
+    await db.run(sql`UPDATE students SET email_key = ${addressKeyOf(createVault(key), email)} WHERE id = ${id}`);
+    return { clubId, id, email };
+  };
+  const reseals = async (keys: ReturnType<typeof given>) => {
+    const { left, unreadable } = await reseal(
+      db,
+      createVault(keys.masterKey, { former: keys.formerMasterKeys, namesKeys: true }),
+    );
+    expect([left, ...unreadable]).to.deep.equal([0]);
+  };
+  const namesItsKey = (vault: Vault) => vault.seal('', '').length === 5 + 12 + 16;
+
+  describe('hashes addresses with a key that stays', () => {
+    it('through a whole change of the master key, so that no suppression and no student is lost', async () => {
+      const { clubId, email } = await hashedUnder(one);
+      const hash = addressKeyOf(createVault(one), email);
+      const suppressed = `${newId()}@example.com`;
+      await addSuppression({ db, vault: await readVault(db, given(one)) }, clubId, suppressed, new Date());
+      for (const keys of [given(one), given(one, two), given(two, one)])
+        expect(addressKeyOf(await readVault(db, keys), email)).to.deep.equal(hash);
+      await reseals(given(two, one));
+      const after = await readVault(db, given(two));
+      expect(addressKeyOf(after, email)).to.deep.equal(hash);
+      const found = await listSuppressions({ db, vault: after }, clubId, { page: 1, page_size: 20, q: suppressed });
+      expect(found.total).to.equal(1);
+    });
+
+    it('so that no process can write an address twice while processes have different keys', async () => {
+      const { clubId } = await hashedUnder(one);
+      const email = `${newId()}@example.com`;
+      const vaults = [
+        await readVault(db, given(one)),
+        await readVault(db, given(one, two)),
+        await readVault(db, given(two, one)),
+      ];
+      await Promise.all(vaults.map((vault) => addSuppression({ db, vault }, clubId, email, new Date())));
+      const rows = await db.rows(sql`SELECT 1 FROM mail_suppressions WHERE club_id = ${clubId}`);
+      expect(rows).to.have.length(1);
+    });
+
+    it('and that fills in the hashes that are missing', async () => {
+      const { id, email } = await hashedUnder(one);
+      await readVault(db, given(one));
+      await db.run(sql`UPDATE students SET email_key = NULL WHERE id = ${id}`);
+      await fillEmailKeys({ db, vault: await readVault(db, given(two, one)) });
+      const row = await db.one<{ key: Buffer }>(sql`SELECT email_key AS key FROM students WHERE id = ${id}`);
+      expect(row?.key).to.deep.equal(addressKeyOf(createVault(one), email));
+    });
+
+    it('and that students of before tell, whichever key is current by then', async () => {
+      const { email } = await hashedUnder(two);
+      const vault = await readVault(db, given(one, three, two));
+      expect(addressKeyOf(vault, email)).to.deep.equal(addressKeyOf(createVault(two), email));
+    });
+
+    it('and that the newest students tell, where the key was changed when there could be only one', async () => {
+      await hashedUnder(three);
+      const { email } = await hashedUnder(one);
+      expect(addressKeyOf(await readVault(db, given(one)), email)).to.deep.equal(addressKeyOf(createVault(one), email));
+    });
+
+    it('and that one process chooses when several start at once', async () => {
+      const vaults = await Promise.all(
+        [given(one), given(two, one), given(one, two)].map((keys) => readVault(db, keys)),
+      );
+      expect(new Set(vaults.map((vault) => addressKeyOf(vault, 'a@b.cd').toString('hex'))).size).to.equal(1);
+      expect(await sealedValues(db)).to.have.length(1);
+    });
+
+    it('and refuses to choose without a student, where suppressions were hashed with one of several keys', async () => {
+      const { clubId } = await hashedUnder(one);
+      await addSuppression({ db, vault: createVault(one) }, clubId, 'gone@example.com', new Date());
+      await db.run(sql`UPDATE students SET email_key = NULL`);
+      expect(await problemsOf(given(two, one))).to.deep.equal([
+        '  - mail_suppressions.address_key: no student tells which key hashed these addresses. Start a worker once with the key of before alone, without MASTER_KEYS_OLD.',
+      ]);
+      await readVault(db, given(one));
+      expect(await problemsOf(given(two, one))).to.deep.equal([]);
+    });
+  });
+
+  describe('lets values name their key', () => {
+    it('only once no release of before is left to read them: with several keys, or after a reseal', async () => {
+      await buildClub();
+      expect(namesItsKey(await readVault(db, given(one)))).to.equal(false);
+      expect(namesItsKey(await readVault(db, given(one, two)))).to.equal(true);
+      expect(namesItsKey(await readVault(db, given(one)))).to.equal(false);
+      await reseals(given(one));
+      expect(namesItsKey(await readVault(db, given(one)))).to.equal(true);
+    });
+
+    it('from the beginning in a database without a club', async () => {
+      await db.transaction(async (tx) => {
+        await tx.run(sql`TRUNCATE clubs CASCADE`);
+        expect(namesItsKey(await readVault(tx, given(one)))).to.equal(true);
+      });
+    });
+  });
+
+  describe('refuses, and names', () => {
+    it('every table with values of a key that is not given, all at once, by their ids', async () => {
+      await hashedUnder(one);
+      await buildSealedValues(await readVault(db, given(one, three)));
+      await reseals(given(one, three));
+      const rows = Object.groupBy(await sealedValues(db), ({ column }) => column);
+      const id = idOf(one);
+      const line = (column: string) =>
+        `  - ${column}: 1 value is under the key ${id}, which is not given (${rows[column]?.[0]?.id}). Add it to MASTER_KEYS_OLD.`;
+      expect(await problemsOf(given(two))).to.deep.equal([
+        `  - vault_secrets.sealed: the service's own key is sealed under another key (${id}). Add that to MASTER_KEYS_OLD.`,
+        line('webhook_endpoints.secret'),
+        line('webhook_endpoints.previous_secret'),
+        line('sales_connections.secret'),
+        line('sales_notices.proof'),
+        line('mail_domains.sealed_private_key'),
+        line('transactional_mails.sealed_address'),
+      ]);
+      expect(await problemsOf(given(two, one))).to.deep.equal([]);
+    });
+
+    it('how many values there are', async () => {
+      await hashedUnder(two);
+      await readVault(db, given(two));
+      for (let count = 0; count < 6; count++) await buildSealedValues(createVault(one, { namesKeys: true }));
+      const [first] = await problemsOf(given(two));
+      expect(first).to.match(
+        /webhook_endpoints\.secret: 6 values are under the key [0-9a-f]{8}, .*\((?:[0-9a-f-]{36}, ){4}[0-9a-f-]{36} …\)/,
+      );
+    });
+
+    it('the hashes of students, where no key that is given made them', async () => {
+      await hashedUnder(three);
+      expect(await problemsOf(given(one, two))).to.deep.equal([
+        '  - students.email_key: addresses are hashed with another key. Add that to MASTER_KEYS_OLD.',
+      ]);
+      expect(await sealedValues(db)).to.deep.equal([]);
+    });
+
+    it('no value of a release before that only looks as if it named a key', async () => {
+      await hashedUnder(one);
+      const vault = await readVault(db, given(one));
+      const { endpointId } = await buildSealedValues(vault);
+      let sealed = vault.seal('whsec_secret', endpointId);
+      while (sealed[0] !== 1) sealed = vault.seal('whsec_secret', endpointId);
+      await db.run(sql`UPDATE webhook_endpoints SET secret = ${sealed}`);
+      expect(await problemsOf(given(one))).to.deep.equal([]);
+      await db.run(sql`UPDATE webhook_endpoints SET secret = ${sealed.subarray(0, -1)}`);
+      expect(await problemsOf(given(one))).to.have.length(1);
+    });
+  });
+
+  it('stops a process whose key is missing before it serves, with the ids of the keys that it has', async () => {
+    await hashedUnder(one);
+    await readVault(db, given(one));
+    const keys = { masterKey: two, formerMasterKeys: [three] };
+    const error = await startApi({ ...(await testConfig()), ...keys }).catch((reason: unknown) => reason);
+    expect(error).to.be.instanceOf(StartProblem);
+    expect((error as StartProblem).message.split('\n')).to.deep.equal([
+      `MASTER_KEY is ${idOf(two)}, with ${idOf(three)} of MASTER_KEYS_OLD; the database needs other keys, or more:`,
+      `  - vault_secrets.sealed: the service's own key is sealed under another key. Add that to MASTER_KEYS_OLD.`,
+    ]);
+  });
+});

@@ -1,0 +1,81 @@
+/** A value of each kind that is sealed, written by the domain's own functions under the keys that a test chooses. */
+import { setMailDomain, type MailDomainSettings } from '../../../domain/mail/domains/domains.ts';
+import { requestMail } from '../../../domain/mail/requests.ts';
+import { createNoticeReceiver } from '../../../domain/sales/notices/notices.ts';
+import { createConnection } from '../../../domain/sales/platforms/connections.ts';
+import { rotateSecret } from '../../../domain/webhooks/endpoints/rotation.ts';
+import { newSecret } from '../../../domain/webhooks/deliveries/post.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import { sealedColumns } from '../../../platform/infra/keys/sealed-columns.ts';
+import type { Database } from '../../../platform/infra/postgres/database.ts';
+import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
+import type { Vault } from '../../../platform/infra/vault.ts';
+import { testDeps } from '../stack/database.ts';
+import { buildClub, buildStudent } from './clubs.ts';
+
+const settings: MailDomainSettings = {
+  resolveText: async () => [],
+  platformAddress: 'news@platform.example',
+  spfInclude: undefined,
+  warmUps: { clubs: [], domains: [] },
+  makeKeys: async () => ({ publicKey: Buffer.from('public'), privateKey: 'private' }),
+};
+
+/** A club with an endpoint whose secret was rotated, a connection, a notice, a mail domain, and a mail to a former address. */
+export async function buildSealedValues(vault: Vault): Promise<{ clubId: Id; endpointId: Id }> {
+  const deps = { ...(await testDeps()), vault, mailDomains: settings };
+  const { db } = deps;
+  const now = new Date();
+  const { id: clubId } = await buildClub();
+  const endpointId = newId();
+  await db.run(sql`INSERT INTO webhook_endpoints (id, club_id, url, event_types, secret, created_at, updated_at)
+    VALUES (${endpointId}, ${clubId}, 'https://93.184.216.34/hook', '{student.created}', ${vault.seal(newSecret(), endpointId)}, ${now}, ${now})`);
+  await rotateSecret(deps, clubId, endpointId, { expirePrevious: false }, now);
+  const connection = await createConnection(
+    deps,
+    clubId,
+    { platform: 'generic', name: 'Shop', secret: 'the secret' },
+    now,
+  );
+  const body = { event: 'unknown' };
+  const notice = {
+    platform: 'generic',
+    token: connection.token,
+    raw: Buffer.from(JSON.stringify(body)),
+    body,
+    header: () => 'the proof',
+    signature: 'the proof',
+  };
+  await createNoticeReceiver(deps)(notice, now);
+  await setMailDomain(deps, clubId, { domain: `${newId()}.example` }, now);
+  const student = await buildStudent(clubId);
+  const mail = { template: 'student_address_changed', clubId, recipient: { studentId: student.id } } as const;
+  await db.transaction((tx) => requestMail(tx, vault, { ...mail, email: `former-${student.email}` }, now));
+  return { clubId, endpointId };
+}
+
+/** Removes every sealed value, with its row. */
+export async function removeSealedValues(db: Database): Promise<void> {
+  for (const table of new Set(sealedColumns.map(({ name }) => name.split('.')[0] ?? '')))
+    await db.run(sql`DELETE FROM ${raw(table)}`);
+}
+
+/** What every sealed value says, by its column and row. @throws SealUnreadable where one does not open */
+export async function readSealedValues(db: Database, vault: Vault): Promise<Record<string, string>> {
+  const texts: Record<string, string> = {};
+  for (const { id, sealed, column } of await sealedValues(db)) texts[`${column} ${id}`] = vault.open(sealed, id);
+  return texts;
+}
+
+/** Every sealed value, in the order of the columns. */
+export async function sealedValues(db: Database): Promise<{ column: string; id: string; sealed: Buffer }[]> {
+  const found = await Promise.all(
+    sealedColumns.map(async ({ name, table, id, column }) => {
+      const rows = await db.rows<{ id: string; sealed: Buffer }>(
+        sql`SELECT ${id} AS id, ${column} AS sealed FROM ${table} WHERE ${column} IS NOT NULL ORDER BY 1`,
+      );
+      return rows.map((row) => ({ column: name, ...row }));
+    }),
+  );
+  return found.flat();
+}

@@ -51,7 +51,7 @@ interface Told {
 export async function tallyDeliveries(
   source: DataSource,
   subjects: readonly Subject[],
-  receipts: Receipts,
+  receipts: Pick<Receipts, 'has'>,
 ): Promise<DeliveryTally> {
   const waiting = await source.query<{ id: Id; studentId: Id }[]>(
     `SELECT id, student_id AS "studentId" FROM facts WHERE id NOT IN (SELECT id FROM webhook_events)`,
@@ -88,7 +88,7 @@ export async function tallyDeliveries(
   };
 }
 
-function judge({ eventId, deliveries }: Told, endpoints: readonly Id[], receipts: Receipts) {
+function judge({ eventId, deliveries }: Told, endpoints: readonly Id[], receipts: Pick<Receipts, 'has'>) {
   return {
     accepted: endpoints.every((endpointId) => receipts.has(endpointId, eventId)),
     succeeded: endpoints.every((endpointId) =>

@@ -33,6 +33,8 @@ export interface Ground {
   killWorkerAt(failpoint: string): Promise<void>;
   /** Kills the API, and has its next life end by these variables. Resolves once that has ended. */
   killApiBy(variables: Readonly<Record<string, string>>): Promise<void>;
+  /** Changes variables of the configuration: for the worker and the API from their next lives on. */
+  configure(variables: Readonly<Record<string, string>>): void;
   /** Starts it again, with the same data and port. Resolves once it is ready. */
   startAgain(victim: Victim): Promise<void>;
 }
@@ -69,7 +71,7 @@ export async function onGround<T>(
     env: { PATH: process.env['PATH'], ...portVariables(ports) },
     onUnexpectedEnd: progress,
   });
-  const env = {
+  const env: Record<string, string> = {
     PATH: process.env['PATH'] ?? '',
     HOME: os.homedir(),
     LOG_LEVEL: 'warn',
@@ -109,6 +111,7 @@ export async function onGround<T>(
     kill: (victim) => killing[victim].kill(),
     killWorkerAt: (failpoint) => worker.killBy({ FAILPOINT: failpoint }),
     killApiBy: api.killBy,
+    configure: (variables) => void Object.assign(env, variables),
     startAgain: (victim) => killing[victim].start(),
   };
 

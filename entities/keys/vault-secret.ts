@@ -3,7 +3,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 @Entity('vault_secrets')
 export class VaultSecret {
-  /** `lasting key`: what keyed hashes of addresses are made with, whatever the master key is (ADR 38). */
+  /** `lasting key`: what keyed hashes of addresses are made with, whatever the master key is (ADR 40). */
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'vault_secrets_key' })
   name: string;
 

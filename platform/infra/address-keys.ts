@@ -1,4 +1,4 @@
-/** Keyed hashes of e-mail addresses: they compare addresses without storing them, and stay when the master key changes (ADR 38). */
+/** Keyed hashes of e-mail addresses: they compare addresses without storing them, and stay when the master key changes (ADR 40). */
 import type { Vault } from './vault.ts';
 
 /** @returns what an address is hashed as */

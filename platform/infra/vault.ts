@@ -1,4 +1,4 @@
-/** The uses of the master keys: they encrypt secrets at rest, and derive one-time tokens, which are stored nowhere (ADR 38). */
+/** The uses of the master keys: they encrypt secrets at rest, and derive one-time tokens, which are stored nowhere (ADR 40). */
 import {
   createCipheriv,
   createDecipheriv,
@@ -70,7 +70,7 @@ export interface VaultOptions {
   /** The key of `deriveLasting`, 32 bytes; the current master key's own if absent. */
   lasting?: Secret<Buffer>;
   /**
-   * Sealed values name their key, so releases before ADR 38 cannot open them; if absent, they do when former keys are given.
+   * Sealed values name their key, so releases before ADR 40 cannot open them; if absent, they do when former keys are given.
    */
   namesKeys?: boolean;
 }

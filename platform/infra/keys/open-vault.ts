@@ -1,4 +1,4 @@
-/** The vault of a process: its keys, as the configuration and the database have them, checked at the start (ADR 38). */
+/** The vault of a process: its keys, as the configuration and the database have them, checked at the start (ADR 40). */
 import { VaultSecret } from '../../../entities/keys/vault-secret.ts';
 import { Secret } from '../../core/secret.ts';
 import { StartProblem } from '../../core/start-problem.ts';

@@ -1,4 +1,4 @@
-/** Seals anew, under the current key, what is sealed under another: in batches, beside traffic, and from where it was stopped (ADR 38). */
+/** Seals anew, under the current key, what is sealed under another: in batches, beside traffic, and from where it was stopped (ADR 40). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { boundLockWaits, isConflict, type Database } from '../postgres/database.ts';
 import { sql } from '../postgres/sql.ts';

@@ -1,4 +1,4 @@
-/** Every column that holds sealed values. A new one belongs in this list, with an index as the others have (ADR 38). */
+/** Every column that holds sealed values. A new one belongs in this list, with an index as the others have (ADR 40). */
 import { VaultSecret } from '../../../entities/keys/vault-secret.ts';
 import { MailDomain } from '../../../entities/mail/mail-domain.ts';
 import { TransactionalMail } from '../../../entities/mail/transactional-mail.ts';

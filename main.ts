@@ -15,6 +15,10 @@ const commands: Readonly<Record<string, { does: string; run: () => Promise<void>
     run: async () => (await import('./worker/setup.ts')).main(),
   },
   api: { does: 'serves the API until it is asked to stop', run: async () => (await import('./api/server.ts')).main() },
+  reseal: {
+    does: 'seals anew, under MASTER_KEY, what is sealed under a key of MASTER_KEYS_OLD, and ends',
+    run: async () => (await import('./entities/reseal.ts')).main(),
+  },
   worker: { does: 'works until it is asked to stop', run: async () => (await import('./worker/main.ts')).main() },
 };
 

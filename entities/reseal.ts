@@ -1,14 +1,13 @@
 /**
- * `node --import ./platform/load.mjs entities/reseal.ts` seals everything anew under MASTER_KEY that is under a key of MASTER_KEYS_OLD.
+ * `node dist/main.js reseal` seals everything anew under MASTER_KEY that is under a key of MASTER_KEYS_OLD.
  * It runs beside the service, may be killed and started again at any time, and ends with `resealed …, left …, unreadable …`.
  */
-import { ConfigError, readConfig, type Config } from '../config.ts';
-import { StartProblem } from '../platform/core/start-problem.ts';
+import { readConfig, type Config } from '../config.ts';
 import { findLastingKey, idOf } from '../platform/infra/keys/open-vault.ts';
 import { reseal } from '../platform/infra/keys/reseal.ts';
 import { sealedColumns } from '../platform/infra/keys/sealed-columns.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
-import { openDatabase } from '../platform/infra/process.ts';
+import { openDatabase, runOnce } from '../platform/infra/process.ts';
 import { createVault } from '../platform/infra/vault.ts';
 
 /** Rows that are named. */
@@ -56,12 +55,9 @@ export async function resealAll(
   }
 }
 
-if (import.meta.main) {
-  try {
-    process.exitCode = await resealAll(readConfig(), (line) => process.stdout.write(`${line}\n`));
-  } catch (error) {
-    const reason = error instanceof ConfigError || error instanceof StartProblem ? error.message : String(error);
-    process.stderr.write(`Sealing anew failed: ${reason}\n`);
-    process.exitCode = 1;
-  }
+/** The command `reseal`. */
+export async function main(): Promise<void> {
+  await runOnce('Sealing anew failed', () => resealAll(readConfig(), (line) => process.stdout.write(`${line}\n`)));
 }
+
+if (import.meta.main) await main();

@@ -167,14 +167,18 @@ async function mounted(site: Site, buildah: Buildah, tag: string): Promise<Mount
 /** @returns megabytes of all files, each counted once */
 function sizeOf(root: string): number {
   const seen = new Set<number>();
-  let bytes = 0;
-  for (const entry of fs.readdirSync(root, { recursive: true, withFileTypes: true })) {
-    const { ino, size } = fs.lstatSync(path.join(entry.parentPath, entry.name));
-    if (!entry.isFile() || seen.has(ino)) continue;
+  const bytesIn = (directory: string): number =>
+    fs
+      .readdirSync(directory, { withFileTypes: true })
+      .reduce((sum, entry) => sum + bytesOf(entry, path.join(directory, entry.name)), 0);
+  const bytesOf = (entry: fs.Dirent, file: string): number => {
+    if (entry.isDirectory()) return bytesIn(file);
+    const { ino, size } = fs.lstatSync(file);
+    if (!entry.isFile() || seen.has(ino)) return 0;
     seen.add(ino);
-    bytes += size;
-  }
-  return Math.round(bytes / 1_000_000);
+    return size;
+  };
+  return Math.round(bytesIn(root) / 1_000_000);
 }
 
 /** What Docker does with `--read-only`, the network of the machine and a volume: mounts of one process, which go with it. */

@@ -60,12 +60,13 @@ function databaseUrl(name: string): Secret {
   return new Secret(url.href);
 }
 
-/** How many rows each table has: what must not change when a request is refused. Counters of the rate limits do not count. */
+/** Written at a time of its own: by each call, and by the first process that starts. */
+const uncounted = new Set(['rate_limit_counters', 'vault_secrets']);
+
+/** How many rows each table has: what must not change when a request is refused. */
 export async function rowCounts(): Promise<Record<string, number>> {
   const source = await testDatabase();
-  const tables = source.entityMetadatas
-    .map(({ tableName }) => tableName)
-    .filter((name) => name !== 'rate_limit_counters');
+  const tables = source.entityMetadatas.map(({ tableName }) => tableName).filter((name) => !uncounted.has(name));
   const [counts] = await source.query<Record<string, number>[]>(
     `SELECT ${tables.map((table) => `(SELECT count(*)::int FROM ${table}) AS ${table}`).join(', ')}`,
   );

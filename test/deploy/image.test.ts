@@ -15,14 +15,15 @@ describe('deploy/Dockerfile', () => {
   it('sets the place of what is written, addresses, and the allocator’s variables', () => {
     const [, lines = ''] = /^ENV ((?:.*\\\n)*.*)$/m.exec(dockerfile) ?? [];
     const set = Object.fromEntries([...lines.matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name, value]));
-    const { NODE_ENV, API_HOST, WORKER_HOST, MEDIA_WORK_DIRECTORY, TMPDIR, ...others } = set;
+    const { NODE_ENV, API_HOST, WORKER_HOST, MEDIA_WORK_DIRECTORY, TMPDIR, HOME, ...others } = set;
     expect(others).to.deep.equal(allocatorSettings);
-    expect({ NODE_ENV, API_HOST, WORKER_HOST, MEDIA_WORK_DIRECTORY, TMPDIR }).to.deep.equal({
+    expect({ NODE_ENV, API_HOST, WORKER_HOST, MEDIA_WORK_DIRECTORY, TMPDIR, HOME }).to.deep.equal({
       NODE_ENV: 'production',
       API_HOST: '0.0.0.0',
       WORKER_HOST: '0.0.0.0',
       MEDIA_WORK_DIRECTORY: '/scratch',
       TMPDIR: '/scratch',
+      HOME: '/srv/club-learning',
     });
     const known = variablesIn(declarations).map(({ name }) => name);
     expect(known).to.include.members(['API_HOST', 'WORKER_HOST', 'MEDIA_WORK_DIRECTORY']);

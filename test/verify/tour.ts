@@ -8,7 +8,7 @@ import { locate } from '../../dev/components.ts';
 import { components } from '../../dev/components/catalogue.ts';
 import { startFakeModel } from '../../dev/fake-model.ts';
 import { freePorts, host } from '../../dev/ports.ts';
-import { Problem } from '../../dev/problem.ts';
+import { messageOf, Problem } from '../../dev/problem.ts';
 import { untilOk } from '../../dev/readiness.ts';
 import { startStack } from '../../dev/stack.ts';
 import { removeDataElsewhere } from '../../dev/stack/postgres-place.ts';
@@ -107,18 +107,21 @@ export async function playTourOn(
     });
   progress(`API and worker are ready after ${((performance.now() - beganAt) / 1_000).toFixed(1)} s`);
 
+  const stop = async () => {
+    for (const child of started) await child.stop();
+    return started.flatMap(({ name }) => errorsIn(readFileSync(path.join(logs, `${name}.log`), 'utf8')));
+  };
   const tour = await runTour({
     environment: { ...environment, TEMPORAL_UI_URL: 'http://127.0.0.1:9' },
     authority: stack.authority,
     say: tellTitle,
+  }).catch(async (error: unknown) => {
+    throw new Problem([messageOf(error), ...(await stop())].join('\n'));
   });
   await tour.stop();
-  for (const child of started) {
-    await child.stop();
-    expectEnd(child.name, await child.exited);
-    const errors = errorsIn(readFileSync(path.join(logs, `${child.name}.log`), 'utf8'));
-    if (errors.length > 0) throw new Problem(`${child.name} has logged errors:\n${errors.join('\n')}`);
-  }
+  const errors = await stop();
+  if (errors.length > 0) throw new Problem(`The service has logged errors:\n${errors.join('\n')}`);
+  for (const child of started) expectEnd(child.name, await child.exited);
 }
 
 interface Ran {

@@ -61,6 +61,11 @@ export const declarations = {
   api: {
     host: text('API_HOST', 'Address that the API listens on.', { default: '127.0.0.1' }),
     port: integer('API_PORT', 'Port that the API listens on.', { default: 8080, from: 0, to: 65_535 }),
+    closesAfterMs: integer(
+      'API_CLOSES_AFTER_MS',
+      'Milliseconds between the signal to stop, when `/readyz` turns 503, and the closing of the ports: so long load balancers have to look. Longer than they take to notice.',
+      { default: 500, from: 0, to: 60_000 },
+    ),
     publicUrl: url('PUBLIC_URL', 'Where callers reach the API: the base of the links that it prints.', {
       protocols: web,
       default: 'http://127.0.0.1:8080',

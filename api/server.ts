@@ -32,14 +32,13 @@ import { mailNoticesOf } from './mail-notices.ts';
 
 /** Sends a comment in a silent stream this often: proxies close a silent connection after 30 s and more (DEC-22). */
 const heartbeatMs = 15_000;
-/** How long the load balancer is given to see that readiness is off, before the port closes. */
-const usualReadinessGraceMs = 500;
 /** How long a request may take to arrive: 32 MB of CSV at a megabit a second. JSON has less (`middleware/body.ts`). */
 const longestBodyMs = 300_000;
 
 export interface ApiOptions {
   clock?: () => Date;
   streamHeartbeatMs?: number;
+  /** In the place of `API_CLOSES_AFTER_MS`. */
   readinessGraceMs?: number;
   completionWatchMs?: number;
   /** How long a call waits for its counter. */
@@ -58,7 +57,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
   const {
     clock = () => new Date(),
     streamHeartbeatMs = heartbeatMs,
-    readinessGraceMs = usualReadinessGraceMs,
+    readinessGraceMs = config.api.closesAfterMs,
     completionWatchMs = processingRules.watchMs,
     counterDeadlineMs = storeDeadlineMs,
   } = options;

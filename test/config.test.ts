@@ -37,6 +37,7 @@ describe('the configuration', () => {
     expect(config.api).to.deep.equal({
       host: '127.0.0.1',
       port: 8080,
+      closesAfterMs: 500,
       publicUrl: 'http://127.0.0.1:8080',
       corsOrigins: [],
       trustedProxies: [],

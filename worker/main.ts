@@ -62,16 +62,10 @@ import { ensureSchedules, keepSchedules } from './schedules.ts';
 import { campaignConnections, createSmtpHandOver } from '../platform/infra/smtp-hand-over.ts';
 import { addressIn, createSmtpSender, smtpConnections, type SmtpSender } from '../platform/infra/smtp.ts';
 import { watchSweeps } from './sweep-watch.ts';
-import { cachedWorkflows, slots } from './task-queues.ts';
+import { workerOptions } from './task-queues.ts';
 import { connectWorkers } from './temporal.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 import { createWorkflowClient } from './workflow-client.ts';
-
-/** How long attempts in flight may take at a stop: the 15 s of an attempt, and its record (ENG-10). */
-const shutdownGraceMs = 20_000;
-
-/** The SDK delays heartbeats by at most this: a third of the shortest heartbeat timeout, so that one may be lost. */
-const heartbeatsEveryMs = 3_000;
 
 export interface RunningWorker {
   port: number;
@@ -326,18 +320,12 @@ async function createWorkers(
   return Promise.all(
     served.map((taskQueue) =>
       Worker.create({
+        ...workerOptions(taskQueue),
         connection,
         namespace,
-        taskQueue,
         workflowBundle: bundle,
         activities: activitiesFor(taskQueue),
         interceptors: { activity: interceptors },
-        shutdownGraceTime: shutdownGraceMs,
-        maxCachedWorkflows: cachedWorkflows,
-        maxHeartbeatThrottleInterval: heartbeatsEveryMs,
-        maxConcurrentWorkflowTaskExecutions: slots[taskQueue].workflowTasks,
-        maxConcurrentActivityTaskExecutions: slots[taskQueue].activities,
-        maxConcurrentLocalActivityExecutions: slots[taskQueue].workflowTasks,
       }),
     ),
   );

@@ -1,5 +1,6 @@
-/** How much each queue's worker takes on at a time, in one process. */
+/** How much each queue's worker takes on at a time, in one process, and how long what it has taken on may take at a stop. */
 import { availableParallelism } from 'node:os';
+import type { WorkerOptions } from '@temporalio/worker';
 import { mediaPlaces } from '../domain/media/media.policy.ts';
 import type { TaskQueue } from '../platform/engine/workflow-types.ts';
 import { smtpConnections } from '../platform/infra/smtp.ts';
@@ -21,5 +22,46 @@ export const slots: Record<TaskQueue, { workflowTasks: number; activities: numbe
   upkeep: { workflowTasks: 4, activities: 2 },
 };
 
+const minute = 60;
+const hour = 60 * minute;
+
+/**
+ * Seconds that steps in flight have at a stop (ENG-10): a step is told to stop only after them. Where no other time is known to be
+ * enough, it is the longest time limit of the queue's steps in workflows/index.ts. A queue without a step ends at once.
+ */
+const graceSeconds: Record<TaskQueue, number> = {
+  webhooks: 20, // an attempt's 15 s, and its record
+  mail: 50, // the SMTP client's 45 s, and the record
+  'bulk-mail': 70,
+  campaigns: 5 * minute, // a page claims for 10 s, and ends with its last mail
+  automations: 3 * minute,
+  sales: 15, // one transaction, with the pauses before it is tried again
+  imports: minute, // a batch
+  billing: 40, // a call of the payment processor, repeated once
+  domains: 30,
+  agents: 14 * minute, // an answer gives up at 13 minutes; cut off, it would fail with the text so far
+  indexing: 130, // two minutes to read a file; what takes longer is released, and begun again elsewhere
+  media: 6 * hour, // a long video that is made smaller: begun again elsewhere, its hours would be lost
+  moves: 6 * hour, // the largest file, with a slow store
+  upkeep: minute, // a batch
+};
+
 /** Waiting runs in memory, some 0.3 MB each; the others are replayed from their histories when they continue. */
-export const cachedWorkflows = 400;
+const cachedWorkflows = 400;
+
+/** The SDK delays heartbeats by at most this: a third of the shortest heartbeat timeout, so that one may be lost. */
+const heartbeatsEveryMs = 3_000;
+
+/** @returns the options of the queue's worker that are the same in every process */
+export function workerOptions(taskQueue: TaskQueue) {
+  const { workflowTasks, activities } = slots[taskQueue];
+  return {
+    taskQueue,
+    shutdownGraceTime: graceSeconds[taskQueue] * 1_000,
+    maxCachedWorkflows: cachedWorkflows,
+    maxHeartbeatThrottleInterval: heartbeatsEveryMs,
+    maxConcurrentWorkflowTaskExecutions: workflowTasks,
+    maxConcurrentActivityTaskExecutions: activities,
+    maxConcurrentLocalActivityExecutions: workflowTasks,
+  } satisfies WorkerOptions;
+}

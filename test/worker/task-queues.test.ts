@@ -1,0 +1,25 @@
+import { expect } from 'chai';
+import { taskQueues } from '../../platform/engine/workflow-types.ts';
+import { workerOptions } from '../../worker/task-queues.ts';
+
+describe('the options of a Temporal worker', () => {
+  it('give the steps in flight the grace of their queue at a stop (ENG-10)', () => {
+    const seconds = taskQueues.map((queue) => [queue, Number(workerOptions(queue).shutdownGraceTime) / 1_000]);
+    expect(Object.fromEntries(seconds)).to.deep.equal({
+      webhooks: 20,
+      mail: 50,
+      'bulk-mail': 70,
+      campaigns: 300,
+      automations: 180,
+      sales: 15,
+      imports: 60,
+      billing: 40,
+      domains: 30,
+      agents: 840,
+      indexing: 130,
+      media: 21_600,
+      moves: 21_600,
+      upkeep: 60,
+    });
+  });
+});

@@ -20,6 +20,10 @@ const commands: Readonly<Record<string, { does: string; run: () => Promise<void>
     run: async () => (await import('./entities/reseal.ts')).main(),
   },
   worker: { does: 'works until it is asked to stop', run: async () => (await import('./worker/main.ts')).main() },
+  promote: {
+    does: 'makes this build the current one, once its workers poll all task queues, and ends',
+    run: async () => (await import('./worker/promote.ts')).main(),
+  },
 };
 
 const [name = '', ...more] = process.argv.slice(2);

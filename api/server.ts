@@ -16,6 +16,7 @@ import { build } from '../platform/infra/build.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import { createObjectStore } from '../platform/infra/object-store.ts';
 import { checkClock, watchClock } from '../platform/infra/postgres/clock-watch.ts';
+import { keepBeating } from '../platform/infra/postgres/running-processes.ts';
 import { createLogger, openDatabase, runProcess } from '../platform/infra/process.ts';
 import { openVault } from '../platform/infra/keys/open-vault.ts';
 import { storeDeadlineMs } from './rate-limits/counter-store.ts';
@@ -95,6 +96,9 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
     onFailure: (error) =>
       log.warn({ error: describeError(error) }, 'sessions of open streams cannot be read; it is tried again'),
   });
+  const stopBeating = await keepBeating(db, 'api', build, (error) =>
+    log.warn({ error: describeError(error) }, 'Postgres could not be told that this process runs'),
+  );
   const stopping = new AbortController();
   let accepting = true;
   const files = await openFilesListener(config);
@@ -169,6 +173,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       storage.close();
       publicStorage.close();
       await limiter.close();
+      await stopBeating();
       await source.destroy();
       log.info('the API has stopped');
     },

@@ -69,6 +69,9 @@ import { FailingStep } from './facts/failing-step.ts';
 import { Fact } from './facts/fact.ts';
 import { ListTally } from './facts/list-tally.ts';
 import { ListTallyChange } from './facts/list-tally-change.ts';
+import { Release } from './facts/release.ts';
+import { RunningProcess } from './facts/running-process.ts';
+import { SchemaContraction } from './facts/schema-contraction.ts';
 import { UpkeepRound } from './facts/upkeep-round.ts';
 import { Wake } from './facts/wake.ts';
 import { AdministratorSession } from './identity/administrator-session.ts';
@@ -162,6 +165,7 @@ import { DirectAttempts1795690000000 } from './migrations/1795690000000-direct-a
 import { WebhookPartitions1795700000000 } from './migrations/1795700000000-webhook-partitions.ts';
 import { VaultSecrets1795710000000 } from './migrations/1795710000000-vault-secrets.ts';
 import { SealedValues1795711000000 } from './migrations/1795711000000-sealed-values.ts';
+import { Releases1795720000000 } from './migrations/1795720000000-releases.ts';
 import { TurnsOfStreams1795600000000 } from './migrations/1795600000000-turns-of-streams.ts';
 import { PdfPages1795399700000 } from './migrations/1795399700000-pdf-pages.ts';
 import { Mentorships1795402100000 } from './migrations/1795402100000-mentorships.ts';
@@ -311,6 +315,9 @@ const entities = [
   PointAward,
   RateLimitCounter,
   RegistrationLink,
+  Release,
+  RunningProcess,
+  SchemaContraction,
   CommunityComment,
   CommunityMembership,
   CommunityModeration,
@@ -441,6 +448,7 @@ const migrations = [
   WebhookPartitions1795700000000,
   VaultSecrets1795710000000,
   SealedValues1795711000000,
+  Releases1795720000000,
 ];
 
 export interface DatabaseSettings {

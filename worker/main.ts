@@ -17,10 +17,12 @@ import { readConfig, type Config } from '../config.ts';
 import { createPaymentProcessor } from '../platform/infra/payments.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
 import { createNotifier } from '../platform/infra/postgres/notifications.ts';
-import { build } from '../platform/infra/build.ts';
+import { build as ownBuild, type Build } from '../platform/infra/build.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import { forClub } from '../platform/infra/postgres/shared-pool.ts';
 import { createObjectStore } from '../platform/infra/object-store.ts';
+import { commandLine } from '../platform/core/modules.ts';
+import { keepBeating } from '../platform/infra/postgres/running-processes.ts';
 import { StartProblem } from '../platform/core/start-problem.ts';
 import { checkClock, watchClock } from '../platform/infra/postgres/clock-watch.ts';
 import { createLogger, openDatabase, runProcess } from '../platform/infra/process.ts';
@@ -61,6 +63,7 @@ import { startRelay } from './relay.ts';
 import { ensureSchedules, keepSchedules } from './schedules.ts';
 import { campaignConnections, createSmtpHandOver } from '../platform/infra/smtp-hand-over.ts';
 import { addressIn, createSmtpSender, smtpConnections, type SmtpSender } from '../platform/infra/smtp.ts';
+import { watchPromotion } from './promotion-watch.ts';
 import { watchSweeps } from './sweep-watch.ts';
 import { workerOptions } from './task-queues.ts';
 import { connectWorkers } from './temporal.ts';
@@ -72,10 +75,16 @@ export interface RunningWorker {
   stop: () => Promise<void>;
 }
 
-/** Starts the worker. @param config with port 0, a free one is taken @param env for the failpoints of tests */
+/**
+ * Starts the worker.
+ * @param config with port 0, a free one is taken
+ * @param env for the failpoints of tests
+ * @param build that it is of; undefined in a checkout
+ */
 export async function startWorker(
   config: Config,
   env: Readonly<Record<string, string | undefined>> = {},
+  build: Build | undefined = ownBuild,
 ): Promise<RunningWorker> {
   const log = createLogger('worker', config.log.level);
   const source = await openDatabase(config.database, 'club-worker', {
@@ -216,7 +225,7 @@ export async function startWorker(
     connection,
     config,
     served,
-    { activitiesFor, interceptors: activityInterceptors(db, log) },
+    { activitiesFor, interceptors: activityInterceptors(db, log), build },
     log,
   );
   const { schedule: scheduleClient } = new Client({ connection, namespace: config.temporal.namespace });
@@ -241,25 +250,37 @@ export async function startWorker(
     },
     bulkStartsPerSecond: config.worker.bulkStartsPerSecond,
     waitSpeed: config.automations.waitSpeed,
+    buildId: build?.buildId,
     log,
     failpoint,
   });
+  const promotion = watchPromotion(db, build?.buildId, () =>
+    log.error(`nobody has promoted this build for a minute, so it gets no work: run "${commandLine('promote')}"`),
+  );
   const sweeps = watchSweeps(db);
   const ourClock = watchClock(db, log);
   const unregisterGauges = registerBacklogGauges(db, sweeps);
   const unregisterFfmpegGauge = served.includes('media') ? registerFfmpegGauge(ffmpeg) : () => {};
+
+  const stopBeating = await keepBeating(db, 'worker', build, (error) =>
+    log.warn({ error: describeError(error) }, 'Postgres could not be told that this process runs'),
+  );
 
   let accepting = true;
   const isSweptInTime = () => !served.includes('upkeep') || sweeps.isInTime();
   const health = await serveHealth(
     config,
     () => ({ status: 'ok', ...(served.includes('media') && { ffmpeg: ffmpeg.isThere ? 'there' : 'missing' }) }),
-    () =>
-      accepting &&
-      relay.isAlive() &&
-      isSweptInTime() &&
-      ourClock.isRight() &&
-      workers.every((worker) => worker.getState() === 'RUNNING'),
+    () => {
+      if (!promotion.isInTime()) return { reason: 'not_promoted' };
+      const isReady =
+        accepting &&
+        relay.isAlive() &&
+        isSweptInTime() &&
+        ourClock.isRight() &&
+        workers.every((worker) => worker.getState() === 'RUNNING');
+      return isReady ? undefined : {};
+    },
   );
   log.info({ port: health.port, ...build }, 'the worker is running');
 
@@ -270,11 +291,13 @@ export async function startWorker(
       stopKeepingSchedules();
       sweeps.stop();
       ourClock.stop();
+      promotion.stop();
       unregisterGauges();
       unregisterFfmpegGauge();
       await relay.stop();
       for (const worker of workers) worker.shutdown();
       await Promise.all([running, lane?.stop()]);
+      await stopBeating();
       answers.log.close();
       await connection.close();
       smtp.close();
@@ -306,6 +329,7 @@ function temporalLogger(log: Logger): TemporalLogger {
 interface Served {
   activitiesFor: (queue: TaskQueue) => object;
   interceptors: ActivityInterceptorsFactory[];
+  build: Build | undefined;
 }
 
 /** A worker for each task queue that is served; all of them load the same bundle of workflows. */
@@ -313,14 +337,14 @@ async function createWorkers(
   connection: NativeConnection,
   { temporal: { namespace }, worker: { workflowBundleFile } }: Config,
   served: readonly TaskQueue[],
-  { activitiesFor, interceptors }: Served,
+  { activitiesFor, interceptors, build }: Served,
   log: Logger,
 ): Promise<Worker[]> {
   const bundle = await workflowBundle(workflowBundleFile, temporalLogger(log));
   return Promise.all(
     served.map((taskQueue) =>
       Worker.create({
-        ...workerOptions(taskQueue),
+        ...workerOptions(taskQueue, build),
         connection,
         namespace,
         workflowBundle: bundle,
@@ -343,15 +367,16 @@ async function prepareVideo(workDirectory: string, ffmpeg: Ffmpeg, log: Logger):
 async function serveHealth(
   { worker }: Config,
   state: () => object,
-  ready: () => boolean,
+  notReady: () => object | undefined,
 ): Promise<{ port: number; close: () => Promise<void> }> {
   const server = createServer((request, response) => {
     const answer = (status: number, type: string, body: string) =>
       response.writeHead(status, { 'Content-Type': type }).end(body);
     if (request.url === '/healthz') answer(200, 'application/json', JSON.stringify(state()));
     else if (request.url === '/readyz') {
-      if (ready()) answer(200, 'application/json', '{"status":"ready"}');
-      else answer(503, 'application/json', '{"status":"not_ready"}');
+      const why = notReady();
+      if (why === undefined) answer(200, 'application/json', '{"status":"ready"}');
+      else answer(503, 'application/json', JSON.stringify({ status: 'not_ready', ...why }));
     } else if (request.url === '/metrics') {
       register.metrics().then(
         (text) => answer(200, register.contentType, text),

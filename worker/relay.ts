@@ -60,6 +60,8 @@ export interface RelayDeps {
   beforeStart?: (wake: Pick<ClaimedWake, 'workflowType' | 'subjectId' | 'clubId'>) => void;
   /** How many times faster waits of automations pass; 1 if absent. */
   waitSpeed?: number;
+  /** Of this process. Absent in a checkout, which claims while no build is current. */
+  buildId?: string | undefined;
   log: Logger;
   /** A place where tests stop the process; does nothing otherwise. */
   failpoint: (name: 'fanned_out' | 'wake_sent' | 'handed_over') => Promise<void>;
@@ -192,6 +194,7 @@ export function startRelay(deps: RelayDeps): Relay {
     bulkPerClub: maxPerClub * openToBulk,
     inHand: inHand[kind],
     turn: turns[kind],
+    buildId: deps.buildId,
   });
 
   /**

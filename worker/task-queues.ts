@@ -3,7 +3,9 @@ import { availableParallelism } from 'node:os';
 import type { WorkerOptions } from '@temporalio/worker';
 import { mediaPlaces } from '../domain/media/media.policy.ts';
 import type { TaskQueue } from '../platform/engine/workflow-types.ts';
+import type { Build } from '../platform/infra/build.ts';
 import { smtpConnections } from '../platform/infra/smtp.ts';
+import { deploymentOptions } from './deployment.ts';
 
 export const slots: Record<TaskQueue, { workflowTasks: number; activities: number }> = {
   webhooks: { workflowTasks: 128, activities: 600 }, // an attempt mostly waits for its receiver: sixty that hang for 15 s hold some 200
@@ -52,10 +54,11 @@ const cachedWorkflows = 400;
 /** The SDK delays heartbeats by at most this: a third of the shortest heartbeat timeout, so that one may be lost. */
 const heartbeatsEveryMs = 3_000;
 
-/** @returns the options of the queue's worker that are the same in every process */
-export function workerOptions(taskQueue: TaskQueue) {
+/** @param build undefined in a checkout @returns the options of the queue's worker that are the same in every process of the build */
+export function workerOptions(taskQueue: TaskQueue, build: Build | undefined) {
   const { workflowTasks, activities } = slots[taskQueue];
   return {
+    ...deploymentOptions(build),
     taskQueue,
     shutdownGraceTime: graceSeconds[taskQueue] * 1_000,
     maxCachedWorkflows: cachedWorkflows,

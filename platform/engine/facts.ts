@@ -7,6 +7,7 @@ import { bulk, priorities, type FactDetails, type Priority } from '../../entitie
 import { Queries, type Transaction } from '../infra/postgres/database.ts';
 import { prepared, type Statement } from '../infra/postgres/prepared.ts';
 import { sql, type Sql } from '../infra/postgres/sql.ts';
+import { anotherIsCurrent } from './releases.ts';
 import { highestId, idAfter, idOfTime, newId, noClub, type Id } from '../core/ids.ts';
 import type { EventType } from '../core/event-types.ts';
 
@@ -80,6 +81,8 @@ export interface Room {
   inHand: ReadonlyMap<Id, InHand>;
   /** Whose turn it is; a claim moves it on. */
   turn: Turn;
+  /** The build that claims; absent in a checkout. While another one is current, there are no rows for it (ENG-19). */
+  buildId?: string | undefined;
 }
 
 /** By priority: the club whose turn was last. */
@@ -117,7 +120,7 @@ const maxTries = 6;
 export async function claimInTurns<Row>(
   lease: Statement<Claimed<Row>>,
   db: DataSource | Queries,
-  { limit, perClub, inHand, turn, ...ofBulk }: Room,
+  { limit, perClub, inHand, turn, buildId, ...ofBulk }: Room,
 ): Promise<Row[]> {
   for (let tries = 1; ; tries++) {
     const last = priorities.map((priority) => turn.get(priority) ?? noClub);
@@ -134,6 +137,7 @@ export async function claimInTurns<Row>(
       last,
       // Others may hold all of them for long: each further try looks beyond them.
       limit * candidatesARow * 2 ** (tries - 1),
+      buildId ?? null,
     ]);
     const [first] = rows;
     if (first?.found) {
@@ -215,6 +219,9 @@ const laps = priorities.flatMap((priority) => {
  * that wait nor a long backlog cost more. It skips rows that other relays or transactions have locked before the limit counts, so
  * they delay no others. It locks in the order of the candidates, one by one, and so no more than it takes.
  *
+ * A build claims while it is the current one, or while none is: an eager start runs the first task of its workflow where it was
+ * started, whichever version Temporal has as current (ENG-19).
+ *
  * It does not wait for the disk: a lease that a crash of Postgres loses is a row that may be claimed, and carrying it twice is safe.
  */
 export function inTurns(table: 'facts' | 'wakes', key: string, order: string, columns: string): string {
@@ -235,7 +242,8 @@ export function inTurns(table: 'facts' | 'wakes', key: string, order: string, co
              ORDER BY club_id, ${order} LIMIT 1) next)
         SELECT club_id FROM clubs) club
         LEFT JOIN in_hand USING (club_id)
-       WHERE coalesce(in_hand.count, 0) < $3 AND (lap.priority < ${bulk} OR ($7 > 0 AND coalesce(in_hand.bulk, 0) < $8))
+       WHERE NOT ${anotherIsCurrent('$12::text')}
+         AND coalesce(in_hand.count, 0) < $3 AND (lap.priority < ${bulk} OR ($7 > 0 AND coalesce(in_hand.bulk, 0) < $8))
          AND (SELECT true FROM ${table} WHERE priority = lap.priority AND club_id = club.club_id AND ${free} ORDER BY ${order} LIMIT 1)
        LIMIT $11),
     candidates AS (

@@ -111,6 +111,11 @@ export async function playTourOn(
     for (const child of started) await child.stop();
     return started.flatMap(({ name }) => errorsIn(readFileSync(path.join(logs, `${name}.log`), 'utf8')));
   };
+  const { status, stdout, stderr } = run(service('promote'), environment);
+  if (status !== 0 || !/is current\.\n$/.test(stdout))
+    throw new Problem(`promote ended with ${status}:\n${stdout}${stderr}`);
+  progress(`promote: ${stdout.trim().split('\n').join(' | ')}`);
+
   const tour = await runTour({
     environment: { ...environment, TEMPORAL_UI_URL: 'http://127.0.0.1:9' },
     authority: stack.authority,

@@ -111,3 +111,28 @@ describe('a worker’s GET /readyz', function () {
     }
   });
 });
+
+describe('GET /readyz of a worker whose build nobody promotes', function () {
+  this.timeout(60_000);
+
+  it('503 with the reason, a minute after its start (ENG-19)', async () => {
+    quietRuntime();
+    const worker = await startWorker(
+      await testConfig({ WORKFLOW_BUNDLE_FILE: await workflowBundleFile(), WORKER_TASK_QUEUES: 'moves' }),
+      {},
+      { version: '0.3.0', buildId: 'abc' },
+    );
+    const now = Date.now();
+    const clock = mock.method(Date, 'now', () => now + 60_000);
+    try {
+      const response = await fetch(`http://127.0.0.1:${worker.port}/readyz`);
+      expect([response.status, await response.text()]).to.deep.equal([
+        503,
+        '{"status":"not_ready","reason":"not_promoted"}',
+      ]);
+    } finally {
+      clock.mock.restore();
+      await worker.stop();
+    }
+  });
+});

@@ -4,7 +4,7 @@ import { workerOptions } from '../../worker/task-queues.ts';
 
 describe('the options of a Temporal worker', () => {
   it('give the steps in flight the grace of their queue at a stop (ENG-10)', () => {
-    const seconds = taskQueues.map((queue) => [queue, Number(workerOptions(queue).shutdownGraceTime) / 1_000]);
+    const seconds = taskQueues.map((queue) => [queue, workerOptions(queue, undefined).shutdownGraceTime / 1_000]);
     expect(Object.fromEntries(seconds)).to.deep.equal({
       webhooks: 20,
       mail: 50,
@@ -20,6 +20,17 @@ describe('the options of a Temporal worker', () => {
       media: 21_600,
       moves: 21_600,
       upkeep: 60,
+    });
+  });
+
+  it('name the build as a version that runs move over to, and none in a checkout', () => {
+    expect(workerOptions('mail', undefined)).not.to.have.property('workerDeploymentOptions');
+    expect(workerOptions('mail', { version: '0.3.0', buildId: 'abc' })).to.deep.include({
+      workerDeploymentOptions: {
+        version: { deploymentName: 'club-learning', buildId: 'abc' },
+        useWorkerVersioning: true,
+        defaultVersioningBehavior: 'AUTO_UPGRADE',
+      },
     });
   });
 });

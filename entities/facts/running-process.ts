@@ -1,0 +1,22 @@
+/** A process of a build, and when it was last heard of: a schema is not contracted while an older version runs. */
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+@Entity('running_processes')
+export class RunningProcess {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  /** `api` or `worker`. */
+  @Column({ type: 'text' })
+  name: string;
+
+  @Column({ type: 'text' })
+  buildId: string;
+
+  @Column({ type: 'text' })
+  version: string;
+
+  /** By the database's clock. */
+  @Column({ type: 'timestamptz' })
+  beatAt: Date;
+}

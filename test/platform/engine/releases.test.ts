@@ -1,0 +1,106 @@
+/** Whose relays claim: those of the current build, or all while none is. */
+import { expect } from 'chai';
+import { newId } from '../../../platform/core/ids.ts';
+import { claimFacts } from '../../../platform/engine/facts.ts';
+import { forgetReleases, isPromoted, makeCurrent } from '../../../platform/engine/releases.ts';
+import { claimWakes } from '../../../platform/engine/wakes.ts';
+import { Queries } from '../../../platform/infra/postgres/database.ts';
+import { roomFor, useRelayQueue, wakeOf } from '../../toolkit/drive/relay-queue.ts';
+import { untilWaitingForLocks, withOpenTransaction } from '../../toolkit/drive/races.ts';
+
+const club = newId();
+const [old, next] = [
+  { version: '0.3.0', buildId: 'old' },
+  { version: '0.4.0', buildId: 'next' },
+];
+
+describe('claims of facts and wakes (ENG-19)', () => {
+  const { source, transaction, record, wakeNow, notifications } = useRelayQueue();
+  beforeEach('no build is current', () => source().query('TRUNCATE releases'));
+
+  const promote = (build: typeof old) => transaction((tx) => makeCurrent(tx, build));
+  /** How many facts and wakes a relay of this build gets of two each. */
+  async function claimedBy(buildId: string | undefined): Promise<number[]> {
+    await source().query('TRUNCATE facts, wakes');
+    for (let count = 0; count < 2; count++) await record(club);
+    await wakeNow(wakeOf(newId(), club), wakeOf(newId(), club));
+    const claims = [
+      await claimFacts(source(), { ...roomFor(10), buildId }),
+      await claimWakes(source(), { ...roomFor(10), buildId }),
+    ];
+    return claims.map(({ length }) => length);
+  }
+
+  it('are everybody’s while no build is current', async () => {
+    expect([await claimedBy(undefined), await claimedBy('old')]).to.deep.equal([
+      [2, 2],
+      [2, 2],
+    ]);
+  });
+
+  it('are the current build’s alone, also after a way back', async () => {
+    await promote(old);
+    expect([await claimedBy('old'), await claimedBy('next')]).to.deep.equal([
+      [2, 2],
+      [0, 0],
+    ]);
+    await promote(next);
+    expect([await claimedBy('old'), await claimedBy('next')]).to.deep.equal([
+      [0, 0],
+      [2, 2],
+    ]);
+    await promote(old);
+    expect([await claimedBy('old'), await claimedBy('next')]).to.deep.equal([
+      [2, 2],
+      [0, 0],
+    ]);
+  });
+
+  it('are not a checkout’s while a build is current', async () => {
+    await promote(old);
+    expect(await claimedBy(undefined)).to.deep.equal([0, 0]);
+  });
+
+  it('are looked for by relays as soon as a build is promoted', async () => {
+    const before = notifications();
+    await promote(old);
+    expect(notifications()).to.equal(before + 1);
+  });
+
+  it('are one build’s when two are promoted at once: the second’s', async () => {
+    await promote(old);
+    let second: Promise<unknown> = Promise.resolve();
+    await withOpenTransaction(
+      (tx) => makeCurrent(tx, next),
+      async () => {
+        second = promote({ version: '0.5.0', buildId: 'third' });
+        await untilWaitingForLocks(1);
+      },
+    );
+    await second;
+    const rows = await source().query<unknown[]>('SELECT build_id FROM releases WHERE is_current');
+    expect(rows).to.deep.equal([{ build_id: 'third' }]);
+  });
+});
+
+describe('a build', () => {
+  const { source, transaction } = useRelayQueue();
+  const db = () => new Queries(source().manager);
+  const promote = (build: typeof old) => transaction((tx) => makeCurrent(tx, build));
+  beforeEach('no build is current', () => source().query('TRUNCATE releases'));
+
+  it('is promoted once it was current, until its version is deleted', async () => {
+    expect(await isPromoted(db(), 'old')).to.equal(false);
+    await promote(old);
+    expect(await promote(next)).to.deep.equal(old);
+    expect([await isPromoted(db(), 'old'), await isPromoted(db(), 'next')]).to.deep.equal([true, true]);
+    await forgetReleases(db(), ['old', 'next']);
+    expect([await isPromoted(db(), 'old'), await isPromoted(db(), 'next')]).to.deep.equal([false, true]);
+  });
+
+  it('is not needed in a checkout, while none is current', async () => {
+    expect(await isPromoted(db(), undefined)).to.equal(true);
+    await promote(old);
+    expect(await isPromoted(db(), undefined)).to.equal(false);
+  });
+});

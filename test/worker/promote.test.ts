@@ -1,0 +1,231 @@
+/** Two builds of the real workflows on the real server: which of them runs what, before and after each promotion. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, Connection } from '@temporalio/client';
+import { msToTs } from '@temporalio/common/lib/time.js';
+import proto from '@temporalio/proto';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { expect } from 'chai';
+import { readConfig } from '../../config.ts';
+import { newId } from '../../platform/core/ids.ts';
+import { StartProblem } from '../../platform/core/start-problem.ts';
+import { isPromoted } from '../../platform/engine/releases.ts';
+import { workflowIdOf, type Run } from '../../platform/engine/workflow-types.ts';
+import type { Build } from '../../platform/infra/build.ts';
+import { Database } from '../../platform/infra/postgres/database.ts';
+import { promote } from '../../worker/promote.ts';
+import { workerOptions } from '../../worker/task-queues.ts';
+import { createWorkflowClient, type WorkflowClient } from '../../worker/workflow-client.ts';
+import { until } from '../toolkit/drive/until.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
+import { testStack } from '../toolkit/stack/stack.ts';
+import { quietRuntime } from '../toolkit/stack/time-skipping.ts';
+import { workflowBundle } from '../toolkit/stack/worker.ts';
+
+const drained = proto.temporal.api.enums.v1.VersionDrainageStatus.VERSION_DRAINAGE_STATUS_DRAINED;
+const builds = { a: { version: '0.3.0', buildId: 'a' }, b: { version: '0.4.0', buildId: 'b' } } as const;
+const queues = ['webhooks', 'mail'] as const;
+
+describe('worker/promote (ENG-19)', function () {
+  this.timeout(60_000);
+  const namespace = `promote-${randomUUID()}`;
+  let connection: Connection;
+  let db: Database;
+  let notified = 0;
+  /** By run: the builds that took its steps. */
+  const steps = new Map<string, string[]>();
+  const stops: (() => Promise<void>)[] = [];
+  const clients = new Map<string, WorkflowClient>();
+
+  before('a namespace', async () => {
+    await testStack();
+    quietRuntime();
+    connection = await Connection.connect({ address: readConfig().temporal.address });
+    await connection.workflowService.registerNamespace({
+      namespace,
+      workflowExecutionRetentionPeriod: msToTs('1 day'),
+    });
+    db = new Database(await testDatabase(), { notify: () => void notified++ });
+  });
+  after('stop the workers', async () => {
+    await Promise.all(stops.map((stop) => stop()));
+    await connection.close();
+  });
+
+  /** Workers of a build, on these queues. A run needs two steps, and waits for a signal in between. */
+  async function startWorkers(build: Build, ...served: (typeof queues)[number][]) {
+    const native = await NativeConnection.connect({ address: readConfig().temporal.address });
+    if (served.includes('webhooks')) clients.set(build.buildId, createWorkflowClient(native, namespace));
+    const take = (id: string) => {
+      const taken = [...(steps.get(id) ?? []), build.buildId];
+      steps.set(id, taken);
+      return Promise.resolve(
+        taken.length < 2
+          ? { done: false, doing: 'recovering', parked: 0, at: Date.now() + 86_400_000 }
+          : { done: true, outcome: 'processed' },
+      );
+    };
+    const workers = await Promise.all(
+      served.map(async (queue) =>
+        Worker.create({
+          ...workerOptions(queue, build),
+          connection: native,
+          namespace,
+          workflowBundle: await workflowBundle(),
+          activities: { tendGate: take },
+        }),
+      ),
+    );
+    const running = Promise.all(workers.map((worker) => worker.run()));
+    stops.push(async () => {
+      for (const worker of workers) worker.shutdown();
+      await running;
+      await native.close();
+    });
+  }
+
+  const given = (build: Build, lines: string[] = []) => ({
+    connection,
+    namespace,
+    db,
+    build,
+    queues,
+    say: (line: string) => void lines.push(line),
+  });
+  const promoted = async (build: Build) => {
+    const lines: string[] = [];
+    await promote(given(build, lines));
+    return lines;
+  };
+  const gate = (): Run => ({ workflowType: 'endpointGate', subjectId: newId(), clubId: null, attributes: {} });
+  const stepsOf = ({ subjectId }: Run) => steps.get(subjectId) ?? [];
+  const client = () => new Client({ connection, namespace }).workflow;
+  /** By the queue: an API or a relay elsewhere would. */
+  const begin = async (run: Run) => {
+    await client().start(run.workflowType, {
+      workflowId: workflowIdOf(run.workflowType, run.subjectId),
+      taskQueue: 'webhooks',
+      args: [run.subjectId],
+    });
+    return run;
+  };
+  const untilSteps = (run: Run, count: number) =>
+    until(`${count} steps`, { timeoutMs: 20_000 }, () => Promise.resolve(stepsOf(run).length === count));
+  const lookAgain = (run: Run) => client().getHandle(workflowIdOf(run.workflowType, run.subjectId)).signal('lookAgain');
+  const rows = () =>
+    db.source.query<unknown[]>(`SELECT build_id, version, is_current FROM releases ORDER BY promoted_at`);
+  const currentOf = async () => {
+    const { workerDeploymentInfo } = await connection.workflowService.describeWorkerDeployment({
+      namespace,
+      deploymentName: 'club-learning',
+    });
+    return workerDeploymentInfo?.routingConfig?.currentDeploymentVersion?.buildId;
+  };
+
+  it('before the first promotion nothing runs; after it, all that has waited', async () => {
+    await startWorkers(builds.a, 'webhooks', 'mail');
+    const waiting = await begin(gate());
+    await sleep(1_000); // a run is taken up within some milliseconds
+    expect(stepsOf(waiting)).to.deep.equal([]);
+    expect(await isPromoted(db, 'a')).to.equal(false);
+    expect((await promoted(builds.a)).slice(-2)).to.deep.equal([
+      'The workers of version 0.3.0, build a, poll all 2 task queues.',
+      'Build a is current.',
+    ]);
+    await untilSteps(waiting, 1);
+    expect(stepsOf(waiting)).to.deep.equal(['a']);
+    expect(await rows()).to.deep.equal([{ build_id: 'a', version: '0.3.0', is_current: true }]);
+    expect(await isPromoted(db, 'a')).to.equal(true);
+    expect(notified).to.equal(1);
+  });
+
+  it('waits for workers on every task queue, and names those without', async () => {
+    await startWorkers(builds.b, 'webhooks');
+    const problem = await promote({ ...given(builds.b), withinMs: 1_000 }).catch((error: unknown) => error);
+    expect(problem).to.be.instanceOf(StartProblem);
+    expect((problem as Error).message).to.equal(
+      'no worker of build b polls mail: are its workers up, and does one of them serve each task queue (WORKER_TASK_QUEUES)?',
+    );
+    expect([await currentOf(), await rows()]).to.deep.equal([
+      'a',
+      [{ build_id: 'a', version: '0.3.0', is_current: true }],
+    ]);
+  });
+
+  it('moves open runs over with their next step, and starts new ones with the new build', async () => {
+    const open = await begin(gate());
+    await untilSteps(open, 1);
+    await startWorkers(builds.b, 'mail');
+    expect((await promoted(builds.b)).at(-1)).to.equal('Build b is current, in the place of version 0.3.0, build a.');
+    await lookAgain(open);
+    await untilSteps(open, 2);
+    expect(stepsOf(open)).to.deep.equal(['a', 'b']);
+    const fresh = await begin(gate());
+    await untilSteps(fresh, 1);
+    expect(stepsOf(fresh)).to.deep.equal(['b']);
+    expect(await rows()).to.deep.equal([
+      { build_id: 'a', version: '0.3.0', is_current: false },
+      { build_id: 'b', version: '0.4.0', is_current: true },
+    ]);
+  });
+
+  it('changes nothing when it is repeated', async () => {
+    const before = await db.source.query('SELECT * FROM releases ORDER BY build_id');
+    expect((await promoted(builds.b)).at(-1)).to.equal('Build b is current.');
+    expect(await db.source.query('SELECT * FROM releases ORDER BY build_id')).to.deep.equal(before);
+  });
+
+  it('the build before goes back: its own promote makes it the current one again', async () => {
+    const open = await begin(gate());
+    await untilSteps(open, 1);
+    expect((await promoted(builds.a)).at(-1)).to.equal('Build a is current, in the place of version 0.4.0, build b.');
+    await lookAgain(open);
+    await untilSteps(open, 2);
+    expect(stepsOf(open)).to.deep.equal(['b', 'a']);
+  });
+
+  it('an eager start runs its first task where it was started, whichever build is current', async () => {
+    const run = gate();
+    expect([await clients.get('b')?.start(run, []), await currentOf()]).to.deep.equal(['here', 'a']);
+    await untilSteps(run, 1);
+  });
+
+  /** The connection of a server that calls all versions drained. @param remove in the place of its own deletion */
+  const allDrained = (remove?: (buildId: string) => void): Connection => {
+    const workflowService = new Proxy(connection.workflowService, {
+      get(service, name) {
+        if (name === 'describeWorkerDeployment')
+          return async (request: object) => {
+            const answer = await service.describeWorkerDeployment(request);
+            for (const one of answer.workerDeploymentInfo?.versionSummaries ?? []) one.drainageStatus = drained;
+            return answer;
+          };
+        if (name === 'deleteWorkerDeploymentVersion' && remove)
+          return async ({ deploymentVersion }: { deploymentVersion: { buildId: string } }) =>
+            remove(deploymentVersion.buildId);
+        return (Reflect.get(service, name) as (...args: unknown[]) => unknown).bind(service);
+      },
+    });
+    return new Proxy(connection, {
+      get: (real, name) => (name === 'workflowService' ? workflowService : Reflect.get(real, name, real)),
+    });
+  };
+
+  it('leaves a drained version whose workers still poll: somebody may go back to it', async () => {
+    const lines: string[] = [];
+    await promote({ ...given(builds.a, lines), connection: allDrained() });
+    expect(lines).to.deep.equal([
+      'The workers of version 0.3.0, build a, poll all 2 task queues.',
+      'Build a is current.',
+    ]);
+    expect(await isPromoted(db, 'b')).to.equal(true);
+  });
+
+  it('deletes other versions that are drained, before it waits for workers, and forgets them', async () => {
+    const lines: string[] = [];
+    const deleted: string[] = [];
+    await promote({ ...given(builds.a, lines), connection: allDrained((buildId) => deleted.push(buildId)) });
+    expect([deleted[0], lines[0]]).to.deep.equal(['b', 'Deleted versions that are drained: b.']);
+    expect(await rows()).to.deep.equal([{ build_id: 'a', version: '0.3.0', is_current: true }]);
+  });
+});

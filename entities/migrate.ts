@@ -1,6 +1,7 @@
 /** `node dist/main.js migrate` brings the database to the newest schema. Several processes may call it at once. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../config.ts';
+import { untilMayContract } from '../platform/infra/postgres/contractions.ts';
 import { runOnce } from '../platform/infra/process.ts';
 import { createDataSource } from './data-source.ts';
 import type { DataSource, QueryRunner } from 'typeorm';
@@ -10,15 +11,21 @@ const migrationLock = 4_281_963;
 /** Asked for again and again: CREATE INDEX CONCURRENTLY waits for every statement under way, one that waits for this lock too. */
 const lookEveryMs = 200;
 
+/** How long migrations that take something away wait for older processes to end: an answer's 13 minutes, and a margin. */
+const contractWithinMs = 15 * 60_000;
+
 /**
  * Runs the pending migrations under an advisory lock.
  * @param source without limits of time: a migration, or the process that one waits for, may take long
+ * @param withinMs how long those that take something away wait for older processes to end
  * @returns their names
+ * @throws StartProblem naming older processes that still run then
  */
-export async function migrate(source: DataSource): Promise<string[]> {
+export async function migrate(source: DataSource, withinMs = contractWithinMs): Promise<string[]> {
   const holder = source.createQueryRunner();
   try {
     while (!(await takesLock(holder))) await sleep(lookEveryMs);
+    await untilMayContract(source, withinMs);
     const done = await source.runMigrations();
     return done.map((migration) => migration.name);
   } finally {

@@ -5,7 +5,9 @@ import type { DataSource } from 'typeorm';
 import { createDataSource, type DatabaseSettings } from '../../entities/data-source.ts';
 import { commandLine } from '../core/modules.ts';
 import { StartProblem } from '../core/start-problem.ts';
+import { build } from './build.ts';
 import { describeError } from './describe-error.ts';
+import { checkContractions } from './postgres/contractions.ts';
 import { SharedPool } from './postgres/shared-pool.ts';
 
 /** @param name of the process, on every line */
@@ -26,7 +28,7 @@ export function createLogger(name: string, level: string): Logger {
  * Connects to Postgres.
  * @param name of the process, as Postgres lists it
  * @param options.reserved connections that only records take (ENG-18)
- * @throws StartProblem when it cannot be reached, or its schema is behind the code
+ * @throws StartProblem when it cannot be reached, or its schema is behind the code, or contracted beyond it
  */
 export async function openDatabase(
   database: DatabaseSettings,
@@ -43,6 +45,12 @@ export async function openDatabase(
   if (await source.showMigrations()) {
     await source.destroy();
     throw new StartProblem(`The schema is behind this version: run "${commandLine('migrate')}" first.`);
+  }
+  try {
+    await checkContractions(source, build);
+  } catch (error) {
+    await source.destroy();
+    throw error;
   }
   return source;
 }

@@ -1,0 +1,107 @@
+/** What a migration does to the version that runs beside it: nothing that it would notice, or which statement it would. */
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/** @returns the statements of a migration that older processes would notice, each with the reason; none: it expands */
+export async function noticed(migration: MigrationInterface & { transaction?: boolean }): Promise<string[]> {
+  const statements: string[] = [];
+  const recorder = {
+    query(text: string) {
+      statements.push(...split(text));
+      return Promise.resolve([]);
+    },
+  };
+  await migration.up(recorder as unknown as QueryRunner);
+  const created = new Set<string>();
+  /** Made anew, where an interrupted run has left it unfinished. */
+  const indexes = statements.map((statement) => nameIn(statement, /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY (\S+)/i));
+  const isMadeAnew = (statement: string) => {
+    const index = nameIn(statement, /^DROP INDEX CONCURRENTLY IF EXISTS (\S+)$/i);
+    return index !== undefined && indexes.includes(index);
+  };
+  return statements.flatMap((statement) => {
+    const table = nameIn(statement, /^CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?(\S+)/i);
+    if (table !== undefined) created.add(table);
+    const reason = isMadeAnew(statement)
+      ? undefined
+      : reasonAgainst(statement, created, migration.transaction === false);
+    return reason === undefined ? [] : [`${statement.slice(0, 80)}: ${reason}`];
+  });
+}
+
+/** Statements, without comments and with single blanks; bodies of functions stay whole. */
+function split(text: string): string[] {
+  const bodies: string[] = [];
+  return text
+    .replaceAll(/--[^\n]*/g, ' ')
+    .replaceAll(/\$(\w*)\$[\s\S]*?\$\1\$/g, (body) => `$${bodies.push(body) - 1}$`)
+    .split(';')
+    .map((statement) => statement.replaceAll(/\s+/g, ' ').trim())
+    .filter((statement) => statement !== '');
+}
+
+const nameIn = (statement: string, pattern: RegExp): string | undefined =>
+  pattern.exec(statement)?.[1]?.replaceAll('"', '').replace(/\($/, '').toLowerCase();
+
+/** What older processes never notice, whichever table it is about. */
+const harmless = [
+  /^CREATE (UNLOGGED )?TABLE /i,
+  /^CREATE (OR REPLACE )?(FUNCTION|TRIGGER|VIEW) /i,
+  /^CREATE (CONSTRAINT TRIGGER|SEQUENCE|TYPE|STATISTICS|EXTENSION) /i,
+  /^COMMENT ON /i,
+  /^INSERT INTO /i,
+  /^SELECT /i,
+  /^SET (LOCAL )?/i,
+  /^ALTER SEQUENCE \S+ OWNED BY /i,
+];
+
+/** Parts of ALTER TABLE that hold nobody up. */
+const harmlessAlterations = [
+  /^ALTER (COLUMN )?\S+ (SET DEFAULT|DROP NOT NULL|SET STATISTICS|SET COMPRESSION|SET STORAGE) ?/i,
+  /^ADD CONSTRAINT .* NOT VALID$/i,
+  /^ADD CONSTRAINT \S+ (UNIQUE|PRIMARY KEY) USING INDEX /i,
+  /^VALIDATE CONSTRAINT /i,
+  /^SET \(/i,
+];
+
+const volatileDefault =
+  /\b(random|gen_random_uuid|uuidv7|clock_timestamp|nextval|timeofday)\b|\b(big)?serial\b|GENERATED /i;
+
+function reasonAgainst(statement: string, created: ReadonlySet<string>, isAlone: boolean): string | undefined {
+  if (/^CREATE (UNIQUE )?INDEX /i.test(statement)) {
+    const table = nameIn(statement, / ON (?:ONLY )?(\S+)/i) ?? '';
+    if (created.has(table)) return undefined;
+    if (!/INDEX CONCURRENTLY /i.test(statement)) return 'it keeps others from writing: build it CONCURRENTLY';
+    return isAlone ? undefined : 'CONCURRENTLY needs a migration with transaction = false';
+  }
+  const altered = /^ALTER TABLE (?:IF EXISTS )?(?:ONLY )?(\S+) (.*)$/i.exec(statement);
+  if (altered) {
+    const [, name = '', what = ''] = altered;
+    if (created.has(name.replaceAll('"', '').toLowerCase())) return undefined;
+    return alterations(what).map(reasonAgainstAlteration).find(Boolean);
+  }
+  return harmless.some((pattern) => pattern.test(statement)) ? undefined : 'it is not known to be harmless';
+}
+
+/** Parts of an ALTER TABLE: by commas outside of brackets. */
+function alterations(what: string): string[] {
+  const parts: string[] = [''];
+  let depth = 0;
+  for (const letter of what) {
+    if (letter === '(') depth++;
+    if (letter === ')') depth--;
+    if (letter === ',' && depth === 0) parts.push('');
+    else parts[parts.length - 1] += letter;
+  }
+  return parts.map((part) => part.trim());
+}
+
+function reasonAgainstAlteration(part: string): string | undefined {
+  if (harmlessAlterations.some((pattern) => pattern.test(part))) return undefined;
+  if (!/^ADD (?!CONSTRAINT|CHECK|UNIQUE|PRIMARY|FOREIGN|EXCLUDE)/i.test(part)) return 'it is not known to be harmless';
+  if (/\bNOT NULL\b/i.test(part) && !/\bDEFAULT\b/i.test(part))
+    return 'older processes write no value: give it a default';
+  if (volatileDefault.test(part)) return 'it writes the whole table anew: the default must be constant';
+  if (/\b(REFERENCES|UNIQUE|PRIMARY KEY|CHECK)\b/i.test(part))
+    return 'it looks at every row: add the constraint NOT VALID';
+  return undefined;
+}

@@ -1,0 +1,68 @@
+import { expect } from 'chai';
+import type { DataSource, QueryRunner } from 'typeorm';
+import { readConfig } from '../../../../config.ts';
+import { createDataSource } from '../../../../entities/data-source.ts';
+import type { Contraction } from '../../../../entities/contraction.ts';
+import { migrate } from '../../../../entities/migrate.ts';
+import { StartProblem } from '../../../../platform/core/start-problem.ts';
+import { checkContractions } from '../../../../platform/infra/postgres/contractions.ts';
+import { Database } from '../../../../platform/infra/postgres/database.ts';
+import { keepBeating } from '../../../../platform/infra/postgres/running-processes.ts';
+import { testDatabase } from '../../../toolkit/stack/database.ts';
+
+/** Takes a column away that 0.4.0 does not read any more. */
+class ContractsPlaces1799000000000 implements Contraction {
+  readonly needs = '0.4.0';
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query('ALTER TABLE upkeep_rounds DROP COLUMN position');
+  }
+  async down(): Promise<void> {}
+}
+
+describe('a migration that takes something away', () => {
+  let source: DataSource;
+  let db: Database;
+  const build = (version: string) => ({ version, buildId: `of ${version}` });
+  const unexpected = (error: unknown) => {
+    throw error;
+  };
+  const problemOf = (work: Promise<unknown>) =>
+    work.then(
+      () => undefined,
+      (error: unknown) => (error instanceof StartProblem ? error.message : error),
+    );
+
+  before('the database of the file, which is without it', async () => {
+    await testDatabase();
+    source = await createDataSource(readConfig().database, 'club-test').initialize();
+    Object.assign(source, { migrations: [...source.migrations, new ContractsPlaces1799000000000()] });
+    db = new Database(source, { notify() {} });
+  });
+  after(() => source.destroy());
+
+  it('does not run while an older version does; it names it, and lets it start again', async () => {
+    const stop = await keepBeating(db, 'worker', build('0.3.0'), unexpected);
+    expect(await problemOf(migrate(source, 0))).to.equal(
+      'ContractsPlaces1799000000000 takes away what versions before 0.4.0 read, and some run: worker of version 0.3.0. Upgrade or end them, and run this again.',
+    );
+    expect(await problemOf(checkContractions(source, build('0.3.0')))).to.equal(undefined);
+    await stop();
+  });
+
+  it('runs beside versions that do without; older ones do not start any more', async () => {
+    const stop = await keepBeating(db, 'worker', build('0.4.0'), unexpected);
+    expect(await migrate(source, 0)).to.deep.equal(['ContractsPlaces1799000000000']);
+    expect(await problemOf(checkContractions(source, build('0.3.9')))).to.equal(
+      'The schema is contracted: it lacks what version 0.3.9 reads. Run version 0.4.0 or a later one.',
+    );
+    expect(await problemOf(checkContractions(source, build('0.4.0')))).to.equal(undefined);
+    expect(await problemOf(checkContractions(source, undefined))).to.equal(undefined);
+    await stop();
+  });
+
+  it('runs once', async () => {
+    const stop = await keepBeating(db, 'worker', build('0.3.0'), unexpected);
+    expect(await migrate(source, 0)).to.deep.equal([]);
+    await stop();
+  });
+});

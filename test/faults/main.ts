@@ -1,9 +1,10 @@
-/** `npm run faults -- webhooks | agents | campaigns | automations | media | mentorships | digests`: kills what can be killed while there is work, and counts what is lost. */
+/** `npm run faults -- webhooks | agents | campaigns | automations | media | mentorships | digests | deploy`: kills what can be killed while there is work, and counts what is lost. */
 import { interruption } from '../../dev/interruption.ts';
 import { runScript } from '../../dev/problem.ts';
 import { agentFaults } from './agents.ts';
 import { automationFaults } from './automations.ts';
 import { campaignFaults } from './campaigns.ts';
+import { deployFaults } from './deploy.ts';
 import { digestFaults } from './digests.ts';
 import { mediaFaults } from './media.ts';
 import { mentorshipFaults } from './mentorships.ts';
@@ -18,6 +19,7 @@ const suites: Readonly<Record<string, (interrupted: Promise<unknown>, args: read
   media: mediaFaults,
   mentorships: mentorshipFaults,
   digests: digestFaults,
+  deploy: deployFaults,
 };
 
 await runScript(async () => {

@@ -32,7 +32,11 @@ const refusals: readonly { share: number; answer: () => Answer }[] = [
   { share: 0.02, answer: () => 'drop' },
 ];
 
-export async function startCounting(certificate: Certificate): Promise<Receipts> {
+/** @param onRequest gets the headers of each request, by name in lower case */
+export async function startCounting(
+  certificate: Certificate,
+  onRequest: (headers: Readonly<Record<string, string>>) => void = () => {},
+): Promise<Receipts> {
   const seen = new Set<string>();
   const accepted = new Map<string, number>();
   const events = new Set<string>();
@@ -43,6 +47,7 @@ export async function startCounting(certificate: Certificate): Promise<Receipts>
   const receiver = await startReceiver({
     certificate,
     respond({ path, headers }) {
+      onRequest(headers);
       const endpointId = path.slice(1);
       const event = headers['webhook-id'] ?? '';
       const key = keyOf(endpointId, event);

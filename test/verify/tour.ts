@@ -112,7 +112,7 @@ export async function playTourOn(
     return started.flatMap(({ name }) => errorsIn(readFileSync(path.join(logs, `${name}.log`), 'utf8')));
   };
   const { status, stdout, stderr } = run(service('promote'), environment);
-  if (status !== 0 || !/is current\.\n$/.test(stdout))
+  if (status !== 0 || !stdout.endsWith('is current.\n'))
     throw new Problem(`promote ended with ${status}:\n${stdout}${stderr}`);
   progress(`promote: ${stdout.trim().split('\n').join(' | ')}`);
 

@@ -66,6 +66,11 @@ export const declarations = {
       'Milliseconds between the signal to stop, when `/readyz` turns 503, and the closing of the ports: so long load balancers have to look. Longer than they take to notice.',
       { default: 500, from: 0, to: 60_000 },
     ),
+    metricsPort: integer(
+      'API_METRICS_PORT',
+      "Port of the API's /metrics, on the address `API_HOST`; not for the public. Every process on a machine needs its own.",
+      { default: 8084, from: 0, to: 65_535 },
+    ),
     publicUrl: url('PUBLIC_URL', 'Where callers reach the API: the base of the links that it prints.', {
       protocols: web,
       default: 'http://127.0.0.1:8080',
@@ -123,7 +128,7 @@ export const declarations = {
     }),
     temporalMetricsPort: integer(
       'TEMPORAL_METRICS_PORT',
-      "Port on 127.0.0.1 where Temporal's SDK serves its own metrics; 0 switches them off.",
+      "Port where Temporal's SDK serves its own metrics, on the address `WORKER_HOST`; 0 switches them off.",
       { default: 0, from: 0, to: 65_535 },
     ),
     taskQueues: anyOf(

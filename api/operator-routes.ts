@@ -1,10 +1,9 @@
-/** For operators, outside the contract: is the process alive, may it get requests, what does it count. */
+/** For operators, outside the contract: is the process alive, may it get requests. What it counts has a port of its own (metrics-listener.ts). */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { register } from 'prom-client';
 import { sql } from '../platform/infra/postgres/sql.ts';
 import type { ApiDeps, Context, Middleware } from './middleware/context.ts';
 
-/** @returns `/healthz` (the process runs), `/readyz` (it can serve: 503 while it stops or Postgres is away), `/metrics` */
+/** @returns `/healthz` (the process runs), `/readyz` (it can serve: 503 while it stops or Postgres is away) */
 export function operatorRoutes({ deps, accepting }: ApiDeps): Middleware {
   const routes: Record<string, (context: Context) => Promise<void>> = {
     '/healthz': async (context) => {
@@ -14,10 +13,6 @@ export function operatorRoutes({ deps, accepting }: ApiDeps): Middleware {
       const ready = accepting() && (await answers(() => deps.db.rows(sql`SELECT 1`)));
       context.status = ready ? 200 : 503;
       context.body = { status: ready ? 'ready' : 'not_ready' };
-    },
-    '/metrics': async (context) => {
-      context.type = register.contentType;
-      context.body = await register.metrics();
     },
   };
   return async (context, next) => {

@@ -27,6 +27,7 @@ import type { ApiDeps } from './middleware/context.ts';
 import { openBucketTo } from './files/bucket-origins.ts';
 import { openFilesListener } from './files/listener.ts';
 import { drain, listen } from './listening.ts';
+import { openMetricsListener } from './metrics-listener.ts';
 import { createOpenStreams } from './open-streams.ts';
 import { billingOf } from './billing.ts';
 import { mailNoticesOf } from './mail-notices.ts';
@@ -48,6 +49,8 @@ export interface ApiOptions {
 
 export interface RunningApi {
   port: number;
+  /** Where `/metrics` is. */
+  metricsPort: number;
   /** Where resumable uploads go. */
   filesUrl: string;
   stop: () => Promise<void>;
@@ -155,11 +158,13 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
   server.on('checkExpectation', serve); // an `Expect` that we do not know is no reason to refuse, as Node would
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => answerUnreadable(socket, error.code));
   const port = await listen(server, config.api.port, config.api.host);
-  log.info({ port, files_port: files.port, ...build }, 'the API is listening');
+  const metrics = await openMetricsListener(config.api);
+  log.info({ port, metrics_port: metrics.port, files_port: files.port, ...build }, 'the API is listening');
   void openBucketTo(config.api.corsOrigins, storage, log, stopping.signal);
 
   return {
     port,
+    metricsPort: metrics.port,
     filesUrl: files.url,
     async stop() {
       accepting = false;
@@ -175,6 +180,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       await limiter.close();
       await stopBeating();
       await source.destroy();
+      await metrics.stop();
       log.info('the API has stopped');
     },
   };

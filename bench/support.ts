@@ -49,6 +49,7 @@ export async function onFreshStack(
     S3_ACCESS_KEY_ID: 'unused',
     S3_SECRET_ACCESS_KEY: 'unused',
     FILES_PORT: '0', // several APIs run
+    API_METRICS_PORT: '0',
     ...stack.environment,
   };
   const measured = measure({

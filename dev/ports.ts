@@ -18,6 +18,7 @@ export const fixedPorts = {
   api: { variable: 'API_PORT', port: 8080, purpose: 'the API' },
   worker: { variable: 'WORKER_PORT', port: 8081, purpose: 'the worker' },
   files: { variable: 'FILES_PORT', port: 8083, purpose: 'the API, for uploads of videos' },
+  apiMetrics: { variable: 'API_METRICS_PORT', port: 8084, purpose: 'the metrics of the API' },
   fakeModel: { variable: 'FAKE_MODEL_PORT', port: 8082, purpose: 'the fake model' },
 } as const;
 

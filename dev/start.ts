@@ -66,7 +66,7 @@ async function bringUp(
   dependOn: (child: Child) => void,
 ): Promise<boolean> {
   const ports = portsFromEnvironment(
-    ['api', 'worker', 'files', ...(fakeModel ? (['fakeModel'] as const) : [])],
+    ['api', 'apiMetrics', 'worker', 'files', ...(fakeModel ? (['fakeModel'] as const) : [])],
     process.env,
   );
   await ensurePortsAreFree(ports);
@@ -83,6 +83,7 @@ async function bringUp(
     ...process.env,
     ...(await startDevelopmentStack(stops, dependOn)),
     API_PORT: String(ports.api),
+    API_METRICS_PORT: String(ports.apiMetrics),
     FILES_PORT: String(ports.files),
     WORKER_PORT: String(ports.worker),
     ...(fakeModel ? await startFakeModel(ports.fakeModel, stops, dependOn) : {}),

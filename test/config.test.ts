@@ -38,6 +38,7 @@ describe('the configuration', () => {
       host: '127.0.0.1',
       port: 8080,
       closesAfterMs: 500,
+      metricsPort: 8084,
       publicUrl: 'http://127.0.0.1:8080',
       corsOrigins: [],
       trustedProxies: [],

@@ -9,13 +9,14 @@ import type { Logger } from 'pino';
 import { timeOfStep } from '../activities/step.ts';
 import { noteFault } from '../platform/engine/faults.ts';
 import { workflowTypeNames, type WorkflowType } from '../platform/engine/workflow-types.ts';
+import { build } from '../platform/infra/build.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
 import { stepFaults } from './metrics.ts';
 
 /** @param log gets the error by kind and place, so that an operator finds more there than in Temporal */
-export function errorsAsCodes(log: Logger): () => ActivityInterceptors {
-  return () => ({
+export function errorsAsCodes(log: Logger): (context: Pick<Context, 'info'>) => ActivityInterceptors {
+  return ({ info }) => ({
     inbound: {
       async execute(input, next) {
         try {
@@ -23,7 +24,7 @@ export function errorsAsCodes(log: Logger): () => ActivityInterceptors {
         } catch (error) {
           if (error instanceof CancelledFailure) throw error;
           const described = describeError(error);
-          log.error({ error: described }, 'activity failed');
+          log.error({ ...placeOf(info), error: described }, 'activity failed');
           const code = described.code ?? described.name;
           throw ApplicationFailure.create({ type: code, message: `${code}; the worker's log says where` });
         }
@@ -36,7 +37,7 @@ export function errorsAsCodes(log: Logger): () => ActivityInterceptors {
  * If the fault cannot be recorded, as while Postgres is away, the error reaches Temporal, which repeats the activity.
  * @param log gets the error by kind and place
  */
-export function faultsAsAnswers(db: Database, log: Logger): (context: Context) => ActivityInterceptors {
+export function faultsAsAnswers(db: Database, log: Logger): (context: Pick<Context, 'info'>) => ActivityInterceptors {
   return ({ info }) => ({
     inbound: {
       async execute(input, next) {
@@ -49,12 +50,25 @@ export function faultsAsAnswers(db: Database, log: Logger): (context: Context) =
           if (answer === undefined) throw error;
           stepFaults.inc({ workflow: type });
           const { faults } = answer.failing;
-          log.error({ workflow: type, faults, error: describeError(error) }, 'a step failed; it is tried again');
+          log.error({ ...placeOf(info), faults, error: describeError(error) }, 'a step failed; it is tried again');
           return answer;
         }
       },
     },
   });
+}
+
+/** @returns which run failed, where, at which attempt and by which build: what the Temporal UI and `dist/build.json` can be asked for */
+function placeOf({ workflowType, workflowExecution, taskQueue, activityType, attempt }: Context['info']) {
+  return {
+    workflow: workflowType,
+    workflow_id: workflowExecution?.workflowId,
+    run_id: workflowExecution?.runId,
+    queue: taskQueue,
+    activity: activityType,
+    attempt,
+    build: build?.buildId,
+  };
 }
 
 /** @param args of a step: the row's id, and the workflow's time @returns undefined where it cannot be recorded */

@@ -66,7 +66,7 @@ import { addressIn, createSmtpSender, smtpConnections, type SmtpSender } from '.
 import { watchPromotion } from './promotion-watch.ts';
 import { watchSweeps } from './sweep-watch.ts';
 import { workerOptions } from './task-queues.ts';
-import { connectWorkers } from './temporal.ts';
+import { connectWorkers, metricsAddress } from './temporal.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 import { createWorkflowClient } from './workflow-client.ts';
 
@@ -406,7 +406,9 @@ export async function main(): Promise<void> {
       shutdownSignals: [],
       ...(config.worker.temporalMetricsPort > 0 && {
         telemetryOptions: {
-          metrics: { prometheus: { bindAddress: `127.0.0.1:${config.worker.temporalMetricsPort}` } },
+          metrics: {
+            prometheus: { bindAddress: await metricsAddress(config.worker.host, config.worker.temporalMetricsPort) },
+          },
         },
       }),
     });

@@ -3,7 +3,7 @@ import cors from '@koa/cors';
 import Koa from 'koa';
 import { DomainError } from '../../platform/core/errors.ts';
 import { describeError } from '../../platform/infra/describe-error.ts';
-import type { ApiDeps, Middleware, RequestState } from '../middleware/context.ts';
+import type { ApiDeps, RequestState } from '../middleware/context.ts';
 import { errorEnvelope } from '../middleware/errors.ts';
 import { requestLog } from '../middleware/request-log.ts';
 import { secureHeaders } from '../middleware/secure-headers.ts';
@@ -19,19 +19,13 @@ export function createFilesApp(api: ApiDeps, deps: UploadsDeps & DownloadsDeps):
   app.use(errorEnvelope(api) as never);
   app.use(uploads(deps) as never);
   app.use(downloads(deps) as never);
-  app.use(publicly(operatorRoutes(api)) as never);
+  app.use(operatorRoutes(api) as never);
   app.use(() => {
     throw new DomainError('not_found', 'There is no such path.');
   });
   app.on('error', (error: unknown) => api.log.debug({ error: describeError(error) }, 'an answer was cut off'));
   return app;
 }
-
-/** Browsers reach this listener: the API's own has the metrics. */
-const publicly =
-  (routes: Middleware): Middleware =>
-  (context, next) =>
-    context.path === '/metrics' ? next() : routes(context, next);
 
 /** From where browsers may call the API, they may upload and download. */
 function corsOf(origins: readonly string[]): Koa.Middleware {

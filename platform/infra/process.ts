@@ -110,7 +110,7 @@ function fail(what: string, error: unknown): never {
     error instanceof StartProblem
       ? error.message
       : code === 'EADDRINUSE'
-        ? 'its port is in use: end what holds it, or set API_PORT or WORKER_PORT'
+        ? 'its port is in use: end what holds it, or set API_PORT, API_METRICS_PORT, FILES_PORT or WORKER_PORT'
         : JSON.stringify(describeError(error));
   process.stderr.write(`${what}: ${reason}\n`);
   process.exit(1);

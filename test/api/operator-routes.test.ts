@@ -6,8 +6,8 @@ import { serveApp } from '../toolkit/stack/app.ts';
 import { withTimersStopped } from '../toolkit/fakes/timers.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 
-const get = async (path: string) => {
-  const { port } = await testApi();
+const get = async (path: string) => getAt((await testApi()).port, path);
+const getAt = async (port: number, path: string) => {
   const response = await fetch(`http://127.0.0.1:${port}${path}`);
   return { status: response.status, type: response.headers.get('content-type'), text: await response.text() };
 };
@@ -79,19 +79,33 @@ describe('GET /readyz', () => {
   });
 });
 
-describe('GET /metrics', () => {
+describe('GET /metrics on API_METRICS_PORT', () => {
+  const metrics = async (path = '/metrics') => getAt((await testApi()).metricsPort, path);
+
   /** How many requests of this kind were counted so far. */
   const counted = async (labels: string) => {
-    const { text } = await get('/metrics');
+    const { text } = await metrics();
     const line = text.split('\n').find((one) => one.startsWith(`http_request_duration_seconds_count{${labels}}`));
     return Number(line?.split(' ').at(-1) ?? 0);
   };
 
   it('200 in the format of Prometheus', async () => {
-    const { status, type, text } = await get('/metrics');
+    const { status, type, text } = await metrics();
     expect(status).to.equal(200);
     expect(type).to.match(/^text\/plain; version=0\.0\.4/);
     expect(text).to.include('# TYPE http_request_duration_seconds histogram');
+  });
+
+  it('404 on the public ports, and for every other path and method of its own', async () => {
+    const { port, filesUrl, metricsPort } = await testApi();
+    expect((await get('/metrics')).status).to.equal(404);
+    expect((await getAt(Number(new URL(filesUrl).port), '/metrics')).status).to.equal(404);
+    expect(new Set([port, metricsPort, Number(new URL(filesUrl).port)]).size).to.equal(3);
+    await eachCase(['/', '/healthz', '/metrics/', '/metrics?a=b', '/v1/openapi.json'], async (path) =>
+      expect((await metrics(path)).status).to.equal(404),
+    );
+    const posted = await fetch(`http://127.0.0.1:${metricsPort}/metrics`, { method: 'POST' });
+    expect(posted.status).to.equal(404);
   });
 
   it('counts requests by method, route pattern and status, without ids and queries', async () => {
@@ -100,7 +114,7 @@ describe('GET /metrics', () => {
     const before = await counted(labels);
     await call('GET', `/v1/clubs/${id}/students?q=sought-after`, { token: owner.token });
     expect(await counted(labels)).to.equal(before + 1);
-    expect((await get('/metrics')).text)
+    expect((await metrics()).text)
       .to.not.include(id)
       .and.not.include('sought-after');
   });
@@ -110,7 +124,7 @@ describe('GET /metrics', () => {
     const before = await counted(labels);
     await eachCase(['/no/1', '/no/2', '/no/3'], async (path) => expectError(await call('GET', path), 'not_found'));
     expect(await counted(labels)).to.equal(before + 3);
-    expect((await get('/metrics')).text).to.not.include('/no/');
+    expect((await metrics()).text).to.not.include('/no/');
   });
 });
 

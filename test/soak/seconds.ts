@@ -22,7 +22,7 @@ const readyWithinMs = 180_000;
 
 /** @param logs directory for what it says */
 export function secondOf(ground: Ground, kind: 'worker' | 'API', logs: string): Second {
-  const ports = ['API_PORT', 'FILES_PORT', 'WORKER_PORT'].map((name) => [
+  const ports = ['API_PORT', 'API_METRICS_PORT', 'FILES_PORT', 'WORKER_PORT'].map((name) => [
     name,
     String(Number(ground.env[name]) + portsAbove),
   ]);

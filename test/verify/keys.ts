@@ -118,6 +118,7 @@ function fleetOn(ground: Ground, directory: string) {
         ...ground.env,
         ...steps[step],
         API_PORT: String(ports.api),
+        API_METRICS_PORT: '0',
         FILES_PORT: String(ports.files),
         WORKER_PORT: String(ports.worker),
       };
@@ -193,7 +194,7 @@ async function expectNoStartWith(ground: Ground, directory: string, keys: Record
     name: 'API',
     command: process.execPath,
     args: scriptArguments('api/server.ts'),
-    env: { ...ground.env, ...keys, API_PORT: '0', FILES_PORT: '0' },
+    env: { ...ground.env, ...keys, API_PORT: '0', API_METRICS_PORT: '0', FILES_PORT: '0' },
     cwd: projectDirectory,
     logFile: path.join(directory, 'refused.log'),
   });

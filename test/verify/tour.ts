@@ -59,6 +59,7 @@ export async function playTourOn(
     ...stack.environment,
     TEMPORAL_NAMESPACE: 'made-by-setup',
     API_PORT: String(ports.api),
+    API_METRICS_PORT: '0',
     FILES_PORT: String(ports.files),
     WORKER_PORT: String(ports.worker),
     PUBLIC_URL: `http://${host}:${ports.api}`,

@@ -52,6 +52,7 @@ export async function testConfig(overrides: Record<string, string> = {}): Promis
   return readConfig({
     ...process.env,
     API_PORT: '0',
+    API_METRICS_PORT: '0',
     FILES_PORT: '0',
     WORKER_PORT: '0',
     ANSWER_TICK_MS: '0', // tests do not wait; steady-answer.test.ts does

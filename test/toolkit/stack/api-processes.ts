@@ -37,7 +37,14 @@ export function useApiProcesses(): (env: Readonly<Record<string, string>>) => Pr
       name: 'The API',
       command: process.execPath,
       args: scriptArguments('api/server.ts'),
-      env: { ...process.env, LOG_LEVEL: 'warn', API_PORT: String(api), FILES_PORT: String(files), ...env },
+      env: {
+        ...process.env,
+        LOG_LEVEL: 'warn',
+        API_PORT: String(api),
+        API_METRICS_PORT: '0',
+        FILES_PORT: String(files),
+        ...env,
+      },
       logFile: path.join(directory, `api-${children.length + 1}.log`),
     });
     children.push(child);

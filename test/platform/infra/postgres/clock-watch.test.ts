@@ -70,7 +70,13 @@ describe('the clock of a process beside Postgres’s (DEC-99)', () => {
     const ended: unknown = await promisify(execFile)(process.execPath, [...preloads, 'api/server.ts'], {
       cwd: projectDirectory,
       timeout: 50_000,
-      env: { ...process.env, API_PORT: '0', FILES_PORT: '0', CLOCK_OFFSET_MS: String(3_600_000) },
+      env: {
+        ...process.env,
+        API_PORT: '0',
+        API_METRICS_PORT: '0',
+        FILES_PORT: '0',
+        CLOCK_OFFSET_MS: String(3_600_000),
+      },
     }).catch((error: unknown) => error);
     expect(ended).to.have.property('code', 1);
     expect(ended)

@@ -1,0 +1,98 @@
+import { CancelledFailure } from '@temporalio/common';
+import { expect } from 'chai';
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import { newId } from '../../platform/core/ids.ts';
+import { activityInterceptors } from '../../worker/activity-interceptors.ts';
+import { metricsAddress } from '../../worker/temporal.ts';
+import { unreliable } from '../toolkit/fakes/databases.ts';
+import { testDeps } from '../toolkit/stack/database.ts';
+
+const runOf = (workflowType: string, subjectId: string) => ({
+  workflowType,
+  workflowExecution: { workflowId: `webhook-delivery/${subjectId}`, runId: 'run-1' },
+  taskQueue: 'webhooks',
+  activityType: 'attemptDelivery',
+  attempt: 3,
+});
+
+describe('the log of an activity that failed', () => {
+  /** Runs an activity that throws. @returns what the log says of it, without time and process */
+  async function failed(db: Parameters<typeof activityInterceptors>[0], workflowType: string, error: Error) {
+    const subjectId = newId();
+    const lines: Record<string, unknown>[] = [];
+    const stream = new Writable({
+      write: (line, _, done) => {
+        lines.push(JSON.parse(String(line)) as Record<string, unknown>);
+        done();
+      },
+    });
+    const log = pino({ base: null, timestamp: false }, stream);
+    const run = activityInterceptors(db, log).reduceRight(
+      (next, surround) => async () =>
+        surround({ info: runOf(workflowType, subjectId) } as never).inbound?.execute?.(
+          { args: [subjectId, Date.now()] } as never,
+          next,
+        ),
+      (): Promise<unknown> => Promise.reject(error),
+    );
+    await run().catch(() => undefined);
+    return { subjectId, lines };
+  }
+  const place = (workflow: string, subjectId: string) => ({
+    level: 50,
+    workflow,
+    workflow_id: `webhook-delivery/${subjectId}`,
+    run_id: 'run-1',
+    queue: 'webhooks',
+    activity: 'attemptDelivery',
+    attempt: 3,
+  });
+
+  it('says which run failed, on which queue, at which attempt', async () => {
+    const { subjectId, lines } = await failed((await testDeps()).db, 'webhookDelivery', new RangeError('of Mary'));
+    expect(lines).to.have.length(1);
+    const { error, ...told } = lines[0] ?? {};
+    expect(told).to.deep.equal({
+      ...place('webhookDelivery', subjectId),
+      faults: 1,
+      msg: 'a step failed; it is tried again',
+    });
+    expect(error).to.have.property('name', 'RangeError');
+    expect(JSON.stringify(lines)).to.not.include('Mary');
+  });
+
+  it('says so, too, where the fault cannot be recorded, and of a workflow that has no row', async () => {
+    for (const [db, type] of [
+      [unreliable((await testDeps()).db, () => 'before'), 'webhookDelivery'],
+      [(await testDeps()).db, 'retention'],
+    ] as const) {
+      const { subjectId, lines } = await failed(db, type, new Error('of Mary'));
+      const { error: _, ...told } = lines[0] ?? {};
+      expect([lines.length, told]).to.deep.equal([1, { ...place(type, subjectId), msg: 'activity failed' }]);
+    }
+  });
+
+  it('says nothing of a canceled activity', async () => {
+    const { lines } = await failed((await testDeps()).db, 'webhookDelivery', new CancelledFailure('stopped'));
+    expect(lines).to.deep.equal([]);
+  });
+});
+
+describe('where Temporal’s SDK serves its metrics', () => {
+  it('is an address of WORKER_HOST, in brackets where it is one of IPv6', async () => {
+    expect(await metricsAddress('0.0.0.0', 9090)).to.equal('0.0.0.0:9090');
+    expect(await metricsAddress('::1', 9090)).to.equal('[::1]:9090');
+    expect(await metricsAddress('localhost', 9090)).to.match(/^(127\.0\.0\.1|\[::1\]):9090$/);
+  });
+
+  it('is refused where WORKER_HOST has no address', async () => {
+    const refused: unknown = await metricsAddress('no-such-host.invalid', 9090).catch((error: unknown) => error);
+    expect(refused)
+      .to.be.an('error')
+      .with.property(
+        'message',
+        "WORKER_HOST no-such-host.invalid has no address: Temporal's metrics cannot be served there.",
+      );
+  });
+});

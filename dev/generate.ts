@@ -7,6 +7,7 @@ import path from 'node:path';
 import { declarations } from '../config.ts';
 import { generatedFiles, placeOf } from '../contract/generate.ts';
 import type { ContractDocument } from '../contract/openapi.ts';
+import { rulesFile } from './alerts/rules-file.ts';
 import { automationsPage } from './automations-page.ts';
 import { configurationPage, environmentExample } from './configuration-page.ts';
 import { importsPage, productImports } from './import-graph.ts';
@@ -28,6 +29,7 @@ async function derivedFiles(): Promise<ReadonlyMap<string, string>> {
     page('error-codes.md', errorCodesPage(contract.components.schemas.ErrorCode['x-codes'])),
     page('metrics.md', metricsPage()),
     page('workflows.md', workflowsPage()),
+    [path.join(projectDirectory, 'deploy', 'prometheus', 'rules.yaml'), rulesFile()] as const,
   ]);
 }
 

@@ -30,7 +30,7 @@ describe('deploy/Dockerfile', () => {
   });
 
   it('exposes the ports that the configuration has by default', () => {
-    const ports = variablesIn(declarations).filter(({ name }) => /^(API|WORKER|FILES)_PORT$/.test(name));
+    const ports = variablesIn(declarations).filter(({ name }) => /^(API|API_METRICS|WORKER|FILES)_PORT$/.test(name));
     const exposed = /^EXPOSE (.+)$/m.exec(dockerfile)?.[1]?.split(' ');
     expect(exposed).to.have.members(ports.map(({ fallback }) => fallback));
   });

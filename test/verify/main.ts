@@ -1,9 +1,10 @@
-/** `npm run verify -- build | image | keys`: proofs of what is shipped, on a site of its own. Each ends with its line, on stdout. */
+/** `npm run verify -- build | image | keys | observe`: proofs of what is shipped, on a site of its own. Each ends with its line, on stdout. */
 import { interruption } from '../../dev/interruption.ts';
 import { runScript, say } from '../../dev/problem.ts';
 import { verifyBuild } from './build.ts';
 import { verifyImage } from './image.ts';
 import { verifyKeys } from './keys.ts';
+import { verifyObserve } from './observe.ts';
 import { onSite, type Site } from './site.ts';
 
 /** @returns the line that each ends with @throws Problem saying what is not as it should be */
@@ -11,6 +12,7 @@ const proofs: Readonly<Record<string, (site: Site) => Promise<string>>> = {
   build: verifyBuild,
   image: verifyImage,
   keys: verifyKeys,
+  observe: verifyObserve,
 };
 
 await runScript(async () => {

@@ -1,0 +1,62 @@
+/** PromQL against the metrics that the service serves. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { register } from 'prom-client';
+import { groupingLabelsIn, seriesIn } from '../../../dev/alerts/promql.ts';
+import { projectDirectory } from '../../../dev/project.ts';
+import { registerBacklogGauges } from '../../../worker/metrics.ts';
+
+interface WireNames {
+  metrics: { name: string; labels: string[] }[];
+}
+
+/** Prometheus makes these of each scrape. */
+export const servedByPrometheus = new Set(['up']);
+/** Prometheus gives these to each series; `le` is of histograms. */
+const usualLabels = ['job', 'instance', 'le'];
+
+/** Not of test/wire-names.json: its name is given to a constructor by a variable. */
+const others = [{ name: 'media_ffmpeg_there', labels: [] }];
+
+/** @returns one sentence for each series or label that the service does not serve, and each gauge of Postgres without its max */
+export function misuseIn(expr: string): string[] {
+  const { metrics } = JSON.parse(
+    readFileSync(path.join(projectDirectory, 'test', 'wire-names.json'), 'utf8'),
+  ) as WireNames;
+  const known = new Map([...metrics, ...others].map(({ name, labels }) => [name, labels]));
+  const asked = seriesIn(expr).map((series) => ({ ...series, labelsOf: labelsOf(known, series.name) }));
+  const groupable = new Set([...usualLabels, ...asked.flatMap((series) => series.labelsOf ?? [])]);
+  const ofPostgres = toldByPostgres();
+  return [
+    ...asked.flatMap(({ name, labels, labelsOf: served }) =>
+      served === undefined
+        ? [`${name} is not served`]
+        : labels
+            .filter((label) => !served.includes(label) && !usualLabels.includes(label))
+            .map((label) => `${name} has no label ${label}`),
+    ),
+    ...groupingLabelsIn(expr)
+      .filter((label) => !groupable.has(label))
+      .map((label) => `no series has the label ${label}`),
+    ...asked
+      .filter(({ name, before }) => ofPostgres.has(name) && !/\bmax(?: by \([\w, ]+\))? ?\($/.test(before))
+      .map(({ name }) => `${name} is not taken by its max`),
+  ];
+}
+
+function labelsOf(known: ReadonlyMap<string, readonly string[]>, name: string): readonly string[] | undefined {
+  if (servedByPrometheus.has(name)) return [];
+  return known.get(name) ?? known.get(name.replace(/_(bucket|count|sum)$/, ''));
+}
+
+/** @returns the gauges that every worker reads from Postgres: they are the same in all of them */
+export function toldByPostgres(): Set<string> {
+  const before = new Set(register.getMetricsAsArray());
+  const remove = registerBacklogGauges({ source: {} } as never, { ageSeconds: () => undefined });
+  const names = register
+    .getMetricsAsArray()
+    .filter((metric) => !before.has(metric))
+    .map(({ name }) => name);
+  remove();
+  return new Set(names);
+}

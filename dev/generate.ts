@@ -10,6 +10,7 @@ import type { ContractDocument } from '../contract/openapi.ts';
 import { rulesFile } from './alerts/rules-file.ts';
 import { automationsPage } from './automations-page.ts';
 import { configurationPage, environmentExample } from './configuration-page.ts';
+import { dashboardFiles } from './dashboards/files.ts';
 import { importsPage, productImports } from './import-graph.ts';
 import { projectDirectory } from './project.ts';
 import { errorCodesPage, metricsPage } from './reference-pages.ts';
@@ -30,6 +31,9 @@ async function derivedFiles(): Promise<ReadonlyMap<string, string>> {
     page('metrics.md', metricsPage()),
     page('workflows.md', workflowsPage()),
     [path.join(projectDirectory, 'deploy', 'prometheus', 'rules.yaml'), rulesFile()] as const,
+    ...[...dashboardFiles()].map(
+      ([name, text]) => [path.join(projectDirectory, 'deploy', 'grafana', name), text] as const,
+    ),
   ]);
 }
 

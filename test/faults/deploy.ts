@@ -273,6 +273,7 @@ async function startFleet({ builds, envOf, proxy, stops }: Ground, name: BuildNa
   const env = {
     ...envOf(name),
     API_PORT: String(ports.api),
+    API_METRICS_PORT: '0',
     FILES_PORT: String(ports.files),
     WORKER_PORT: String(ports.worker),
     FILES_URL: `http://${host}:${ports.files}`,

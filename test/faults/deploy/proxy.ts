@@ -44,10 +44,15 @@ export async function startProxy(): Promise<Proxy> {
       const { statusCode = 502 } = answer;
       const isStream = answer.headers['content-type']?.startsWith('text/event-stream') ?? false;
       outgoing.writeHead(statusCode, answer.headers);
+      const words: Buffer[] = [];
+      if (statusCode >= 500) answer.on('data', (chunk: Buffer) => words.push(chunk));
       answer.pipe(outgoing);
       answer.on('error', (error) => (isStream ? outgoing.destroy() : refuse(error.message)));
       answer.on('end', () => {
-        if (statusCode >= 500) refused.push(`${method} ${url.split('?')[0]}: ${statusCode}`);
+        if (statusCode >= 500)
+          refused.push(
+            `${method} ${url.split('?')[0]}: ${statusCode} ${Buffer.concat(words).toString().slice(0, 200)}`,
+          );
         else answered++;
       });
     });

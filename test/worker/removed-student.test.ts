@@ -64,6 +64,9 @@ const explained: Readonly<Record<string, string>> = {
   automation_course_watches: 'ids of runs and courses',
   failing_steps: 'ids of rows whose step fails, and a count',
   upkeep_rounds: 'times of rounds',
+  releases: 'versions and builds of the service',
+  running_processes: 'versions and builds of the service',
+  schema_contractions: 'versions of the service',
   student_import_addresses: 'as long as an import is open: removals.test.ts',
 };
 

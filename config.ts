@@ -10,9 +10,11 @@ import { planNames } from './entities/billing/values.ts';
 import { taskQueues } from './platform/engine/workflow-types.ts';
 import { Secret } from './platform/core/secret.ts';
 import { StartProblem } from './platform/core/start-problem.ts';
+import { temporalMistakes } from './platform/infra/temporal-settings.ts';
 import {
   anyOf,
   counts,
+  fileOf,
   filePath,
   integer,
   key,
@@ -216,6 +218,52 @@ export const declarations = {
       default: 'club-learning',
       pattern: /^[A-Za-z0-9._-]+$/,
     }),
+    apiKey: optional(
+      secret(
+        text(
+          'TEMPORAL_API_KEY',
+          'API key for Temporal, which is then reached by TLS. From its file it is read again every 30 s, so that a new key needs no new start.',
+        ),
+      ),
+    ),
+    tls: {
+      isOn: optional(
+        text(
+          'TEMPORAL_TLS',
+          '`true`: Temporal is reached by TLS; `false`: without. Unless it is set, any other of these variables, and an API key, switch it on.',
+          { pattern: /^(true|false)$/ },
+        ),
+      ),
+      clientCertFile: optional(
+        filePath('TEMPORAL_TLS_CLIENT_CERT_PATH', 'PEM file of the certificate that Temporal knows this service by.'),
+      ),
+      clientCert: optional(text('TEMPORAL_TLS_CLIENT_CERT_DATA', 'The same certificate itself, in PEM.')),
+      clientKeyFile: optional(filePath('TEMPORAL_TLS_CLIENT_KEY_PATH', "PEM file of that certificate's private key.")),
+      clientKey: optional(secret(text('TEMPORAL_TLS_CLIENT_KEY_DATA', 'The same key itself, in PEM.'))),
+      authorityFile: optional(
+        filePath(
+          'TEMPORAL_TLS_SERVER_CA_CERT_PATH',
+          "PEM file of the authority that has signed Temporal's certificate; without it, the usual ones.",
+        ),
+      ),
+      authority: optional(text('TEMPORAL_TLS_SERVER_CA_CERT_DATA', "The same authority's certificate itself, in PEM.")),
+      serverName: optional(
+        text(
+          'TEMPORAL_TLS_SERVER_NAME',
+          "The host name in Temporal's certificate, where it is not the one of `TEMPORAL_ADDRESS`.",
+          { pattern: /^[A-Za-z0-9._-]+$/ },
+        ),
+      ),
+      isUnverified: optional(
+        text(
+          'TEMPORAL_TLS_DISABLE_HOST_VERIFICATION',
+          "`false`, if it is set: Temporal's certificate is always verified.",
+          {
+            pattern: /^(true|false|1|0)$/,
+          },
+        ),
+      ),
+    },
     uiUrl: url('TEMPORAL_UI_URL', 'The Temporal UI: `npm start` prints links to it.', {
       protocols: web,
       default: 'http://127.0.0.1:8233',
@@ -386,6 +434,7 @@ export function readConfig(env: Environment = process.env) {
   const formerMasterKeys = read.formerMasterKeys.reveal();
   if (formerMasterKeys.some((one) => one.equals(read.masterKey.reveal())))
     problems.push('MASTER_KEYS_OLD names the key of MASTER_KEY, which it must not');
+  problems.push(...temporalMistakes(read.temporal));
   if (problems.length > 0) throw new ConfigError(problems);
 
   const { endpoint, publicBucket, publicFilesUrl = `${endpoint}/${publicBucket}` } = read.storage;
@@ -394,6 +443,7 @@ export function readConfig(env: Environment = process.env) {
     formerMasterKeys: formerMasterKeys.map((one) => new Secret(one)),
     rateLimits: { url: read.rateLimits.url ?? read.database.url },
     mail: { ...read.mail, bulkSmtpUrl: read.mail.bulkSmtpUrl ?? read.mail.smtpUrl },
+    temporal: { ...read.temporal, apiKeyFile: env[fileOf('TEMPORAL_API_KEY')] || undefined },
     storage: { ...read.storage, publicFilesUrl, linksUrl: `${read.api.publicUrl}/public/media` },
   };
 }

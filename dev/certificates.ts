@@ -25,6 +25,8 @@ export interface Certificate {
 export interface IssueOptions {
   /** A certificate whose time is over since yesterday. */
   readonly expired?: boolean;
+  /** A certificate by which a client proves itself, in the place of a server. */
+  readonly ofClient?: boolean;
 }
 
 export interface Authority {
@@ -106,7 +108,7 @@ function authorityOf(issuer: X509Certificate, issuerKey: webcrypto.CryptoKey): A
             hosts.map((value) => ({ type: isIP(value) === 0 ? ('dns' as const) : ('ip' as const), value })),
           ),
           new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-          new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
+          new ExtendedKeyUsageExtension([options.ofClient ? ExtendedKeyUsage.clientAuth : ExtendedKeyUsage.serverAuth]),
         ],
       });
       return { cert: certificate.toString('pem'), key: await privateKeyPem(keys.privateKey) };

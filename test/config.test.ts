@@ -79,6 +79,43 @@ describe('the configuration', () => {
     await eachCase(elsewhere, (env) => expect(isOk(env)).to.equal(false));
   });
 
+  it('refuses what contradicts itself in the way to Temporal, all at once, without a value', async () => {
+    const pair = 'a client certificate needs both, set the other one, too';
+    const cases: [Environment, string[]][] = [
+      [{ TEMPORAL_TLS_CLIENT_CERT_PATH: '/cert', TEMPORAL_TLS_CLIENT_KEY_PATH: '/key', TEMPORAL_TLS: 'true' }, []],
+      [{ TEMPORAL_TLS_CLIENT_CERT_DATA: 'cert', TEMPORAL_TLS_CLIENT_KEY_PATH: '/key' }, []],
+      [{ TEMPORAL_API_KEY: 'key', TEMPORAL_TLS_DISABLE_HOST_VERIFICATION: 'false' }, []],
+      [
+        { TEMPORAL_TLS_CLIENT_CERT_PATH: '/cert' },
+        [`TEMPORAL_TLS_CLIENT_CERT_PATH or _DATA is set, but TEMPORAL_TLS_CLIENT_KEY_PATH or _DATA is not: ${pair}`],
+      ],
+      [
+        {
+          TEMPORAL_TLS_CLIENT_KEY_DATA: 'a-secret-key',
+          TEMPORAL_TLS_SERVER_CA_CERT_PATH: '/a',
+          TEMPORAL_TLS_SERVER_CA_CERT_DATA: 'a',
+        },
+        [
+          'TEMPORAL_TLS_SERVER_CA_CERT_PATH and TEMPORAL_TLS_SERVER_CA_CERT_DATA are both set: set one of them',
+          `TEMPORAL_TLS_CLIENT_KEY_PATH or _DATA is set, but TEMPORAL_TLS_CLIENT_CERT_PATH or _DATA is not: ${pair}`,
+        ],
+      ],
+      [
+        { TEMPORAL_TLS: 'false', TEMPORAL_API_KEY: 'a-secret-key', TEMPORAL_TLS_DISABLE_HOST_VERIFICATION: 'true' },
+        [
+          'TEMPORAL_API_KEY would be sent for everybody to read, because TEMPORAL_TLS is false: set TEMPORAL_TLS to true, or leave the key out',
+          "TEMPORAL_TLS_DISABLE_HOST_VERIFICATION must be false: anybody could pretend to be Temporal. Give the authority of its certificate in TEMPORAL_TLS_SERVER_CA_CERT_PATH, and the certificate's host name in TEMPORAL_TLS_SERVER_NAME",
+        ],
+      ],
+      [
+        { TEMPORAL_TLS: 'false', TEMPORAL_TLS_SERVER_NAME: 'temporal' },
+        ['TEMPORAL_TLS is false, but other variables of TEMPORAL_TLS_ are set: set it to true, or leave them out'],
+      ],
+      [{ TEMPORAL_TLS: 'yes' }, ['TEMPORAL_TLS must match ^(true|false)$']],
+    ];
+    await eachCase(cases, ([env, problems]) => expect(problemsOf({ ...required, ...env })).to.deep.equal(problems));
+  });
+
   it('reports all missing variables together', () => {
     expect(problemsOf({})).to.have.members(Object.keys(required).map((name) => `${name} is missing`));
   });

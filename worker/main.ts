@@ -66,7 +66,7 @@ import { addressIn, createSmtpSender, smtpConnections, type SmtpSender } from '.
 import { watchPromotion } from './promotion-watch.ts';
 import { watchSweeps } from './sweep-watch.ts';
 import { workerOptions } from './task-queues.ts';
-import { connectWorkers, metricsAddress } from './temporal.ts';
+import { connectWorkers, followApiKey, metricsAddress } from './temporal.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 import { createWorkflowClient } from './workflow-client.ts';
 
@@ -219,6 +219,11 @@ export async function startWorker(
       ? createDirectLane({ slots: slotsOfTheLane, shared: attemptPlaces, deliveries: deps.deliveries, failpoint, log })
       : undefined;
   const connection = await connectWorkers(config.temporal);
+  const key = followApiKey(config.temporal, connection, {
+    changed: () => log.info('Temporal gets a new API key from now on'),
+    failed: (error) =>
+      log.warn({ error: describeError(error) }, 'the API key for Temporal cannot be read; the old one stays'),
+  });
   const bulkDeps: ActivityDeps = { ...deps, mails: mailsThrough(bulkSmtp) };
   const activitiesFor = (queue: TaskQueue) => activitiesOn(queue, queue === 'bulk-mail' ? bulkDeps : deps);
   const workers = await createWorkers(
@@ -289,6 +294,7 @@ export async function startWorker(
     async stop() {
       accepting = false;
       stopKeepingSchedules();
+      key.stop();
       sweeps.stop();
       ourClock.stop();
       promotion.stop();

@@ -1,2 +1,17 @@
 /** The process cannot start, for a reason that its operator can remove: the message says how. */
 export class StartProblem extends Error {}
+
+/** Several reasons at once. `problems` holds one sentence or more for each. */
+export class StartProblems extends StartProblem {
+  readonly problems: readonly string[];
+
+  constructor(sentences: readonly string[]) {
+    const problems = sentences.map((sentence) => sentence.replace(/\.$/, ''));
+    super(
+      problems.length === 1
+        ? `${problems[0]}.`
+        : `${problems.length} things are wrong:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`,
+    );
+    this.problems = problems;
+  }
+}

@@ -1,0 +1,101 @@
+/** Before the Temporal of the test run: ends TLS, demands a client certificate and an API key, and answers some calls by itself. */
+import { once } from 'node:events';
+import http2 from 'node:http2';
+import type net from 'node:net';
+import type { Authority } from '../../../dev/certificates.ts';
+
+interface TerminatorOptions {
+  /** Host and port of the server behind it. */
+  readonly to: string;
+  /** Has signed its certificate. */
+  readonly authority: Authority;
+  /** In its certificate. */
+  readonly hosts?: readonly string[];
+  /** Whose clients it lets in; without it no client needs a certificate. */
+  readonly clientsOf?: Authority;
+  /** Another one in the place of the server's. */
+  readonly serverVersion?: string;
+  /** Refuses the calls of an operator, and to make a namespace, as Temporal Cloud does. */
+  readonly refusesOperators?: boolean;
+}
+
+export interface TemporalTerminator {
+  readonly address: string;
+  /** The key that it demands; none while it is undefined. */
+  apiKey: string | undefined;
+  /** How many calls came with each key. */
+  readonly callsBy: Map<string, number>;
+  stop(): Promise<void>;
+}
+
+const permissionDenied = '7';
+const unauthenticated = '16';
+
+export async function startTemporalTerminator(options: TerminatorOptions): Promise<TemporalTerminator> {
+  const upstream = http2.connect(`http://${options.to}`);
+  upstream.on('error', () => undefined);
+  const server = http2.createSecureServer({
+    ...(await options.authority.issue(options.hosts ?? ['127.0.0.1', 'localhost'])),
+    ...(options.clientsOf && { ca: options.clientsOf.certificate, requestCert: true, rejectUnauthorized: true }),
+  });
+  const sockets = new Set<net.Socket>();
+  server.on('connection', (socket: net.Socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+  });
+  const callsBy = new Map<string, number>();
+  const terminator = { apiKey: undefined as string | undefined };
+  server.on('stream', (near, headers) => {
+    near.on('error', () => undefined);
+    const refuse = (code: string) =>
+      near.respond({ ':status': 200, 'content-type': 'application/grpc', 'grpc-status': code }, { endStream: true });
+    const key = headers.authorization?.replace(/^Bearer /, '') ?? '';
+    callsBy.set(key, (callsBy.get(key) ?? 0) + 1);
+    if (terminator.apiKey !== undefined && key !== terminator.apiKey) return refuse(unauthenticated);
+    const path = headers[':path'] ?? '';
+    if (options.refusesOperators && /OperatorService|\/RegisterNamespace$/.test(path)) return refuse(permissionDenied);
+    if (options.serverVersion !== undefined && path.endsWith('/GetSystemInfo'))
+      return answerVersion(near, options.serverVersion);
+    passOn(near, headers, upstream);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return Object.assign(terminator, {
+    address: `127.0.0.1:${(server.address() as net.AddressInfo).port}`,
+    callsBy,
+    async stop() {
+      upstream.destroy();
+      for (const socket of sockets) socket.destroy();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  });
+}
+
+function passOn(
+  near: http2.ServerHttp2Stream,
+  headers: http2.IncomingHttpHeaders,
+  upstream: http2.ClientHttp2Session,
+): void {
+  const { authorization: _, ...others } = headers;
+  const far = upstream.request(others);
+  let trailers: http2.IncomingHttpHeaders = {};
+  far.on('error', () => near.close(http2.constants.NGHTTP2_INTERNAL_ERROR));
+  near.on('close', () => far.close());
+  far.on('trailers', (last) => (trailers = last));
+  far.on('response', (answer, flags) => {
+    if (near.destroyed) return;
+    const isOver = (flags & http2.constants.NGHTTP2_FLAG_END_STREAM) !== 0;
+    near.respond(answer, { endStream: isOver, waitForTrailers: !isOver });
+    if (!isOver) far.pipe(near);
+  });
+  near.on('wantTrailers', () => near.sendTrailers(trailers));
+  near.pipe(far);
+}
+
+/** As the server does, in protobuf: the first field of the answer is the version. */
+function answerVersion(near: http2.ServerHttp2Stream, version: string): void {
+  const field = Buffer.concat([Buffer.from([0x0a, version.length]), Buffer.from(version)]);
+  near.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+  near.on('wantTrailers', () => near.sendTrailers({ 'grpc-status': '0' }));
+  near.end(Buffer.concat([Buffer.from([0, 0, 0, 0, field.length]), field]));
+}

@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { expect } from 'chai';
+import { makeAuthority, type Authority } from '../../dev/certificates.ts';
+import { readConfig } from '../../config.ts';
+import { Secret } from '../../platform/core/secret.ts';
+import { StartProblem } from '../../platform/core/start-problem.ts';
+import { connectCommand, connectWorkers, followApiKey } from '../../worker/temporal.ts';
+import { startTemporalTerminator, type TemporalTerminator } from '../toolkit/fakes/temporal-terminator.ts';
+import { testStack } from '../toolkit/stack/stack.ts';
+
+const keyFile = 'api-key';
+
+describe('worker/temporal', function () {
+  this.timeout(60_000);
+  let authority: Authority;
+  let stranger: Authority;
+  let strict: TemporalTerminator;
+  let open: TemporalTerminator;
+  let plain: string;
+  let directory: string;
+  const files: Record<string, string> = {};
+
+  before('terminators with a client certificate and without', async () => {
+    await testStack();
+    plain = readConfig().temporal.address;
+    directory = await mkdtemp(path.join(os.tmpdir(), 'club-temporal-'));
+    [authority, stranger] = await Promise.all([makeAuthority(), makeAuthority()]);
+    const [pair, other, strange, old] = await Promise.all([
+      authority.issue(['worker'], { ofClient: true }),
+      authority.issue(['other'], { ofClient: true }),
+      stranger.issue(['worker'], { ofClient: true }),
+      authority.issue(['old'], { ofClient: true, expired: true }),
+    ]);
+    const contents = {
+      ca: authority.certificate,
+      cert: pair.cert,
+      key: pair.key,
+      otherKey: other.key,
+      strangeCert: strange.cert,
+      strangeKey: strange.key,
+      oldCert: old.cert,
+      oldKey: old.key,
+      nonsense: 'no PEM',
+    };
+    for (const [name, content] of Object.entries(contents)) {
+      files[name] = path.join(directory, name);
+      await writeFile(files[name], content);
+    }
+    strict = await startTemporalTerminator({ to: plain, authority, clientsOf: authority });
+    open = await startTemporalTerminator({ to: plain, authority });
+  });
+  after(async () => {
+    await Promise.all([strict.stop(), open.stop()]);
+    await rm(directory, { recursive: true });
+  });
+
+  /** The settings that these variables give; `@name` stands for a file. */
+  const settings = (variables: Record<string, string>) => {
+    const env = Object.fromEntries(
+      Object.entries(variables).map(([name, value]) => [
+        `TEMPORAL_${name}`,
+        value.startsWith('@') ? (files[value.slice(1)] ?? '/nowhere') : value,
+      ]),
+    );
+    return readConfig({ ...process.env, ...env }).temporal;
+  };
+  const mutual = { TLS_SERVER_CA_CERT_PATH: '@ca', TLS_CLIENT_CERT_PATH: '@cert', TLS_CLIENT_KEY_PATH: '@key' };
+
+  /** Connects as commands do and as workers do. @returns what each says: `there`, or its problem */
+  async function trying(variables: Record<string, string>): Promise<string[]> {
+    const attempts = [connectCommand, connectWorkers].map(async (connect) => {
+      try {
+        const connection = await connect(settings(variables));
+        await connection.workflowService.describeNamespace({ namespace: readConfig().temporal.namespace });
+        await connection.close();
+        return 'there';
+      } catch (error) {
+        if (error instanceof StartProblem) return error.message;
+        throw error;
+      }
+    });
+    return [...new Set(await Promise.all(attempts))];
+  }
+
+  it('reaches a server without TLS, by TLS, and by TLS with a client certificate, of files or variables', async () => {
+    expect(await trying({})).to.deep.equal(['there']);
+    expect(await trying({ ADDRESS: open.address, TLS_SERVER_CA_CERT_PATH: '@ca' })).to.deep.equal(['there']);
+    expect(await trying({ ADDRESS: strict.address, ...mutual })).to.deep.equal(['there']);
+    const { cert, key } = await authority.issue(['worker'], { ofClient: true });
+    const data = {
+      TLS_SERVER_CA_CERT_DATA: authority.certificate,
+      TLS_CLIENT_CERT_DATA: cert,
+      TLS_CLIENT_KEY_DATA: key,
+    };
+    expect(await trying({ ADDRESS: strict.address, ...data })).to.deep.equal(['there']);
+  });
+
+  it('says what to do where the server demands or offers another certificate', async () => {
+    const at = `Temporal at ${strict.address}`;
+    expect(await trying({ ADDRESS: strict.address, TLS_SERVER_CA_CERT_PATH: '@ca' })).to.deep.equal([
+      `${at} demands a client certificate: set TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH.`,
+    ]);
+    const strange = { TLS_CLIENT_CERT_PATH: '@strangeCert', TLS_CLIENT_KEY_PATH: '@strangeKey' };
+    const [refused, ...more] = await trying({ ADDRESS: strict.address, ...mutual, ...strange });
+    expect(more).to.deep.equal([]);
+    expect(refused).to.match(/does not accept our client certificate \(\w+\): give one of an authority that it knows/);
+    expect(await trying({ ADDRESS: open.address, TLS: 'true' })).to.deep.equal([
+      `Temporal at ${open.address} has a certificate of an authority that we do not know (UNABLE_TO_VERIFY_LEAF_SIGNATURE): give the authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH.`,
+    ]);
+    const elsewhere = {
+      ADDRESS: open.address,
+      TLS_SERVER_CA_CERT_PATH: '@ca',
+      TLS_SERVER_NAME: 'temporal.example.com',
+    };
+    expect(await trying(elsewhere)).to.deep.equal([
+      `Temporal at ${open.address} has a certificate for another host name: set TEMPORAL_ADDRESS or TEMPORAL_TLS_SERVER_NAME to a name that it holds.`,
+    ]);
+  });
+
+  it('says what to do where only one side speaks TLS, and where nobody listens', async () => {
+    expect(await trying({ ADDRESS: open.address })).to.deep.equal([
+      `Temporal at ${open.address} speaks TLS, and we do not: set TEMPORAL_TLS to true.`,
+    ]);
+    expect(await trying({ TLS: 'true' })).to.deep.equal([
+      `Temporal at ${plain} does not speak TLS, and we do: leave out what begins with TEMPORAL_TLS, and TEMPORAL_API_KEY, or reach it where it does.`,
+    ]);
+    expect(await trying({ ADDRESS: '127.0.0.1:9' })).to.deep.equal([
+      'Temporal at 127.0.0.1:9 cannot be reached (ECONNREFUSED): is TEMPORAL_ADDRESS right, and is the server up?',
+    ]);
+  });
+
+  it('names every file that it cannot read, and PEM that does not fit', async () => {
+    const wrong = {
+      TLS_SERVER_CA_CERT_PATH: '@nonsense',
+      TLS_CLIENT_CERT_PATH: '@missing',
+      TLS_CLIENT_KEY_PATH: '@key',
+    };
+    expect(await trying(wrong)).to.deep.equal([
+      [
+        '2 things are wrong:',
+        '  - TEMPORAL_TLS_CLIENT_CERT_PATH names a file that cannot be read (ENOENT): mend the path, or its rights',
+        '  - TEMPORAL_TLS_SERVER_CA_CERT_PATH holds no PEM that can be read: give it as it was issued',
+      ].join('\n'),
+    ]);
+    expect(await trying({ ...mutual, TLS_CLIENT_KEY_PATH: '@otherKey' })).to.deep.equal([
+      'The client certificate and the client key of TEMPORAL_TLS_ do not belong together: give a pair.',
+    ]);
+    const [expired] = await trying({ ...mutual, TLS_CLIENT_CERT_PATH: '@oldCert', TLS_CLIENT_KEY_PATH: '@oldKey' });
+    expect(expired).to.match(/^The client certificate of TEMPORAL_TLS_ has expired on .+: renew it\.$/);
+  });
+
+  it('sends an API key by TLS, and says what to do where the server refuses it or wants one', async () => {
+    open.apiKey = randomUUID();
+    const tls = { ADDRESS: open.address, TLS_SERVER_CA_CERT_PATH: '@ca' };
+    expect(await trying({ ...tls, API_KEY: open.apiKey })).to.deep.equal(['there']);
+    expect(await trying({ ...tls, API_KEY: 'another' })).to.deep.equal([
+      `Temporal at ${open.address} refuses the key of TEMPORAL_API_KEY: give one that is valid for the namespace.`,
+    ]);
+    expect(await trying(tls)).to.deep.equal([
+      `Temporal at ${open.address} refuses us without an API key: set TEMPORAL_API_KEY_FILE, or TEMPORAL_API_KEY.`,
+    ]);
+    open.apiKey = undefined;
+  });
+
+  it('goes on with the key that its file has now; an empty or missing file changes nothing', async () => {
+    const file = path.join(directory, keyFile);
+    await writeFile(file, 'first\n');
+    const given: string[] = [];
+    const told: string[] = [];
+    const { look, stop } = followApiKey(
+      { apiKey: new Secret('first'), apiKeyFile: file },
+      { setApiKey: (key) => given.push(key) },
+      { changed: () => told.push('changed'), failed: () => told.push('failed') },
+    );
+    await look();
+    await writeFile(file, '');
+    await look();
+    await writeFile(file, 'second\n');
+    await look();
+    await look();
+    await rm(file);
+    await look();
+    stop();
+    expect(given).to.deep.equal(['second']);
+    expect(told).to.deep.equal(['changed', 'failed']);
+  });
+
+  it('a connection of workers that is open takes the new key', async () => {
+    open.apiKey = 'first';
+    const file = path.join(directory, keyFile);
+    await writeFile(file, 'first');
+    const variables = { ADDRESS: open.address, TLS_SERVER_CA_CERT_PATH: '@ca', API_KEY_FILE: file };
+    const connection = await connectWorkers(settings(variables));
+    const { look, stop } = followApiKey(settings(variables), connection, { changed() {}, failed() {} });
+    const asking = () => connection.workflowService.getSystemInfo({});
+    await asking();
+    open.apiKey = 'second';
+    await writeFile(file, 'second');
+    await look();
+    await asking();
+    expect(open.callsBy.get('second')).to.equal(1);
+    stop();
+    await connection.close();
+    open.apiKey = undefined;
+  });
+});

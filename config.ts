@@ -187,6 +187,15 @@ export const declarations = {
     url: secret(
       url('DATABASE_URL', 'Postgres: `postgres://user:password@host:port/database`.', { protocols: postgres }),
     ),
+    directUrl: optional(
+      secret(
+        url(
+          'DATABASE_DIRECT_URL',
+          'The same database without a pooler between, or with one that pools sessions: for LISTEN and migrations. Without it, `DATABASE_URL`.',
+          { protocols: postgres },
+        ),
+      ),
+    ),
     poolSize: integer('DATABASE_POOL_SIZE', 'Most connections to Postgres of a process.', {
       default: 20,
       from: 1,

@@ -11,7 +11,7 @@ const commands: Readonly<Record<string, { does: string; run: () => Promise<void>
     run: async () => (await import('./entities/migrate.ts')).main(),
   },
   setup: {
-    does: 'creates what Temporal must have: namespace, search attributes, schedules; and ends',
+    does: 'gives Temporal namespace, search attributes and schedules, and the role in Postgres its limits; and ends',
     run: async () => (await import('./worker/setup.ts')).main(),
   },
   api: { does: 'serves the API until it is asked to stop', run: async () => (await import('./api/server.ts')).main() },

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { collectDefaultMetrics } from 'prom-client';
 import { readConfig, type Config } from '../config.ts';
+import { directUrlOf } from '../entities/data-source.ts';
 import { mailDomainSettings } from '../domain/mail/domains/settings.ts';
 import { processingRules } from '../domain/media/media.policy.ts';
 import { createAnswerFeed } from '../domain/agents/answers/answer-feed.ts';
@@ -15,9 +16,10 @@ import { createNotifier } from '../platform/infra/postgres/notifications.ts';
 import { build } from '../platform/infra/build.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import { createObjectStore } from '../platform/infra/object-store.ts';
-import { checkClock, watchClock } from '../platform/infra/postgres/clock-watch.ts';
+import { watchClock } from '../platform/infra/postgres/clock-watch.ts';
 import { keepBeating } from '../platform/infra/postgres/running-processes.ts';
-import { createLogger, openDatabase, runProcess } from '../platform/infra/process.ts';
+import { databaseMistakes } from '../platform/infra/postgres/start-checks.ts';
+import { createLogger, openDatabase, runProcess, throwMistakes } from '../platform/infra/process.ts';
 import { openVault } from '../platform/infra/keys/open-vault.ts';
 import { storeDeadlineMs } from './rate-limits/counter-store.ts';
 import { createLimiter } from './rate-limits/limiter.ts';
@@ -87,7 +89,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
   const publicStorage = createObjectStore({ ...config.storage, privateBucket: config.storage.publicBucket });
   const answers = createAnswerFeed({
     source,
-    databaseUrl: config.database.url.reveal(),
+    databaseUrl: directUrlOf(config.database).reveal(),
     onFailure: (error) =>
       log.warn({ error: describeError(error) }, 'answers under way cannot be read; it is tried again'),
   });
@@ -206,7 +208,7 @@ function answerUnreadable(socket: Socket, errorCode = ''): void {
 export async function main(): Promise<void> {
   await runProcess(async () => {
     const config = readConfig();
-    await checkClock(config.database);
+    await throwMistakes([databaseMistakes(config.database)]);
     collectDefaultMetrics();
     return startApi(config);
   });

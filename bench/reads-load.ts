@@ -50,7 +50,7 @@ export async function seedClub({ source }: Database): Promise<Club> {
  */
 export async function loadClub(db: Database, databaseUrl: string, club: Club, records: number): Promise<void> {
   // A connection of its own: those of the product end a statement that takes long, and whoever is silent for long.
-  const client = new pg.Client({ connectionString: databaseUrl });
+  const client = new pg.Client({ connectionString: databaseUrl, statement_timeout: 0 });
   await client.connect();
   try {
     await client.query(`SET maintenance_work_mem = '512MB'`);

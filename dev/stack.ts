@@ -2,6 +2,7 @@
 import { chmod, mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Environment } from '../config.ts';
+import { limitRole } from '../platform/infra/postgres/role-limits.ts';
 import { authorityIn, type Authority } from './certificates.ts';
 import { describeExit, type Child } from './children.ts';
 import { lockDirectory } from './lock.ts';
@@ -107,6 +108,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         if (!killed.has(child)) options.onUnexpectedEnd?.(message, name);
       });
     await allOrProblem(wanted.map(startPart));
+    const database = env['DATABASE_URL'] || started.get('postgres')?.environment['DATABASE_URL'];
+    if (asked.includes('postgres') && database) await limitRole(database, 'everywhere');
     wanted.forEach(watch);
 
     return {

@@ -1,5 +1,4 @@
 /** The connection to Postgres: every entity, every migration, one pool. */
-import type { EventEmitter } from 'node:events';
 import { Socket } from 'node:net';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
@@ -229,12 +228,20 @@ export function socketThatNoticesSilence(limitMs = silenceMs): Socket {
 /** Shorter than every lease: a wait for a lock fails before another process takes the row up (ENG-2). */
 const lockTimeoutMs = 5_000;
 
-const limitsOfTime = {
-  stream: () => socketThatNoticesSilence(),
+/**
+ * The time limits of our role in Postgres, in milliseconds. They stand on the role, because a pooler refuses or drops them where a
+ * connection asks for them at its start (pgbouncer/pgbouncer#525). The command `setup` puts them there.
+ */
+export const limitsOfTime = {
   statement_timeout: 30_000, // no statement of ours is meant to take seconds; one that does must not hold locks for ever
   lock_timeout: lockTimeoutMs,
   idle_in_transaction_session_timeout: 60_000, // a process that hangs inside a transaction gives its locks back
-};
+} as const;
+
+/** For migrations: the session goes without the limits of its role. */
+const withoutLimits = Object.keys(limitsOfTime)
+  .map((name) => `SET ${name} = 0`)
+  .join('; ');
 
 const entities = [
   AddOn,
@@ -370,7 +377,7 @@ const entities = [
   VaultSecret,
 ];
 
-const migrations = [
+export const migrations = [
   FirstSlice1763700000000,
   WebhookEngine1763720000000,
   WebhookHistory1763730000000,
@@ -453,14 +460,20 @@ const migrations = [
 
 export interface DatabaseSettings {
   url: Secret;
+  /** The same database, where a session of ours has a connection of its own. */
+  directUrl?: Secret | undefined;
   /** Connections that a process holds at most. */
   poolSize: number;
   /** How long a statement waits for a connection at most, be it for a free one of the pool or for Postgres to answer. */
   connectWithinMs?: number;
 }
 
+/** @returns where LISTEN and session locks work */
+export const directUrlOf = ({ directUrl, url }: Pick<DatabaseSettings, 'directUrl' | 'url'>): Secret =>
+  directUrl ?? url;
+
 /**
- * @param options.patient without limits of time, for migrations: an index over millions of rows takes minutes, in silence
+ * @param options.patient by the direct address, without limits of time, for migrations: an index over millions of rows takes minutes, in silence
  * @param options.reserved connections of the pool that only records take (ENG-18)
  * @param options.Pool of connections, in place of the driver's own
  * @returns a data source that is not yet connected: call `initialize()`
@@ -476,7 +489,7 @@ export function createDataSource(
 ): DataSource {
   return new DataSource({
     type: 'postgres',
-    url: database.url.reveal(),
+    url: (patient ? directUrlOf(database) : database.url).reveal(),
     applicationName,
     poolSize: database.poolSize,
     driver: Object.create(pg, { Pool: { value: Pool } }) as typeof pg,
@@ -484,10 +497,13 @@ export function createDataSource(
     extra: {
       // Ended by the server before anybody has it in hand, a connection tells nobody, and that would end the process: its
       // next query fails all the same.
-      onConnect: (connection: EventEmitter) => void connection.on('error', () => undefined),
+      onConnect(connection: pg.Client) {
+        connection.on('error', () => undefined);
+        return patient ? connection.query(withoutLimits) : undefined;
+      },
       keepAlive: true,
       reserved,
-      ...(!patient && limitsOfTime),
+      ...(!patient && { stream: () => socketThatNoticesSilence() }),
     },
     entities,
     migrations,

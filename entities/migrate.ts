@@ -2,7 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../config.ts';
 import { untilMayContract } from '../platform/infra/postgres/contractions.ts';
-import { runOnce } from '../platform/infra/process.ts';
+import { withClient } from '../platform/infra/postgres/role-limits.ts';
+import { listeningMistakes, unusable } from '../platform/infra/postgres/start-checks.ts';
+import { runOnce, throwMistakes } from '../platform/infra/process.ts';
+import { StartProblem } from '../platform/core/start-problem.ts';
 import { createDataSource } from './data-source.ts';
 import type { DataSource, QueryRunner } from 'typeorm';
 
@@ -44,7 +47,15 @@ async function takesLock(holder: QueryRunner): Promise<boolean> {
 /** The command `migrate`: prints the migrations that it has run. */
 export async function main(): Promise<void> {
   await runOnce('Migration failed', async () => {
-    const source = await createDataSource(readConfig().database, 'club-migrate', { patient: true }).initialize();
+    const { database } = readConfig();
+    const looking = withClient(database.url.reveal(), (client) => listeningMistakes(database, client));
+    // The lock of a session means nothing where a pooler mixes sessions up, as LISTEN does not.
+    await throwMistakes([
+      looking.catch((error: unknown) => {
+        throw new StartProblem(unusable(error));
+      }),
+    ]);
+    const source = await createDataSource(database, 'club-migrate', { patient: true }).initialize();
     try {
       const names = await migrate(source);
       process.stdout.write(names.length === 0 ? 'The schema is up to date.\n' : `Migrated: ${names.join(', ')}\n`);

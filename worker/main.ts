@@ -14,6 +14,7 @@ import { collectDefaultMetrics, register } from 'prom-client';
 import type { Logger } from 'pino';
 import type { ActivityDeps } from '../activities/index.ts';
 import { readConfig, type Config } from '../config.ts';
+import { directUrlOf } from '../entities/data-source.ts';
 import { createPaymentProcessor } from '../platform/infra/payments.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
 import { createNotifier } from '../platform/infra/postgres/notifications.ts';
@@ -24,8 +25,9 @@ import { createObjectStore } from '../platform/infra/object-store.ts';
 import { commandLine } from '../platform/core/modules.ts';
 import { keepBeating } from '../platform/infra/postgres/running-processes.ts';
 import { StartProblem } from '../platform/core/start-problem.ts';
-import { checkClock, watchClock } from '../platform/infra/postgres/clock-watch.ts';
-import { createLogger, openDatabase, runProcess } from '../platform/infra/process.ts';
+import { watchClock } from '../platform/infra/postgres/clock-watch.ts';
+import { databaseMistakes } from '../platform/infra/postgres/start-checks.ts';
+import { createLogger, openDatabase, runProcess, throwMistakes } from '../platform/infra/process.ts';
 import { ffmpegAt, type Ffmpeg } from '../platform/infra/video/ffmpeg.ts';
 import { openVault } from '../platform/infra/keys/open-vault.ts';
 import { freeBytes, removeAbandoned } from '../platform/infra/work-directory.ts';
@@ -66,6 +68,7 @@ import { addressIn, createSmtpSender, smtpConnections, type SmtpSender } from '.
 import { watchPromotion } from './promotion-watch.ts';
 import { watchSweeps } from './sweep-watch.ts';
 import { workerOptions } from './task-queues.ts';
+import { engineMistakes } from './start-checks.ts';
 import { connectWorkers, followApiKey, metricsAddress } from './temporal.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 import { createWorkflowClient } from './workflow-client.ts';
@@ -245,7 +248,7 @@ export async function startWorker(
   });
   const relay = startRelay({
     db,
-    databaseUrl: config.database.url.reveal(),
+    databaseUrl: directUrlOf(config.database).reveal(),
     workflows: createWorkflowClient(connection, config.temporal.namespace),
     localAttempts: served.includes('webhooks') ? attemptPlaces : noLocalAttempts,
     ...(lane && { lane }),
@@ -418,7 +421,7 @@ export async function main(): Promise<void> {
         },
       }),
     });
-    await checkClock(config.database);
+    await throwMistakes([databaseMistakes(config.database), engineMistakes(config.temporal)]);
     return startWorker(config, process.env);
   });
 }

@@ -97,6 +97,7 @@ export function startRelay(deps: RelayDeps): Relay {
   };
   const listener = (deps.listen ?? listen)({
     databaseUrl: deps.databaseUrl,
+    source: deps.db.source,
     name: 'club-relay',
     channel: relayChannel,
     onNotify: () => notify('fact', 'wake'),

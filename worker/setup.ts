@@ -1,13 +1,16 @@
 /**
- * The command `setup`: makes what Temporal must have before workers start: the namespace, its search attributes, the schedules.
- * Safe to repeat, and to run twice at once. What is there stays as it is; schedules become those of this version.
+ * The command `setup`: makes what Temporal must have before workers start: the namespace, its search attributes, the schedules; and
+ * gives our role in Postgres its time limits. Safe to repeat, and to run twice at once. What is there stays as it is; schedules become those of this version.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, isGrpcServiceError, type Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { readConfig } from '../config.ts';
+import { directUrlOf, type DatabaseSettings } from '../entities/data-source.ts';
 import { searchAttributes } from '../platform/engine/workflow-types.ts';
 import { StartProblem } from '../platform/core/start-problem.ts';
+import { limitRole } from '../platform/infra/postgres/role-limits.ts';
+import { unusable } from '../platform/infra/postgres/start-checks.ts';
 import { runOnce } from '../platform/infra/process.ts';
 import { ensureSchedules, scheduledTypes } from './schedules.ts';
 import { connectCommand } from './temporal.ts';
@@ -33,11 +36,12 @@ type Say = (line: string) => void;
 /** The command: prints what it has made. Exit code 3 where Temporal refuses, after the commands for somebody who may. */
 export async function main(): Promise<void> {
   await runOnce('Setup failed', async () => {
-    const { temporal } = readConfig();
+    const { temporal, database } = readConfig();
     const say: Say = (line) => process.stdout.write(`${line}\n`);
     const connection = await connectCommand(temporal);
     try {
       const refused = await setUp(connection, temporal.namespace, say);
+      await setLimits(database, say);
       if (refused.length === 0) return 0;
       process.stderr.write(`Temporal refuses this. Somebody who may must run:\n${refused.map(indented).join('')}`);
       return refusedExitCode;
@@ -45,6 +49,14 @@ export async function main(): Promise<void> {
       await connection.close();
     }
   });
+}
+
+/** @throws StartProblem */
+async function setLimits(database: DatabaseSettings, say: Say): Promise<void> {
+  await limitRole(directUrlOf(database).reveal()).catch((error: unknown) => {
+    throw new StartProblem(unusable(error, database.directUrl ? 'DATABASE_DIRECT_URL' : 'DATABASE_URL'));
+  });
+  say('The role in Postgres has its time limits; a pooler that holds connections needs RECONNECT.');
 }
 
 const indented = (command: string) => `  ${command}\n`;
@@ -117,7 +129,7 @@ async function ensureSearchAttributes(services: Services, namespace: string, say
 }
 
 /** Asks as an operator, who sees types. Where that is refused, a query by a missing attribute is an invalid one. */
-async function missingAttributes({ operatorService, workflowService }: Services, namespace: string) {
+export async function missingAttributes({ operatorService, workflowService }: Services, namespace: string) {
   try {
     const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
     const types: Readonly<Record<string, number>> = customAttributes;
@@ -165,7 +177,7 @@ async function patiently<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** @returns the code of gRPC, of the error or of what caused it */
-function codeOf(error: unknown): number | undefined {
+export function codeOf(error: unknown): number | undefined {
   if (isGrpcServiceError(error)) return error.code;
   return error instanceof Error && error.cause !== undefined ? codeOf(error.cause) : undefined;
 }

@@ -1,6 +1,7 @@
 /** The listener of files in an API process: it begins before the API, which tells its address, and ends with it. */
 import { createServer } from 'node:http';
 import type { Config } from '../../config.ts';
+import { directUrlOf } from '../../entities/data-source.ts';
 import { noticeUpload } from '../../domain/media/completion.ts';
 import { createUploadLocks } from '../../domain/media/uploads/locks.ts';
 import { describeError } from '../../platform/infra/describe-error.ts';
@@ -45,7 +46,7 @@ export async function openFilesListener(config: Config): Promise<FilesListener> 
       const { db, vault, storage } = deps;
       const locks = createUploadLocks({
         db,
-        databaseUrl: config.database.url.reveal(),
+        databaseUrl: directUrlOf(config.database).reveal(),
         onFailure: (error) =>
           log.warn({ error: describeError(error) }, 'locks of uploads are not listened for; it is tried again'),
       });

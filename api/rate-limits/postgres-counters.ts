@@ -45,8 +45,7 @@ export function openPostgresCounters(url: Secret, deadlineMs: number): PostgresC
     max: connections,
     keepAlive: true,
     connectionTimeoutMillis: deadlineMs,
-    query_timeout: deadlineMs,
-    statement_timeout: deadlineMs,
+    query_timeout: deadlineMs, // the role's own limits end what goes on in Postgres
   });
   pool.on('error', () => undefined); // an idle connection was cut: the pool has dropped it, the next count opens another
   const count = async (asked: readonly Increment[]) => {

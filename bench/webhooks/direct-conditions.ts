@@ -103,7 +103,7 @@ async function firstAttemptsBy(port: number): Promise<{ direct: number; workflow
 export async function measureBesideSnapshot(scene: Scene): Promise<void> {
   const backlog = await aBacklog(scene);
   const without = await backlog('without a snapshot', rounds);
-  const client = new pg.Client({ connectionString: scene.databaseUrl });
+  const client = new pg.Client({ connectionString: scene.databaseUrl, statement_timeout: 0 });
   await client.connect();
   try {
     await client.query(`BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM facts`);

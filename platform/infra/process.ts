@@ -3,12 +3,12 @@ import { constants } from 'node:os';
 import { pino, type Logger } from 'pino';
 import type { DataSource } from 'typeorm';
 import { createDataSource, type DatabaseSettings } from '../../entities/data-source.ts';
-import { commandLine } from '../core/modules.ts';
-import { StartProblem } from '../core/start-problem.ts';
+import { StartProblem, StartProblems } from '../core/start-problem.ts';
 import { build } from './build.ts';
 import { describeError } from './describe-error.ts';
 import { checkContractions } from './postgres/contractions.ts';
 import { SharedPool } from './postgres/shared-pool.ts';
+import { schemaBehind, unusable } from './postgres/start-checks.ts';
 
 /** @param name of the process, on every line */
 export function createLogger(name: string, level: string): Logger {
@@ -39,12 +39,11 @@ export async function openDatabase(
   try {
     await source.initialize();
   } catch (error) {
-    const { code, name: kind } = describeError(error);
-    throw new StartProblem(`Postgres cannot be used (${code ?? kind}): is DATABASE_URL right, and is the server up?`);
+    throw new StartProblem(unusable(error));
   }
   if (await source.showMigrations()) {
     await source.destroy();
-    throw new StartProblem(`The schema is behind this version: run "${commandLine('migrate')}" first.`);
+    throw new StartProblem(schemaBehind());
   }
   try {
     await checkContractions(source, build);
@@ -53,6 +52,12 @@ export async function openDatabase(
     throw error;
   }
   return source;
+}
+
+/** Waits for all checks, so that all mistakes are told at once. @throws StartProblems */
+export async function throwMistakes(checks: readonly Promise<readonly string[]>[]): Promise<void> {
+  const mistakes = (await Promise.all(checks)).flat();
+  if (mistakes.length > 0) throw new StartProblems(mistakes);
 }
 
 /**

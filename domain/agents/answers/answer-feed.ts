@@ -81,7 +81,7 @@ export function createAnswerFeed({ source, databaseUrl, onFailure }: FeedDeps): 
       if (concerned) call(concerned);
     }
   };
-  const listener = listen({ databaseUrl, name: 'club-answers', channel: answersChannel, onNotify, onFailure });
+  const listener = listen({ databaseUrl, source, name: 'club-answers', channel: answersChannel, onNotify, onFailure });
   const poll = setInterval(() => call(waiting), pollMs);
   const isDue = ({ seen, called }: Follower) => seen < called;
   const isUrgent = ({ isFirst, seen }: Follower) => isFirst || seen < 0;

@@ -59,6 +59,7 @@ export function createUploadLocks(
   const holders = new Map<Id, () => void>();
   const listener = listen({
     databaseUrl,
+    source: db.source,
     name: 'club-uploads',
     channel,
     onNotify: (id) => holders.get(id)?.(),

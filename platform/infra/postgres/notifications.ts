@@ -2,6 +2,7 @@
  * NOTIFY and LISTEN: processes notify each other of committed facts, wakes and answers. A notification may be lost, so every
  * listener polls as well.
  */
+import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import type { DataSource } from 'typeorm';
 import { socketThatNoticesSilence } from '../../../entities/data-source.ts';
@@ -45,9 +46,14 @@ export function createNotifier(source: DataSource, onError: (error: unknown) => 
 const reconnectMs = 1_000;
 /** How often it checks that the connection still works. */
 const heartbeatMs = 10_000;
+/** How long its own NOTIFY may take. */
+const proofMs = 10_000;
 
 export interface Listening {
+  /** Without transaction pooling: LISTEN needs a connection of its own. */
   databaseUrl: string;
+  /** The pool by which others notify. */
+  source: Pick<DataSource, 'query'>;
   /** The name of the connection, as Postgres lists it. */
   name: string;
   channel: string;
@@ -57,14 +63,63 @@ export interface Listening {
    */
   onNotify: (payload: string) => void;
   onFailure: (error: unknown) => void;
+  /** How long its own NOTIFY may take, in ms; 10 s unless told. */
+  proveWithinMs?: number;
 }
 
 export interface Listener {
   stop(): Promise<void>;
 }
 
-/** Listens on a connection of its own, without transaction pooling, and connects again when it is lost. */
-export function listen({ databaseUrl, name, channel, onNotify, onFailure }: Listening): Listener {
+/** A connection says that it listens, and hears nothing: a pooler stands between, or it leads to another database. */
+class NotHeard extends Error {
+  override name = 'NotHeard';
+  code = 'not_heard';
+}
+
+/**
+ * Listens for a NOTIFY of its own, sent as others send theirs: by the pool, never by the listening connection, which would hear itself
+ * through a pooler, too.
+ * @param notify sends the statement
+ * @throws NotHeard
+ */
+export async function proveListening(
+  listening: Pick<pg.Client, 'query' | 'on' | 'off'>,
+  notify: (statement: string) => Promise<unknown>,
+  withinMs: number,
+): Promise<void> {
+  const channel = `proof_${randomBytes(8).toString('hex')}`;
+  const heard = Promise.withResolvers<void>();
+  const onNotification = (notification: pg.Notification) => {
+    if (notification.channel === channel) heard.resolve();
+  };
+  const late = setTimeout(() => heard.reject(new NotHeard('A NOTIFY of its own was not heard')), withinMs);
+  late.unref();
+  heard.promise.catch(() => undefined);
+  listening.on('notification', onNotification);
+  try {
+    await listening.query(`LISTEN ${channel}`);
+    await notify(`NOTIFY ${channel}`);
+    await heard.promise;
+    await listening.query(`UNLISTEN ${channel}`);
+  } finally {
+    clearTimeout(late);
+    listening.off('notification', onNotification);
+  }
+}
+
+/**
+ * Listens on a connection of its own, and connects again when it is lost, or when it does not hear its own NOTIFY.
+ */
+export function listen({
+  databaseUrl,
+  source,
+  name,
+  channel,
+  onNotify,
+  onFailure,
+  proveWithinMs = proofMs,
+}: Listening): Listener {
   let stopped = false;
   let client: pg.Client | undefined;
 
@@ -82,7 +137,9 @@ export function listen({ databaseUrl, name, channel, onNotify, onFailure }: List
       retried = true;
       setTimeout(() => void connect(), reconnectMs);
     };
-    fresh.on('notification', ({ payload = '' }) => onNotify(payload));
+    fresh.on('notification', ({ channel: heard, payload = '' }) => {
+      if (heard === channel) onNotify(payload);
+    });
     fresh.on('error', retry);
     fresh.on('end', retry);
     try {
@@ -92,7 +149,9 @@ export function listen({ databaseUrl, name, channel, onNotify, onFailure }: List
       // Regular traffic, so that silence means a dead connection.
       const alive = setInterval(() => void fresh.query('SELECT 1').catch(() => {}), heartbeatMs);
       fresh.once('end', () => clearInterval(alive));
+      await forAllClubs(() => proveListening(fresh, (statement) => source.query(statement), proveWithinMs));
     } catch (error) {
+      if (stopped) return;
       onFailure(error);
       fresh.end().catch(() => {});
       retry();

@@ -234,6 +234,7 @@ describe('feed of answers', function () {
     const listening = Promise.withResolvers<void>();
     const listener = listen({
       databaseUrl: readConfig().database.url.reveal(),
+      source: await testDatabase(),
       name: 'test',
       channel: answersChannel,
       onNotify(payload) {

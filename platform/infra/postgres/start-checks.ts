@@ -1,0 +1,128 @@
+/** What must be right of Postgres, and of a pooler before it, for a process to start. */
+import type pg from 'pg';
+import { directUrlOf, limitsOfTime, migrations, type DatabaseSettings } from '../../../entities/data-source.ts';
+import { commandLine } from '../../core/modules.ts';
+import { StartProblem } from '../../core/start-problem.ts';
+import { describeError } from '../describe-error.ts';
+import { checkClock } from './clock-watch.ts';
+import { proveListening } from './notifications.ts';
+import { missingLimits, withClient } from './role-limits.ts';
+
+/** How long a NOTIFY may take to come back. */
+const hearWithinMs = 3_000;
+/** A prepared statement is looked for so often: other clients of a pooler may hide it once. */
+const tries = 3;
+
+/** Postgres: there is such a prepared statement already; there is none. */
+const preparedTwice = ['42P05', '26000'];
+const noSuchTable = '42P01';
+
+/** @returns a sentence for operators */
+export function unusable(error: unknown, name = 'DATABASE_URL'): string {
+  const { code, name: kind } = describeError(error);
+  return `Postgres cannot be used (${code ?? kind}): is ${name} right, and is the server up?`;
+}
+
+/** @returns a sentence for operators */
+export const schemaBehind = (): string => `The schema is behind this version: run "${commandLine('migrate')}" first.`;
+
+/**
+ * Looks at the clock, the schema, the limits of the role, prepared statements, and whether a listener hears.
+ * @returns a sentence for each mistake, which says what to do
+ */
+export async function databaseMistakes(database: DatabaseSettings): Promise<string[]> {
+  const url = database.url.reveal();
+  try {
+    return await withClient(
+      url,
+      async (client) => {
+        const checks = await Promise.all([
+          clockMistakes(database),
+          schemaMistakes(client),
+          limitMistakes(client),
+          poolerMistakes(url, client),
+          listeningMistakes(database, client),
+        ]);
+        return checks.flat();
+      },
+      database.connectWithinMs,
+    );
+  } catch (error) {
+    return [unusable(error)];
+  }
+}
+
+async function clockMistakes(database: DatabaseSettings): Promise<string[]> {
+  try {
+    await checkClock(database);
+    return [];
+  } catch (error) {
+    if (error instanceof StartProblem) return [error.message];
+    throw error;
+  }
+}
+
+async function schemaMistakes(client: pg.Client): Promise<string[]> {
+  try {
+    const { rows } = await client.query<{ name: string }>('SELECT name FROM migrations');
+    const done = new Set(rows.map(({ name }) => name));
+    return migrations.every(({ name }) => done.has(name)) ? [] : [schemaBehind()];
+  } catch (error) {
+    if ((error as { code?: unknown }).code === noSuchTable) return [schemaBehind()];
+    throw error;
+  }
+}
+
+async function limitMistakes(client: pg.Client): Promise<string[]> {
+  const missing = await missingLimits(client);
+  if (missing.length === 0) return [];
+  const names = Object.keys(limitsOfTime).join(', ');
+  return [
+    `The role of DATABASE_URL has no time limits, or longer ones (${names}): run "${commandLine('setup')}", or ${missing.map((statement) => `${statement};`).join(' ')} A pooler that holds connections needs RECONNECT then.`,
+  ];
+}
+
+/**
+ * Prepares two statements of one name in two sessions. Where a pooler mixes sessions up, the second finds the first one's.
+ * @param first connected to the same address
+ */
+async function poolerMistakes(url: string, first: pg.Client): Promise<string[]> {
+  try {
+    await withClient(url, async (second) => {
+      for (let nth = 0; nth < tries; nth++) {
+        const name = `start_check_${process.pid}_${nth}`;
+        await first.query({ name, text: 'SELECT 1 AS first' });
+        await second.query({ name, text: 'SELECT 2 AS second' });
+        await first.query({ name, text: 'SELECT 1 AS first' });
+      }
+    });
+    return [];
+  } catch (error) {
+    if (!preparedTwice.includes(String((error as { code?: unknown }).code))) throw error;
+    return [
+      'DATABASE_URL leads through a pooler that loses prepared statements: take PgBouncer 1.21 or later, with max_prepared_statements above 0, or let it pool sessions.',
+    ];
+  }
+}
+
+/**
+ * A listener hears its own NOTIFY, sent by the other address, as all are.
+ * @param notifying connected to DATABASE_URL
+ */
+export async function listeningMistakes(
+  database: Pick<DatabaseSettings, 'directUrl' | 'url'>,
+  notifying: Pick<pg.Client, 'query'>,
+): Promise<string[]> {
+  const name = database.directUrl === undefined ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL';
+  try {
+    await withClient(directUrlOf(database).reveal(), (listening) =>
+      proveListening(listening, (statement) => notifying.query(statement), hearWithinMs),
+    );
+    return [];
+  } catch (error) {
+    if (describeError(error).code !== 'not_heard') return [unusable(error, name)];
+    return [
+      `A listener at ${name} does not hear what is notified at DATABASE_URL: a pooler of transactions stands between, or it is another database. Set DATABASE_DIRECT_URL to the address of Postgres itself, or of a pooler of sessions.`,
+    ];
+  }
+}

@@ -1,0 +1,60 @@
+import { expect } from 'chai';
+import type { DataSource } from 'typeorm';
+import { readConfig } from '../../../../config.ts';
+import { describeError } from '../../../../platform/infra/describe-error.ts';
+import { listen } from '../../../../platform/infra/postgres/notifications.ts';
+import { until } from '../../../toolkit/drive/until.ts';
+import { scratchDatabase, testDatabase } from '../../../toolkit/stack/database.ts';
+
+const wait = { timeoutMs: 10_000 };
+
+describe('a listener', () => {
+  let source: DataSource;
+  let other: DataSource;
+  before('the database, and another one', async () => {
+    source = await testDatabase();
+    other = await scratchDatabase();
+  });
+  after(() => other.destroy());
+
+  /** Listens for what a pool notifies, and proves itself by that pool. */
+  const listening = (notifying: DataSource) => {
+    const heard: string[] = [];
+    const failures: unknown[] = [];
+    const listener = listen({
+      databaseUrl: readConfig().database.url.reveal(),
+      source: notifying,
+      name: 'club-listening',
+      channel: 'tested',
+      onNotify: (payload) => heard.push(payload),
+      onFailure: (error) => failures.push(describeError(error).code),
+      proveWithinMs: 300,
+    });
+    return { heard, failures, listener };
+  };
+  const connections = async () => {
+    const rows = await source.query<unknown[]>(
+      `SELECT 1 FROM pg_stat_activity WHERE application_name = 'club-listening' AND datname = current_database()`,
+    );
+    return rows.length;
+  };
+
+  it('that hears its own NOTIFY passes on those of its channel alone, and keeps its connection', async () => {
+    const { heard, failures, listener } = listening(source);
+    await until('the connection', wait, async () => heard.length > 0);
+    await source.query(`NOTIFY tested, 'one'; NOTIFY untested, 'two'; NOTIFY tested, 'three'`);
+    await until('both', wait, async () => heard.length === 3);
+    expect(heard).to.deep.equal(['', 'one', 'three']);
+    expect(failures).to.deep.equal([]);
+    await listener.stop();
+  });
+
+  it('that does not hear its own NOTIFY says so, and connects again', async () => {
+    const { heard, failures, listener } = listening(other);
+    await until('two failures', wait, async () => failures.length === 2);
+    expect(failures).to.deep.equal(['not_heard', 'not_heard']);
+    expect(heard).to.deep.equal(['', '']);
+    await until('the end of the first connection', wait, async () => (await connections()) <= 1);
+    await listener.stop();
+  });
+});

@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto';
+import { expect } from 'chai';
+import type { DataSource } from 'typeorm';
+import { readConfig } from '../../../../config.ts';
+import { limitsOfTime } from '../../../../entities/data-source.ts';
+import { Secret } from '../../../../platform/core/secret.ts';
+import { limitRole } from '../../../../platform/infra/postgres/role-limits.ts';
+import { databaseMistakes } from '../../../../platform/infra/postgres/start-checks.ts';
+import { scratchDatabase, testDatabase } from '../../../toolkit/stack/database.ts';
+
+describe('what must be right of Postgres for a start', () => {
+  const role = `club_role_${randomBytes(4).toString('hex')}`;
+  let source: DataSource;
+  let other: DataSource;
+  let ofRole: Secret;
+  const database = () => readConfig().database;
+  const nameOf = (of: DataSource) =>
+    String(of.options.database ?? new URL((of.options as { url: string }).url).pathname.slice(1));
+  const addressOf = (change: (url: URL) => void) => {
+    const url = new URL(database().url.reveal());
+    change(url);
+    return new Secret(url.href);
+  };
+
+  before('a role of its own, and another database', async () => {
+    source = await testDatabase();
+    other = await scratchDatabase();
+    await source.query(`CREATE ROLE ${role} LOGIN PASSWORD 'p'; GRANT SELECT ON migrations TO ${role}`);
+    ofRole = addressOf((url) => {
+      url.username = role;
+      url.password = 'p';
+    });
+  });
+  after(async () => {
+    await source.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+    await other.destroy();
+  });
+
+  const mistakes = (settings: Partial<ReturnType<typeof database>> = {}) =>
+    databaseMistakes({ ...database(), ...settings });
+  const statement = (name: keyof typeof limitsOfTime) =>
+    `ALTER ROLE ${role} IN DATABASE ${nameOf(source)} SET ${name} = '${limitsOfTime[name]}ms';`;
+
+  it('is right of the development stack', async () => {
+    expect(await mistakes()).to.deep.equal([]);
+    expect(await mistakes({ directUrl: database().url })).to.deep.equal([]);
+  });
+
+  it('a role without time limits, or with longer ones, is told what to run, until setup has run it', async () => {
+    const [missing, ...more] = await mistakes({ url: ofRole });
+    expect(more).to.deep.equal([]);
+    expect(missing).to.contain('The role of DATABASE_URL has no time limits, or longer ones');
+    for (const name of Object.keys(limitsOfTime) as (keyof typeof limitsOfTime)[])
+      expect(missing).to.contain(statement(name));
+
+    await limitRole(ofRole.reveal());
+    expect(await mistakes({ url: ofRole })).to.deep.equal([]);
+
+    await source.query(`ALTER ROLE ${role} IN DATABASE ${nameOf(source)} SET lock_timeout = '6s'`);
+    const [longer] = await mistakes({ url: ofRole });
+    expect(longer).to.contain(statement('lock_timeout')).and.not.contain(statement('statement_timeout'));
+    await limitRole(ofRole.reveal());
+  });
+
+  it('a direct address of another database, or of nobody, is told', async () => {
+    const elsewhere = addressOf((url) => (url.pathname = nameOf(other)));
+    expect(await mistakes({ directUrl: elsewhere })).to.deep.equal([
+      'A listener at DATABASE_DIRECT_URL does not hear what is notified at DATABASE_URL: a pooler of transactions stands between, or it is another database. Set DATABASE_DIRECT_URL to the address of Postgres itself, or of a pooler of sessions.',
+    ]);
+    const nowhere = addressOf((url) => (url.port = '9'));
+    expect(await mistakes({ directUrl: nowhere })).to.deep.equal([
+      'Postgres cannot be used (ECONNREFUSED): is DATABASE_DIRECT_URL right, and is the server up?',
+    ]);
+    expect(await mistakes({ url: nowhere })).to.deep.equal([
+      'Postgres cannot be used (ECONNREFUSED): is DATABASE_URL right, and is the server up?',
+    ]);
+  });
+
+  it('tells a schema that is behind, together with everything else', async () => {
+    const url = addressOf((address) => {
+      address.pathname = nameOf(other);
+      address.username = role;
+      address.password = 'p';
+    });
+    const told = await mistakes({ url, directUrl: database().url });
+    expect(told.map((one) => one.slice(0, 24))).to.deep.equal([
+      'The schema is behind thi',
+      'The role of DATABASE_URL',
+      'A listener at DATABASE_D',
+    ]);
+  });
+});

@@ -14,6 +14,10 @@ const commands: Readonly<Record<string, { does: string; run: () => Promise<void>
     does: 'gives Temporal namespace, search attributes and schedules, and the role in Postgres its limits; and ends',
     run: async () => (await import('./worker/setup.ts')).main(),
   },
+  doctor: {
+    does: 'tries every connection, says what to do where one will not serve, and ends',
+    run: async () => (await import('./worker/doctor.ts')).main(),
+  },
   api: { does: 'serves the API until it is asked to stop', run: async () => (await import('./api/server.ts')).main() },
   reseal: {
     does: 'seals anew, under MASTER_KEY, what is sealed under a key of MASTER_KEYS_OLD, and ends',

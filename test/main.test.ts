@@ -17,6 +17,7 @@ const run = (args: readonly string[]) => {
 const list = `Say what to run:
   migrate  brings the database to the newest schema, and ends
   setup    gives Temporal namespace, search attributes and schedules, and the role in Postgres its limits; and ends
+  doctor   tries every connection, says what to do where one will not serve, and ends
   api      serves the API until it is asked to stop
   reseal   seals anew, under MASTER_KEY, what is sealed under a key of MASTER_KEYS_OLD, and ends
   worker   works until it is asked to stop

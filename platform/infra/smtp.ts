@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createTransport } from 'nodemailer';
 import { icalendarOf, type CalendarEvent } from '../core/calendar.policy.ts';
 import type { Secret } from '../core/secret.ts';
+import { describeError } from './describe-error.ts';
 
 /** For connecting, the greeting, and each silence on the wire. */
 export const smtpTimeLimits = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 25_000 };
@@ -82,4 +83,25 @@ class TooSlow extends Error {
 async function tooSlow(): Promise<never> {
   await sleep(messageLimitMs, undefined, { ref: false });
   throw new TooSlow('The SMTP server is too slow');
+}
+
+/**
+ * Connects, and signs in where the address has a user; sends nothing.
+ * @returns a sentence for a mistake, which says what to do
+ */
+export async function smtpMistakes(smtpUrl: Secret, variable: string): Promise<string[]> {
+  const transport = createTransport({ url: smtpUrl.reveal(), ...smtpTimeLimits });
+  try {
+    await transport.verify();
+    return [];
+  } catch (error) {
+    const { code, name } = describeError(error);
+    return [
+      code?.startsWith('EAUTH')
+        ? `The mail server refuses user and password of ${variable} (${code}): give right ones.`
+        : `The mail server of ${variable} cannot be used (${code ?? name}): is the address right, and TLS (smtps:// speaks it from the first byte)?`,
+    ];
+  } finally {
+    transport.close();
+  }
 }

@@ -1,0 +1,88 @@
+import { expect } from 'chai';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { readConfig } from '../../config.ts';
+import { createObjectStore } from '../../platform/infra/object-store.ts';
+import { examine } from '../../worker/doctor.ts';
+import { testStack } from '../toolkit/stack/stack.ts';
+
+const titles = [
+  'Postgres: clock, schema, time limits, prepared statements, LISTEN',
+  'Temporal: connection, version, namespace, search attributes',
+  'Temporal: fairness between clubs',
+  'S3: files are sent once, from the pages of CORS_ORIGINS',
+  'SMTP: SMTP_URL',
+] as const;
+const origin = 'https://dashboard.example.com';
+
+describe('worker/doctor', function () {
+  this.timeout(60_000);
+  before(() => testStack());
+
+  async function run(env: Record<string, string>) {
+    const lines: string[] = [];
+    const isRight = await examine(readConfig({ ...process.env, ...env }), (line) => lines.push(line));
+    return { isRight, lines };
+  }
+
+  it('finds everything right of the development stack, once the API has opened the bucket to the pages', async () => {
+    const storage = createObjectStore(readConfig().storage);
+    await storage.allowOrigins([origin]);
+    storage.close();
+    const { isRight, lines } = await run({ CORS_ORIGINS: origin, BULK_SMTP_URL: process.env['SMTP_URL'] ?? '' });
+    expect(lines).to.deep.equal(titles.map((title) => `ok     ${title}`));
+    expect(isRight).to.equal(true);
+  });
+
+  it('says what to do, of all that is wrong at once', async () => {
+    const other = 'https://other.example.com';
+    const { isRight, lines } = await run({
+      DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none',
+      TEMPORAL_ADDRESS: '127.0.0.1:9',
+      S3_PUBLIC_BUCKET: 'missing',
+      CORS_ORIGINS: other,
+      SMTP_URL: 'smtp://127.0.0.1:9',
+      BULK_SMTP_URL: 'smtp://127.0.0.1:19',
+    });
+    const away =
+      'Temporal at 127.0.0.1:9 cannot be reached (ECONNREFUSED): is TEMPORAL_ADDRESS right, and is the server up?';
+    const smtp = (name: string) =>
+      `         The mail server of ${name} cannot be used (ESOCKET): is the address right, and TLS (smtps:// speaks it from the first byte)?`;
+    expect(lines).to.deep.equal([
+      `WRONG  ${titles[0]}`,
+      '         Postgres cannot be used (ECONNREFUSED): is DATABASE_URL right, and is the server up?',
+      `WRONG  ${titles[1]}`,
+      `         ${away}`,
+      `WRONG  ${titles[2]}`,
+      '         It could not be looked at: see to the other mistakes first.',
+      `WRONG  ${titles[3]}`,
+      `         S3 does not let pages of ${other} send files to the bucket club-private (S3_PRIVATE_BUCKET): the API sets that rule at its start, if its key has s3:PutBucketCORS; else set it by hand (docs/how-to/operate.md, Let browsers upload).`,
+      '         S3 answers 404 where a file is sent to the bucket missing (S3_PUBLIC_BUCKET): does it exist, and may the key of S3_ACCESS_KEY_ID write there (docs/how-to/deploy.md, Buckets)?',
+      `WRONG  ${titles[4]}`,
+      smtp('SMTP_URL'),
+      'WRONG  SMTP: BULK_SMTP_URL',
+      smtp('BULK_SMTP_URL'),
+    ]);
+    expect(isRight).to.equal(false);
+  });
+
+  it('says that a store replaces files which If-None-Match protects', async () => {
+    const store = createServer((request, response) => {
+      request.resume();
+      request.on('end', () =>
+        response.writeHead(200, { 'Content-Type': 'application/xml' }).end('<ListVersionsResult/>'),
+      );
+    }).listen(0, '127.0.0.1');
+    await once(store, 'listening');
+    const { lines } = await run({ S3_ENDPOINT: `http://127.0.0.1:${(store.address() as AddressInfo).port}` });
+    store.close();
+    store.closeAllConnections();
+    expect(lines.filter((line) => line.includes('If-None-Match'))).to.deep.equal(
+      ['club-private (S3_PRIVATE_BUCKET)', 'club-public (S3_PUBLIC_BUCKET)'].map(
+        (named) =>
+          `         S3 answers 200 where a file of the bucket ${named} is replaced although If-None-Match forbids it: take a server that keeps to it, or anybody replaces what was inspected.`,
+      ),
+    );
+  });
+});

@@ -1,0 +1,93 @@
+/**
+ * The command `doctor`: tries every connection as the service uses it, and says what to do where one will not serve. It leaves nothing
+ * behind but closed runs of Temporal, which the namespace forgets.
+ */
+import { readConfig, type Config } from '../config.ts';
+import { StartProblem } from '../platform/core/start-problem.ts';
+import { bucketMistakes } from '../platform/infra/bucket-checks.ts';
+import { describeError } from '../platform/infra/describe-error.ts';
+import { databaseMistakes } from '../platform/infra/postgres/start-checks.ts';
+import { runOnce } from '../platform/infra/process.ts';
+import { smtpMistakes } from '../platform/infra/smtp.ts';
+import { lookForFairness } from './fairness.ts';
+import { engineMistakes } from './start-checks.ts';
+import { connectCommand } from './temporal.ts';
+
+interface Check {
+  /** What is looked at. */
+  readonly title: string;
+  /** @returns a sentence for each mistake, which says what to do */
+  readonly look: () => Promise<readonly string[]>;
+}
+
+/** All that is looked at, in the order in which it is told. */
+function checksOf(config: Config): readonly Check[] {
+  const { database, temporal, storage, api, mail } = config;
+  return [
+    {
+      title: 'Postgres: clock, schema, time limits, prepared statements, LISTEN',
+      look: () => databaseMistakes(database),
+    },
+    { title: 'Temporal: connection, version, namespace, search attributes', look: () => engineMistakes(temporal) },
+    { title: 'Temporal: fairness between clubs', look: () => fairnessMistakes(temporal) },
+    {
+      title: 'S3: files are sent once, from the pages of CORS_ORIGINS',
+      look: () => bucketMistakes(storage, api.corsOrigins),
+    },
+    { title: 'SMTP: SMTP_URL', look: () => smtpMistakes(mail.smtpUrl, 'SMTP_URL') },
+    ...(mail.bulkSmtpUrl.reveal() === mail.smtpUrl.reveal()
+      ? []
+      : [{ title: 'SMTP: BULK_SMTP_URL', look: () => smtpMistakes(mail.bulkSmtpUrl, 'BULK_SMTP_URL') }]),
+  ];
+}
+
+async function fairnessMistakes(temporal: Config['temporal']): Promise<string[]> {
+  const connection = await connectCommand(temporal);
+  try {
+    switch (await lookForFairness(connection, temporal.namespace)) {
+      case 'fair':
+        return [];
+      case 'unfair':
+        return [
+          "Temporal serves one club's whole backlog before it comes to the next club: set matching.enableFairness to true in the dynamic configuration of a cluster; in Temporal Cloud, enable Fairness in the settings of the namespace.",
+        ];
+      case 'unknown':
+        return [
+          'Temporal did not give out the tasks of a queue of our own in 30 s: look at its load, and run this again.',
+        ];
+    }
+  } finally {
+    await connection.close();
+  }
+}
+
+/**
+ * @param say gets a line for each check, in their order
+ * @returns whether nothing is wrong
+ */
+export async function examine(config: Config, say: (line: string) => void): Promise<boolean> {
+  const looks = checksOf(config).map(async ({ title, look }) => {
+    const mistakes = await look().catch((error: unknown) => {
+      const { code, name } = describeError(error);
+      const reason = error instanceof StartProblem ? '' : ` (${code ?? name})`;
+      return [`It could not be looked at${reason}: see to the other mistakes first.`];
+    });
+    return { title, mistakes };
+  });
+  let isRight = true;
+  for (const look of looks) {
+    const { title, mistakes } = await look;
+    say(`${mistakes.length === 0 ? 'ok   ' : 'WRONG'}  ${title}`);
+    for (const mistake of mistakes) say(`         ${mistake}`);
+    isRight &&= mistakes.length === 0;
+  }
+  return isRight;
+}
+
+/** The command: exit code 1 where something is wrong. */
+export async function main(): Promise<void> {
+  await runOnce('The doctor cannot begin', async () => {
+    const isRight = await examine(readConfig(), (line) => process.stdout.write(`${line}\n`));
+    return isRight ? 0 : 1;
+  });
+}

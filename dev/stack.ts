@@ -108,8 +108,9 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         if (!killed.has(child)) options.onUnexpectedEnd?.(message, name);
       });
     await allOrProblem(wanted.map(startPart));
-    const database = env['DATABASE_URL'] || started.get('postgres')?.environment['DATABASE_URL'];
-    if (asked.includes('postgres') && database) await limitRole(database, 'everywhere');
+    // Nobody else's: `setup` does that, and a start says so.
+    const database = started.get('postgres')?.environment['DATABASE_URL'];
+    if (database) await limitRole(database, 'everywhere');
     wanted.forEach(watch);
 
     return {

@@ -2,7 +2,7 @@
 import { Database } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import type { DataSource } from 'typeorm';
-import { newId, type Id } from '../../platform/core/ids.ts';
+import { idOfTime, newId, type Id } from '../../platform/core/ids.ts';
 import { attemptDelivery } from '../../domain/webhooks/deliveries/attempts.ts';
 import { fanOut } from '../../domain/webhooks/events/fan-out.ts';
 import { resendDelivery } from '../../domain/webhooks/deliveries/manual.ts';
@@ -93,7 +93,8 @@ describe('the upgrade from the first release', () => {
   /** The row, its attempts and its event, with an endpoint of its own. */
   async function writeAsBefore({ status, attempts, nextAttemptAt, leaseUntil, studentRemoved }: OldDelivery) {
     const { vault } = await testDeps();
-    const [id, endpointId, eventId, createdAt] = [newId(), newId(), newId(), at(-2 * hour)];
+    const [endpointId, createdAt] = [newId(), at(-2 * hour)];
+    const [id, eventId] = [idOfTime(createdAt.getTime()), idOfTime(createdAt.getTime())];
     const body = studentRemoved ? null : JSON.stringify({ id: eventId, type: 'student.updated' });
     const recorded = attempts.filter(([, outcome]) => outcome === 'succeeded' || outcome === 'http_error').length;
     await source.query(

@@ -20,7 +20,7 @@ describe('test/run/files', () => {
   });
 
   it('takes the files first that hold all the words that are looked for', () => {
-    const files = ['test/config.test.ts', 'test/run/files.test.ts'];
+    const files = ['test/entities/extensions.test.ts', 'test/run/files.test.ts'];
     expect(likeliestFirst(files, 'loses no FILE')).to.deep.equal(files.toReversed());
   });
 

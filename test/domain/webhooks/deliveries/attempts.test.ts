@@ -362,12 +362,12 @@ describe('step of a webhook delivery', () => {
       expect(row.lastSuccessAt?.getTime()).to.equal(now + minute);
     });
 
-    it('counts all of ten concurrent failures', async () => {
-      const { receiver, delivery } = await dueAt(...Array.from({ length: 10 }, () => ({ status: 500, delayMs: 50 })));
-      const others = await Promise.all(Array.from({ length: 9 }, () => buildWebhookDelivery(delivery)));
+    it('counts all of eight concurrent failures, as many as an endpoint may have', async () => {
+      const { receiver, delivery } = await dueAt(...Array.from({ length: 8 }, () => ({ status: 500, delayMs: 50 })));
+      const others = await Promise.all(Array.from({ length: 7 }, () => buildWebhookDelivery(delivery)));
       await Promise.all([delivery, ...others].map((each) => attempt(each)));
-      expect(receiver.requests).to.have.length(10);
-      expect((await endpointRow(delivery.endpoint.id)).consecutiveFailures).to.equal(10);
+      expect(receiver.requests).to.have.length(8);
+      expect((await endpointRow(delivery.endpoint.id)).consecutiveFailures).to.equal(8);
     });
 
     it('writes last_success_at of a healthy endpoint at most every 5 seconds', async () => {

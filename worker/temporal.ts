@@ -14,6 +14,9 @@ import { StartProblem, StartProblems } from '../platform/core/start-problem.ts';
 import type { TemporalSettings, TemporalTls } from '../platform/infra/temporal-settings.ts';
 import { whyUnlikeUs, whyUnreachable } from './temporal-reach.ts';
 
+/** For a server that speaks as we do, and is slow: all others were found out before. */
+const connectTimeout = '30s';
+
 /** How often an API key is read again from its file. */
 const readKeyEveryMs = 30_000;
 
@@ -24,7 +27,7 @@ export async function connectWorkers(settings: TemporalSettings): Promise<Native
 
 /** @throws StartProblem */
 export async function connectCommand(settings: TemporalSettings): Promise<Connection> {
-  return connectBy((options) => Connection.connect(options), settings);
+  return connectBy((options) => Connection.connect({ ...options, connectTimeout }), settings);
 }
 
 /**

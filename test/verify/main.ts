@@ -5,6 +5,7 @@ import { verifyBuild } from './build.ts';
 import { verifyImage } from './image.ts';
 import { verifyKeys } from './keys.ts';
 import { verifyObserve } from './observe.ts';
+import { verifyConnections } from './connections.ts';
 import { onSite, type Site } from './site.ts';
 
 /** @returns the line that each ends with @throws Problem saying what is not as it should be */
@@ -13,6 +14,7 @@ const proofs: Readonly<Record<string, (site: Site) => Promise<string>>> = {
   image: verifyImage,
   keys: verifyKeys,
   observe: verifyObserve,
+  connections: verifyConnections,
 };
 
 await runScript(async () => {

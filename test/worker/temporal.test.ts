@@ -153,16 +153,17 @@ describe('worker/temporal', function () {
   });
 
   it('sends an API key by TLS, and says what to do where the server refuses it or wants one', async () => {
-    open.apiKey = randomUUID();
+    const apiKey = randomUUID();
+    open.apiKeys = [apiKey];
     const tls = { ADDRESS: open.address, TLS_SERVER_CA_CERT_PATH: '@ca' };
-    expect(await trying({ ...tls, API_KEY: open.apiKey })).to.deep.equal(['there']);
+    expect(await trying({ ...tls, API_KEY: apiKey })).to.deep.equal(['there']);
     expect(await trying({ ...tls, API_KEY: 'another' })).to.deep.equal([
       `Temporal at ${open.address} refuses the key of TEMPORAL_API_KEY: give one that is valid for the namespace.`,
     ]);
     expect(await trying(tls)).to.deep.equal([
       `Temporal at ${open.address} refuses us without an API key: set TEMPORAL_API_KEY_FILE, or TEMPORAL_API_KEY.`,
     ]);
-    open.apiKey = undefined;
+    open.apiKeys = [];
   });
 
   it('goes on with the key that its file has now; an empty or missing file changes nothing', async () => {
@@ -189,7 +190,7 @@ describe('worker/temporal', function () {
   });
 
   it('a connection of workers that is open takes the new key', async () => {
-    open.apiKey = 'first';
+    open.apiKeys = ['first'];
     const file = path.join(directory, keyFile);
     await writeFile(file, 'first');
     const variables = { ADDRESS: open.address, TLS_SERVER_CA_CERT_PATH: '@ca', API_KEY_FILE: file };
@@ -197,13 +198,13 @@ describe('worker/temporal', function () {
     const { look, stop } = followApiKey(settings(variables), connection, { changed() {}, failed() {} });
     const asking = () => connection.workflowService.getSystemInfo({});
     await asking();
-    open.apiKey = 'second';
+    open.apiKeys = ['second'];
     await writeFile(file, 'second');
     await look();
     await asking();
     expect(open.callsBy.get('second')).to.equal(1);
     stop();
     await connection.close();
-    open.apiKey = undefined;
+    open.apiKeys = [];
   });
 });

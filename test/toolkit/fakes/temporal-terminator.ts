@@ -21,8 +21,8 @@ interface TerminatorOptions {
 
 export interface TemporalTerminator {
   readonly address: string;
-  /** The key that it demands; none while it is undefined. */
-  apiKey: string | undefined;
+  /** The keys of which it demands one; none while there are none. */
+  apiKeys: readonly string[];
   /** How many calls came with each key. */
   readonly callsBy: Map<string, number>;
   stop(): Promise<void>;
@@ -32,8 +32,7 @@ const permissionDenied = '7';
 const unauthenticated = '16';
 
 export async function startTemporalTerminator(options: TerminatorOptions): Promise<TemporalTerminator> {
-  const upstream = http2.connect(`http://${options.to}`);
-  upstream.on('error', () => undefined);
+  const upstream = upstreamTo(`http://${options.to}`);
   const server = http2.createSecureServer({
     ...(await options.authority.issue(options.hosts ?? ['127.0.0.1', 'localhost'])),
     ...(options.clientsOf && { ca: options.clientsOf.certificate, requestCert: true, rejectUnauthorized: true }),
@@ -44,19 +43,19 @@ export async function startTemporalTerminator(options: TerminatorOptions): Promi
     socket.on('close', () => sockets.delete(socket));
   });
   const callsBy = new Map<string, number>();
-  const terminator = { apiKey: undefined as string | undefined };
+  const terminator = { apiKeys: [] as readonly string[] };
   server.on('stream', (near, headers) => {
     near.on('error', () => undefined);
     const refuse = (code: string) =>
       near.respond({ ':status': 200, 'content-type': 'application/grpc', 'grpc-status': code }, { endStream: true });
     const key = headers.authorization?.replace(/^Bearer /, '') ?? '';
     callsBy.set(key, (callsBy.get(key) ?? 0) + 1);
-    if (terminator.apiKey !== undefined && key !== terminator.apiKey) return refuse(unauthenticated);
+    if (terminator.apiKeys.length > 0 && !terminator.apiKeys.includes(key)) return refuse(unauthenticated);
     const path = headers[':path'] ?? '';
     if (options.refusesOperators && /OperatorService|\/RegisterNamespace$/.test(path)) return refuse(permissionDenied);
     if (options.serverVersion !== undefined && path.endsWith('/GetSystemInfo'))
       return answerVersion(near, options.serverVersion);
-    passOn(near, headers, upstream);
+    passOn(near, headers, upstream.session());
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -64,11 +63,38 @@ export async function startTemporalTerminator(options: TerminatorOptions): Promi
     address: `127.0.0.1:${(server.address() as net.AddressInfo).port}`,
     callsBy,
     async stop() {
-      upstream.destroy();
+      upstream.end();
       for (const socket of sockets) socket.destroy();
       await new Promise<void>((resolve) => server.close(() => resolve()));
     },
   });
+}
+
+/** The server ends a connection after some minutes, or where it is idle: the next call makes a new one. */
+function upstreamTo(url: string): { session(): http2.ClientHttp2Session; end(): void } {
+  const all = new Set<http2.ClientHttp2Session>();
+  let current: http2.ClientHttp2Session | undefined;
+  return {
+    session() {
+      if (current !== undefined && !current.closed && !current.destroyed) return current;
+      const fresh = http2.connect(url);
+      const forget = () => {
+        if (current === fresh) current = undefined;
+      };
+      all.add(fresh);
+      fresh
+        .on('error', forget)
+        .on('goaway', forget)
+        .on('close', () => {
+          forget();
+          all.delete(fresh);
+        });
+      return (current = fresh);
+    },
+    end() {
+      for (const session of all) session.destroy();
+    },
+  };
 }
 
 function passOn(

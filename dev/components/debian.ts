@@ -1,0 +1,70 @@
+/** Programs of another release of Debian than the machine's, with the libraries that they want, beside everything that is installed. */
+import { chmod, glob, mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { runCommand } from '../commands.ts';
+import type { Source } from './catalogue.ts';
+
+interface DebianProgram {
+  /** Such as `trixie`. */
+  readonly suite: string;
+  /** The program's own package, and those of its libraries. */
+  readonly packages: readonly string[];
+  /** Where the program lies in its package. */
+  readonly file: string;
+  readonly executable: string;
+}
+
+const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
+
+/**
+ * A source that fetches packages by apt, with lists of its own, and unpacks them beside the executable, a script that starts the program
+ * by the loader of its own release. Nothing is installed.
+ */
+export function debianProgram({ suite, packages, file, executable }: DebianProgram): Source {
+  return {
+    title: `Debian ${suite}, ${packages[0]}`,
+    async fetch(directory, report) {
+      const apt = path.join(directory, 'apt');
+      for (const part of ['state/lists/partial', 'cache/archives/partial', 'debs'])
+        await mkdir(path.join(apt, part), { recursive: true });
+      const files = {
+        list: path.join(apt, 'sources.list'),
+        status: path.join(apt, 'status'),
+        config: path.join(apt, 'apt.conf'),
+      };
+      await writeFile(files.list, `deb [signed-by=${keyring}] http://deb.debian.org/debian ${suite} main\n`);
+      await writeFile(files.status, '');
+      await writeFile(
+        files.config,
+        [
+          `Dir::State "${apt}/state";`,
+          `Dir::State::status "${files.status}";`,
+          `Dir::Cache "${apt}/cache";`,
+          `Dir::Etc::sourcelist "${files.list}";`,
+          'Dir::Etc::sourceparts "-";',
+          'APT::Sandbox::User "root";',
+        ].join('\n'),
+      );
+      const env = { APT_CONFIG: files.config };
+      report(`  reading the list of packages of Debian ${suite}`);
+      await runCommand('apt-get', ['update'], { env });
+      await runCommand('apt-get', ['download', ...packages], { env, cwd: path.join(apt, 'debs') });
+      const root = path.join(directory, 'root');
+      await mkdir(root);
+      for await (const archive of glob('*.deb', { cwd: path.join(apt, 'debs') }))
+        await runCommand('dpkg-deb', ['-x', path.join(apt, 'debs', archive), root]);
+      await writeFile(path.join(directory, executable), startScript(file));
+      await chmod(path.join(directory, executable), 0o755);
+    },
+  };
+}
+
+/** Finds its place when it runs, so that the directory may be moved. */
+function startScript(file: string): string {
+  return `#!/bin/sh
+root=$(dirname "$(readlink -f "$0")")/root
+libraries=$(find "$root" -name '*.so*' -printf '%h\\n' | sort -u | paste -sd:)
+loader=$(find "$root" -name 'ld-linux*.so.*' | head -1)
+exec "$loader" --library-path "$libraries" "$root/${file}" "$@"
+`;
+}

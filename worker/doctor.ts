@@ -53,7 +53,7 @@ async function fairnessMistakes(temporal: Config['temporal']): Promise<string[]>
         ];
       case 'unknown':
         return [
-          'Temporal did not give out the tasks of a queue of our own in 30 s: look at its load, and run this again.',
+          'Temporal did not give out the tasks of a queue of our own in a minute: look at its load, and run this again.',
         ];
     }
   } finally {

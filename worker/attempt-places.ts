@@ -233,7 +233,7 @@ const patienceMs = slowPlaceMs;
 const placeHeldMs = 30_000;
 
 export interface Admission {
-  /** Takes a place at once. @returns whether there was one for the delivery */
+  /** Takes a place at once. @returns whether there was one for the delivery, which had none */
   take(deliveryId: Id, endpointId: Id): boolean;
   /** Keeps the claim of a delivery with its place. */
   keep(claimed: ClaimedDelivery): void;
@@ -243,7 +243,7 @@ export interface Admission {
    * Asks for a place, and waits a little where there is none. The wait limits the relay to the pace of the engine. Without it
    * the relay would start a whole burst at once, nearly all of it with ordinary activities. The backlog stays in Postgres,
    * where clubs take turns.
-   * @returns whether this delivery may be attempted locally; it then has a place
+   * @returns whether this delivery may be attempted locally; it then has a place, or had one already
    */
   enter(deliveryId: string, endpointId: string): Promise<boolean>;
   /** Whether this delivery has a place: its attempt is local. */
@@ -281,6 +281,7 @@ export function createAdmission({ total, totalWithSlow, unknown, perEndpoint }: 
   const endpointIsFull = (endpointId: string) => count((place) => place.endpointId === endpointId) >= perEndpoint;
 
   const take = (deliveryId: string, endpointId: string): boolean => {
+    if (places.has(deliveryId)) return false; // with its claim, if it has one: the fact is fanned out again
     if (slowEndpoints.has(endpointId) || isOneUnknownTooMany(endpointId) || endpointIsFull(endpointId)) return false;
     if (places.size >= totalWithSlow || count((place) => !place.slow) >= total) return false;
     const watch = setTimeout(() => becomeSlow(deliveryId), slowPlaceMs);
@@ -325,7 +326,7 @@ export function createAdmission({ total, totalWithSlow, unknown, perEndpoint }: 
       return claimed;
     },
     enter(deliveryId, endpointId) {
-      if (take(deliveryId, endpointId)) return Promise.resolve(true);
+      if (places.has(deliveryId) || take(deliveryId, endpointId)) return Promise.resolve(true);
       if (slowEndpoints.has(endpointId) || isOneUnknownTooMany(endpointId)) return Promise.resolve(false);
       return new Promise((resolve) => {
         const waiter: Waiter = {

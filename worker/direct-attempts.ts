@@ -116,6 +116,7 @@ export function createDirectLane({ slots, shared, deliveries, failpoint, log }: 
       const isUnknown = !quickEndpoints.has(endpointId);
       const { host } = new URL(url);
       const hasRoom =
+        !taken.has(deliveryId) && // its attempt is under way: the fact is fanned out again
         taken.size < slots &&
         !slowEndpoints.has(endpointId) &&
         !(isUnknown && unknown >= slots * shareOfUnknown) &&

@@ -1,6 +1,7 @@
 import { mock } from 'node:test';
 import { expect } from 'chai';
 import * as fc from 'fast-check';
+import type { ClaimedDelivery } from '../../domain/webhooks/deliveries/direct.ts';
 import { createAdmission, type Admission } from '../../worker/attempt-places.ts';
 
 describe('admission of local first attempts', () => {
@@ -49,6 +50,24 @@ describe('admission of local first attempts', () => {
     expect(await third.now()).to.equal('waits');
     admission.leave('a1');
     expect(await third.now()).to.equal(true);
+  });
+
+  it('keeps place and claim of a delivery whose fact is fanned out again, and starts again with them', async () => {
+    const admission = createAdmission(bounds);
+    expect(admission.take('delivery', 'a')).to.equal(true);
+    const claimed = { id: 'delivery' } as ClaimedDelivery;
+    admission.keep(claimed);
+    expect(admission.take('delivery', 'a'), 'in advance, again').to.equal(false);
+    expect((await ask(admission, 'delivery', 'a')).answer, 'at its start, again').to.equal(true);
+    expect(admission.takeClaim('delivery')).to.equal(claimed);
+    expect((await ask(admission, 'a2', 'a')).answer, 'the second place of the endpoint').to.equal(true);
+    mock.timers.tick(999);
+    admission.leave('delivery');
+    mock.timers.tick(1);
+    expect((await ask(admission, 'b1', 'b')).answer).to.equal(true);
+    admission.leave('a2');
+    admission.report('a', { ok: true, tookMs: 1 });
+    expect(admission.take('a3', 'a') && admission.take('a4', 'a'), 'both places of the endpoint').to.equal(true);
   });
 
   it('unknown endpoints share some places without waiting; a quick one is admitted beyond them', async () => {

@@ -136,6 +136,19 @@ describe('the slots of direct first attempts (HOOK-18)', () => {
       expect(take(scene, 'seventh'), 'after one is free').to.be.a('string');
     });
 
+    it('is given once to a delivery whose fact is fanned out again meanwhile, and then counts once', async () => {
+      const scene = laneOf(256);
+      answers(scene, 'busy');
+      const id = begin(scene, 'busy');
+      await settle();
+      const again = () => scene.lane.take({ deliveryId: id, endpointId: 'busy', url: 'https://busy.example/hook' });
+      for (let time = 1; time <= 3; time++) expect(again()).to.equal(false);
+      expect(takeMany(scene, 40, 'busy'), 'beside it').to.have.length(31);
+      scene.posted.get(id)?.resolve(accepted);
+      await settle();
+      expect(takeMany(scene, 40, 'busy'), 'once it has ended').to.have.length(1);
+    });
+
     it('is given to an endpoint 32 times at once; another endpoint still gets one', () => {
       const scene = laneOf(256);
       answers(scene, 'busy');

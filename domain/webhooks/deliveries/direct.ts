@@ -11,7 +11,7 @@ import type { Claim } from './attempts.ts';
 
 /** Where a process makes first attempts that a fan-out claims. */
 export interface Lane {
-  /** @returns whether the attempt has a slot. It keeps it until it has ended, or until it is given back. */
+  /** @returns whether the attempt has a slot, and had none. It keeps it until it has ended, or until it is given back. */
   take(attempt: { deliveryId: Id; endpointId: Id; url: string }): boolean;
   /** For attempts that are not to be made: their transaction was rolled back. */
   giveBack(deliveryIds: readonly Id[]): void;

@@ -1,9 +1,23 @@
 /** Ids: UUID version 7, whose order is the order of creation, so that indexes stay dense. */
+import { randomInt } from 'node:crypto';
 import { v7 } from 'uuid';
 
 export type Id = string;
 
-export const newId = (): Id => v7();
+/** A clock that goes back by more was wrong before: ids follow it, for rows are kept and found by the time of their id. */
+const backAtMostMs = 10_000;
+let newestMs = -Infinity;
+let sequence = 0;
+
+/** @returns an id that comes after all that this process has made, unless the clock has gone back by more than ten seconds */
+export function newId(): Id {
+  const now = Date.now();
+  if (now > newestMs || newestMs - now > backAtMostMs) {
+    newestMs = now;
+    sequence = randomInt(2 ** 31); // half of its bits, so that it does not run over within a millisecond
+  } else sequence++;
+  return v7({ msecs: newestMs, seq: sequence });
+}
 
 /** @returns an id as it would have been made at that time, in ms since 1970 */
 export const idOfTime = (atMs: number): Id => v7({ msecs: atMs });

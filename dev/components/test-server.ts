@@ -9,7 +9,8 @@ import { untilPortAnswers } from '../readiness.ts';
 import type { Source } from './catalogue.ts';
 
 const pom = fileURLToPath(new URL('../temporal-test-server.pom.xml', import.meta.url));
-const startTimeoutMs = 60_000;
+/** Beside the builds of other parts, on two cores, Java has taken more than a minute; a server that ends is noticed at once. */
+const startTimeoutMs = 180_000;
 
 const wrapper = `#!/bin/sh
 # Temporal's time-skipping test server. Usage: temporal-test-server PORT

@@ -17,7 +17,10 @@ export const retentionRules = {
   historySpareMs: 7 * dayMs,
 } as const;
 
-/** @returns what was created then or before is past its time */
+/** Clocks of two processes differ by less, so no attempt began so long before its delivery was created: older partitions need no look. */
+export const clocksDifferMs = dayMs;
+
+/** What was created then or before is past its time: nobody is shown it. */
 export const endOf = {
   bodies: (now: Date) => new Date(now.getTime() - retentionRules.bodyMs),
   attempts: (now: Date) => new Date(now.getTime() - retentionRules.attemptMs),

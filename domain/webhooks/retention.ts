@@ -17,7 +17,7 @@ import { deliveryIdsOf } from './deliveries/delivery-id.ts';
 import { ending } from './deliveries/ending.ts';
 import { forgetTallies, rollUpTallies } from './deliveries/tallies.ts';
 import { sweepOrphans } from './orphans.ts';
-import { endOf, retentionRules } from './retention.policy.ts';
+import { clocksDifferMs, endOf, retentionRules } from './retention.policy.ts';
 import { columnsToWake, wakeManyDeliveries, type DeliveryToWake } from './wakes.ts';
 
 const ids = { column: 'id', of: 'ids' } as const;
@@ -34,8 +34,6 @@ export const webhookTables = {
 const batch = 1_000;
 /** Changes rolled up per batch: a delivery makes two when it is sent. */
 const rollUpBatch = 5 * batch;
-
-const dayMs = 86_400_000;
 
 /** What a round did. */
 export type RetentionCounts = {
@@ -131,7 +129,7 @@ async function dropBodies(db: Database, now: Date): Promise<{ expired: number; d
 /** Deliveries are locked in the order of their ids, as everywhere. */
 async function expireBefore(tx: Transaction, createdBefore: Date, now: Date): Promise<number> {
   // Ids are made at the same time but for an outage and clocks that differ: later ones are in partitions that need no look.
-  const old = sql`created_at < ${createdBefore} AND id < ${leastIdOf(createdBefore.getTime() + dayMs)}`;
+  const old = sql`created_at < ${createdBefore} AND id < ${leastIdOf(createdBefore.getTime() + clocksDifferMs)}`;
   const expired = await tx.rows<DeliveryToWake>(
     sql`UPDATE webhook_deliveries delivery SET ${ending({ now, reason: 'expired' })}
        FROM (SELECT id FROM webhook_deliveries WHERE id IN (
@@ -179,7 +177,7 @@ async function removeDeliveries(
   const events = [...new Set(deliveries.map(({ eventId }) => eventId))].map((id) => ({ id, ...deliveryIdsOf(id) }));
   const oldest = Math.min(...deliveries.map(({ createdAt }) => createdAt.getTime()));
   await tx.run(
-    sql`DELETE FROM webhook_attempts WHERE delivery_id = ANY (${deliveryIds}) AND started_at >= ${new Date(oldest - dayMs)}`,
+    sql`DELETE FROM webhook_attempts WHERE delivery_id = ANY (${deliveryIds}) AND started_at >= ${new Date(oldest - clocksDifferMs)}`,
   );
   await tx.run(sql`DELETE FROM webhook_deliveries WHERE id = ANY (${deliveryIds})`);
   // One that somebody holds, or that is older than ids which tell their deliveries, goes when its own time is over.

@@ -5,6 +5,7 @@ import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { ending } from './deliveries/ending.ts';
+import { clocksDifferMs } from './retention.policy.ts';
 import { columnsToWake, wakeManyDeliveries, type DeliveryToWake } from './wakes.ts';
 
 /**
@@ -30,7 +31,7 @@ export async function purgeStudentFromWebhooks(tx: Transaction, studentId: Id, n
     sql`UPDATE webhook_attempts attempt SET response_excerpt = NULL
        FROM webhook_deliveries delivery
       WHERE delivery.student_id = ${studentId} AND attempt.delivery_id = delivery.id AND attempt.response_excerpt IS NOT NULL
-        AND attempt.started_at >= delivery.created_at - interval '1 day' -- clocks differ by less`,
+        AND attempt.started_at >= delivery.created_at - make_interval(secs => ${clocksDifferMs / 1_000})`,
   );
   await wakeManyDeliveries(tx, stopped, now);
 }

@@ -6,6 +6,7 @@ import type { AttemptOutcome, AttemptTrigger } from '../../../entities/webhooks/
 import { forRecord } from '../../../platform/infra/postgres/shared-pool.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { raw } from '../../../platform/infra/postgres/sql.ts';
+import { clocksDifferMs } from '../retention.policy.ts';
 import { ending } from './ending.ts';
 import { readState, type DeliveryStep } from './parking.ts';
 import { oldestClaimMs, returnClaim, type ClaimedDelivery } from './direct.ts';
@@ -213,7 +214,8 @@ export async function claimAttempt(source: DataSource, id: Id, now: number): Pro
   const [claimed] = await claimDelivery(source, [id, new Date(now), leaseSeconds, expiredBefore]);
   if (!claimed) return undefined;
   const { createdAt, ...claim } = claimed;
-  if (claim.interruptions > 0) await markInterrupted(source, [id, claim.fence, new Date(createdAt.getTime() - dayMs)]);
+  if (claim.interruptions > 0)
+    await markInterrupted(source, [id, claim.fence, new Date(createdAt.getTime() - clocksDifferMs)]);
   const [sent] = await bodyOfEvent(source, [claim.eventId, createdAt]);
   const body = sent?.body ?? (await anyBodyOfEvent(source, [claim.eventId]))[0]?.body;
   if (body !== undefined) return { ...claim, body };
@@ -240,9 +242,6 @@ const bodyOfEvent = prepared<{ body: string }>(
   'body_of_event',
   `SELECT body FROM webhook_bodies WHERE event_id = $1 AND created_at = $2`,
 );
-
-/** Clocks differ by less: an attempt may seem to begin before its delivery was created. */
-const dayMs = 86_400_000;
 
 const markInterrupted = prepared<never>(
   'mark_interrupted',

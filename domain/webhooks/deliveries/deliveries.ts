@@ -10,7 +10,7 @@ import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.t
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import type { DeliveredEventType } from '../../../platform/core/event-types.ts';
 import { requireEndpoint, noEndpoint } from '../endpoints/endpoints.ts';
-import { endOf } from '../retention.policy.ts';
+import { clocksDifferMs, endOf } from '../retention.policy.ts';
 import { counting, selection } from './tallies.ts';
 
 type WebhookDelivery = RecordOf<'WebhookDelivery'>;
@@ -50,9 +50,6 @@ export interface DeliveryFilter extends PageRequest {
   until?: string;
 }
 
-/** @returns deliveries that were created then or before are shown to nobody (DEL-8) */
-export const historyBegins = endOf.history;
-
 /**
  * One statement: the page and the total are of one moment.
  * @returns a page of the endpoint's deliveries, newest first, by id where they are of one instant
@@ -71,7 +68,7 @@ export async function listDeliveries(
     endpointId,
     ...(status !== undefined && { status }),
     ...(eventType !== undefined && { eventType }),
-    ...timesOf(filter, historyBegins(now).getTime() + 1),
+    ...timesOf(filter, endOf.history(now).getTime() + 1),
   };
   const newest = sql`ORDER BY created_at DESC, id DESC LIMIT ${offset + limit}`;
   const rows = await db.rows<({ total: number } & DeliveryRow) | { total: number; id: null }>(
@@ -117,12 +114,13 @@ export async function findDelivery(
   await requireEndpoint(db, clubId, endpointId);
   const row = await db.one<DeliveryRow & { body: string | null }>(
     sql`SELECT ${deliveryColumns}, (SELECT body FROM webhook_bodies WHERE event_id = delivery.event_id LIMIT 1) AS body
-       FROM webhook_deliveries delivery WHERE id = ${deliveryId} AND endpoint_id = ${endpointId} AND created_at > ${historyBegins(now)}`,
+       FROM webhook_deliveries delivery WHERE id = ${deliveryId} AND endpoint_id = ${endpointId} AND created_at > ${endOf.history(now)}`,
   );
   if (!row) throw notFound('delivery');
   const attempts = await db.rows<RowOf<typeof attemptColumns>>(
-    sql`SELECT ${attemptColumns} FROM webhook_attempts 
-      WHERE delivery_id = ${deliveryId} AND outcome IS NOT NULL AND started_at > ${endOf.attempts(now)} ORDER BY fence`,
+    sql`SELECT ${attemptColumns} FROM webhook_attempts
+      WHERE delivery_id = ${deliveryId} AND outcome IS NOT NULL AND started_at > ${endOf.attempts(now)}
+        AND started_at >= ${new Date(row.createdAt.getTime() - clocksDifferMs)} ORDER BY fence`,
   );
   return {
     ...presentDelivery(row, now),

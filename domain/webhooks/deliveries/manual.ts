@@ -11,10 +11,11 @@ import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { VaultDeps } from '../../deps.ts';
 import { assembleTestBody } from '../events/fan-out.ts';
-import { historyBegins, readDelivery } from './deliveries.ts';
+import { readDelivery } from './deliveries.ts';
 import { deliveryIdOf } from './delivery-id.ts';
 import { lockEnabledEndpoint } from '../endpoints/endpoint-states.ts';
 import { requireEndpoint } from '../endpoints/endpoints.ts';
+import { endOf } from '../retention.policy.ts';
 import { deliveryRules } from './schedule.policy.ts';
 import { callGate } from '../wakes.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
@@ -68,7 +69,7 @@ export function resendDelivery(
   now: Date,
 ): Promise<WebhookDelivery> {
   return db.transaction(async (tx) => {
-    const where = { id: deliveryId, endpointId, clubId, createdAt: MoreThan(historyBegins(now)) };
+    const where = { id: deliveryId, endpointId, clubId, createdAt: MoreThan(endOf.history(now)) };
     const delivery = await tx.manager.findOne(Delivery, { select: { id: true, eventType: true }, where });
     if (!delivery) {
       await requireEndpoint(tx, clubId, endpointId);

@@ -18,14 +18,13 @@ import { freePorts, host } from '../../dev/ports.ts';
 import { Problem } from '../../dev/problem.ts';
 import { scriptArguments } from '../../dev/project.ts';
 import { until, untilOk, untilPortAnswers } from '../../dev/readiness.ts';
-import { startStack, type Stack } from '../../dev/stack.ts';
-import { removeDataElsewhere } from '../../dev/stack/postgres-place.ts';
+import type { Stack } from '../../dev/stack.ts';
 import { runTour } from '../../dev/tour.ts';
 import { writeWorkflowBundle } from '../../worker/workflow-bundle.ts';
 import { progress } from '../faults/progress.ts';
 import { startTemporalTerminator, type TemporalTerminator } from '../toolkit/fakes/temporal-terminator.ts';
 import { startPooler, type Pooler } from './pgbouncer.ts';
-import type { Site } from './site.ts';
+import { startStackOn, type Site } from './site.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -65,17 +64,7 @@ export async function verifyConnections(site: Site): Promise<string> {
 const databaseUrlOf = ({ environment }: Scene): string => environment['DATABASE_URL'] ?? '';
 
 async function setScene(site: Site): Promise<Scene> {
-  const directory = path.join(site.directory, 'stack');
-  const stack = await startStack({
-    directory,
-    ports: 'free',
-    env: { PATH: process.env['PATH'] },
-    onUnexpectedEnd: progress,
-  });
-  site.stops.push(
-    () => removeDataElsewhere(path.join(directory, 'postgres')),
-    () => stack.stop(),
-  );
+  const stack = await startStackOn(site);
   const model = await startFakeModel({ delayMs: 1 });
   site.stops.push(() => model.stop());
   const bundle = path.join(site.directory, 'workflow-bundle.js');

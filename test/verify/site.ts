@@ -2,6 +2,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { startStack, type Stack } from '../../dev/stack.ts';
+import { removeDataElsewhere } from '../../dev/stack/postgres-place.ts';
+import { progress } from '../faults/progress.ts';
 
 export interface Site {
   /** Empty at first. */
@@ -23,4 +26,20 @@ export async function onSite<T>(
     for (const stop of stops.toReversed()) await stop();
     await rm(directory, { recursive: true, force: true });
   }
+}
+
+/** @returns a stack of the site's own, on free ports; it stops, and its data go, with the site */
+export async function startStackOn(site: Site): Promise<Stack> {
+  const directory = path.join(site.directory, 'stack');
+  const stack = await startStack({
+    directory,
+    ports: 'free',
+    env: { PATH: process.env['PATH'] },
+    onUnexpectedEnd: progress,
+  });
+  site.stops.push(
+    () => removeDataElsewhere(path.join(directory, 'postgres')),
+    () => stack.stop(),
+  );
+  return stack;
 }

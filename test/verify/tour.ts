@@ -10,11 +10,9 @@ import { startFakeModel } from '../../dev/fake-model.ts';
 import { freePorts, host } from '../../dev/ports.ts';
 import { messageOf, Problem } from '../../dev/problem.ts';
 import { untilOk } from '../../dev/readiness.ts';
-import { startStack } from '../../dev/stack.ts';
-import { removeDataElsewhere } from '../../dev/stack/postgres-place.ts';
 import { runTour } from '../../dev/tour.ts';
 import { progress } from '../faults/progress.ts';
-import type { Site } from './site.ts';
+import { startStackOn, type Site } from './site.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -40,17 +38,7 @@ export async function playTourOn(
   service: Service,
   { settings = async () => ({}) }: TourOptions = {},
 ): Promise<void> {
-  const directory = path.join(site.directory, 'stack');
-  const stack = await startStack({
-    directory,
-    ports: 'free',
-    env: { PATH: process.env['PATH'] },
-    onUnexpectedEnd: progress,
-  });
-  site.stops.push(
-    () => removeDataElsewhere(path.join(directory, 'postgres')),
-    () => stack.stop(),
-  );
+  const stack = await startStackOn(site);
   const model = await startFakeModel({ delayMs: 1 });
   site.stops.push(() => model.stop());
   const ports = await freePorts(['api', 'files', 'worker']);

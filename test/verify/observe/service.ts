@@ -17,11 +17,10 @@ import { freePorts, host } from '../../../dev/ports.ts';
 import { Problem } from '../../../dev/problem.ts';
 import { projectDirectory, scriptArguments } from '../../../dev/project.ts';
 import { untilOk } from '../../../dev/readiness.ts';
-import { startStack, type Stack } from '../../../dev/stack.ts';
-import { removeDataElsewhere } from '../../../dev/stack/postgres-place.ts';
+import type { Stack } from '../../../dev/stack.ts';
 import { runTour } from '../../../dev/tour.ts';
 import { progress } from '../../faults/progress.ts';
-import type { Site } from '../site.ts';
+import { startStackOn, type Site } from '../site.ts';
 import { needlesOf, requireClean } from './needles.ts';
 import { startPrometheus } from './prometheus.ts';
 
@@ -38,7 +37,7 @@ interface Seen {
 
 /** @throws Problem where a series of a rule is not served, or an alert stays silent whose object is broken */
 export async function watchService(site: Site): Promise<Seen> {
-  const stack = await startOwnStack(site);
+  const stack = await startStackOn(site);
   const ports = await freePorts(['api', 'metrics', 'files', 'worker']);
   const model = await startFakeModel({ delayMs: 1 });
   site.stops.push(() => model.stop());
@@ -100,21 +99,6 @@ export async function watchService(site: Site): Promise<Seen> {
     .map((file) => [`the log ${file}`, fs.readFileSync(path.join(site.directory, file), 'utf8')]);
   requireClean(Object.fromEntries(logs), needles);
   return seen;
-}
-
-async function startOwnStack(site: Site): Promise<Stack> {
-  const directory = path.join(site.directory, 'stack');
-  const stack = await startStack({
-    directory,
-    ports: 'free',
-    env: { PATH: process.env['PATH'] },
-    onUnexpectedEnd: progress,
-  });
-  site.stops.push(
-    () => removeDataElsewhere(path.join(directory, 'postgres')),
-    () => stack.stop(),
-  );
-  return stack;
 }
 
 async function start(

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, isGrpcServiceError, type Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { readConfig } from '../config.ts';
-import { directUrlOf, type DatabaseSettings } from '../entities/data-source.ts';
+import type { DatabaseSettings } from '../entities/data-source.ts';
 import { searchAttributes } from '../platform/engine/workflow-types.ts';
 import { StartProblem } from '../platform/core/start-problem.ts';
 import { limitRole } from '../platform/infra/postgres/role-limits.ts';
@@ -51,10 +51,10 @@ export async function main(): Promise<void> {
   });
 }
 
-/** @throws StartProblem */
-async function setLimits(database: DatabaseSettings, say: Say): Promise<void> {
-  await limitRole(directUrlOf(database).reveal()).catch((error: unknown) => {
-    throw new StartProblem(unusable(error, database.directUrl ? 'DATABASE_DIRECT_URL' : 'DATABASE_URL'));
+/** Of the role that the processes use: that of DATABASE_DIRECT_URL may be another. @throws StartProblem */
+async function setLimits({ url }: Pick<DatabaseSettings, 'url'>, say: Say): Promise<void> {
+  await limitRole(url.reveal()).catch((error: unknown) => {
+    throw new StartProblem(unusable(error));
   });
   say('The role in Postgres has its time limits; a pooler that holds connections needs RECONNECT.');
 }

@@ -1,5 +1,6 @@
 /** Fills one club with as many students, enrollments and certificates as wanted, one of each for everybody. */
 import pg from 'pg';
+import { withoutLimits } from '../entities/data-source.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../platform/core/ids.ts';
 import { rollUpListTallies } from '../platform/infra/postgres/lists/counts.ts';
@@ -50,9 +51,10 @@ export async function seedClub({ source }: Database): Promise<Club> {
  */
 export async function loadClub(db: Database, databaseUrl: string, club: Club, records: number): Promise<void> {
   // A connection of its own: those of the product end a statement that takes long, and whoever is silent for long.
-  const client = new pg.Client({ connectionString: databaseUrl, statement_timeout: 0 });
+  const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
+    await client.query(withoutLimits);
     await client.query(`SET maintenance_work_mem = '512MB'`);
     await client.query(`TRUNCATE ${tables.join(', ')}, list_tallies, list_tally_changes CASCADE`);
     const indexes = await dropIndexes(client);

@@ -238,10 +238,16 @@ export const limitsOfTime = {
   idle_in_transaction_session_timeout: 60_000, // a process that hangs inside a transaction gives its locks back
 } as const;
 
-/** For migrations: the session goes without the limits of its role. */
-const withoutLimits = Object.keys(limitsOfTime)
+/** For what may take long: the session goes without the limits of its role. */
+export const withoutLimits = Object.keys(limitsOfTime)
   .map((name) => `SET ${name} = 0`)
   .join('; ');
+
+/**
+ * For migrations, beside the service: whoever wants a table waits behind a migration that waits for it, so that must not wait long. It is tried
+ * again (entities/migrate.ts). One that builds an index concurrently holds up nobody, and sets `lock_timeout` to 0 meanwhile.
+ */
+export const migrationLockMs = 2_000;
 
 const entities = [
   AddOn,
@@ -499,7 +505,7 @@ export function createDataSource(
       // next query fails all the same.
       onConnect(connection: pg.Client) {
         connection.on('error', () => undefined);
-        return patient ? connection.query(withoutLimits) : undefined;
+        return patient ? connection.query(`${withoutLimits}; SET lock_timeout = ${migrationLockMs}`) : undefined;
       },
       keepAlive: true,
       reserved,

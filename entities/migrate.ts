@@ -6,6 +6,7 @@ import { withClient } from '../platform/infra/postgres/role-limits.ts';
 import { listeningMistakes, unusable } from '../platform/infra/postgres/start-checks.ts';
 import { runOnce, throwMistakes } from '../platform/infra/process.ts';
 import { StartProblem } from '../platform/core/start-problem.ts';
+import { isLockTimeout } from '../platform/infra/postgres/database.ts';
 import { createDataSource } from './data-source.ts';
 import type { DataSource, QueryRunner } from 'typeorm';
 
@@ -13,6 +14,13 @@ import type { DataSource, QueryRunner } from 'typeorm';
 const migrationLock = 4_281_963;
 /** Asked for again and again: CREATE INDEX CONCURRENTLY waits for every statement under way, one that waits for this lock too. */
 const lookEveryMs = 200;
+
+/** How long a migration is tried again that does not get its locks: a backup or a report holds them meanwhile. */
+const lockedWithinMs = 60 * 60_000;
+/** Those who waited behind it go first. */
+const lockPauseMs = 3_000;
+/** TypeORM's own. */
+const migrationsTable = 'migrations';
 
 /** How long migrations that take something away wait for older processes to end: an answer's 13 minutes, and a margin. */
 const contractWithinMs = 15 * 60_000;
@@ -29,11 +37,33 @@ export async function migrate(source: DataSource, withinMs = contractWithinMs): 
   try {
     while (!(await takesLock(holder))) await sleep(lookEveryMs);
     await untilMayContract(source, withinMs);
-    const done = await source.runMigrations();
-    return done.map((migration) => migration.name);
+    return await runWithPatience(source);
   } finally {
     await holder.query('SELECT pg_advisory_unlock($1)', [migrationLock]);
     await holder.release();
+  }
+}
+
+/** Each migration is a transaction, so that one which did not get its locks in time has done nothing. @returns the names of what ran */
+async function runWithPatience(source: DataSource): Promise<string[]> {
+  const names = async () => {
+    const rows: { name: string }[] = await source.query(`SELECT name FROM ${migrationsTable} ORDER BY id`);
+    return rows.map(({ name }) => name);
+  };
+  const [known] = await source.query<{ there: boolean }[]>(
+    `SELECT to_regclass('${migrationsTable}') IS NOT NULL AS there`,
+  );
+  const before = new Set(known?.there ? await names() : []);
+  const deadline = performance.now() + lockedWithinMs;
+  for (;;) {
+    try {
+      await source.runMigrations();
+      return (await names()).filter((name) => !before.has(name));
+    } catch (error) {
+      if (!isLockTimeout(error) || performance.now() > deadline) throw error;
+      process.stdout.write('A migration waits for somebody who holds its tables, and tries again.\n');
+      await sleep(lockPauseMs);
+    }
   }
 }
 

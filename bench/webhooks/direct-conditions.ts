@@ -1,5 +1,6 @@
 /** The direct lane where receivers refuse, where a transaction pins old rows, and where the history is long. */
 import pg from 'pg';
+import { withoutLimits } from '../../entities/data-source.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import { median, progress, report, waitUntil } from '../support.ts';
 import { addClubsAt, addListeners, factsARound, listeners, rounds } from './direct.ts';
@@ -103,9 +104,10 @@ async function firstAttemptsBy(port: number): Promise<{ direct: number; workflow
 export async function measureBesideSnapshot(scene: Scene): Promise<void> {
   const backlog = await aBacklog(scene);
   const without = await backlog('without a snapshot', rounds);
-  const client = new pg.Client({ connectionString: scene.databaseUrl, statement_timeout: 0 });
+  const client = new pg.Client({ connectionString: scene.databaseUrl });
   await client.connect();
   try {
+    await client.query(withoutLimits);
     await client.query(`BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM facts`);
     const openUntil = performance.now() + 1_000 * snapshotSeconds;
     while (performance.now() < openUntil) await backlog('while it is open', 1);

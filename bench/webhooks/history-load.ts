@@ -1,5 +1,6 @@
 /** Fills the history of one endpoint with as many deliveries as wanted, in the state that retention keeps it in. */
 import pg from 'pg';
+import { withoutLimits } from '../../entities/data-source.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { retentionRules } from '../../domain/webhooks/retention.policy.ts';
@@ -35,9 +36,10 @@ const studentOf = (n: string) => `('01900003-0000-7000-8000-' || lpad(to_hex(${n
  */
 export async function loadHistory(db: Database, databaseUrl: string, history: History): Promise<Id[]> {
   // A connection of its own: those of the product end a statement that takes long, and whoever is silent for long.
-  const client = new pg.Client({ connectionString: databaseUrl, statement_timeout: 0 });
+  const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
+    await client.query(withoutLimits);
     await client.query(`TRUNCATE ${tables.join(', ')}, webhook_tallies, webhook_tally_changes`);
     for (let at = history.end.getTime() - retentionRules.historyMs; at <= history.end.getTime(); at += aheadMs) {
       for (const table of Object.values(webhookTables)) await preparePartitions(db, table, at);

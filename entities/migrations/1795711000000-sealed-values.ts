@@ -18,12 +18,14 @@ export class SealedValues1795711000000 implements MigrationInterface {
   transaction = false;
 
   async up(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query(`SET lock_timeout = 0`); // it waits for others, and nobody for it
     for (const [name, [table, column]] of Object.entries(sealed)) {
       await queryRunner.query(`DROP INDEX CONCURRENTLY IF EXISTS "${name}"`);
       await queryRunner.query(
         `CREATE INDEX CONCURRENTLY "${name}" ON "${table}" (substr("${column}", 1, 5), "id") WHERE "${column}" IS NOT NULL`,
       );
     }
+    await queryRunner.query(`SET lock_timeout = 2000`);
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {

@@ -1,0 +1,57 @@
+import { expect } from 'chai';
+import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
+import { createDataSource } from '../../entities/data-source.ts';
+import { migrate } from '../../entities/migrate.ts';
+import { Secret } from '../../platform/core/secret.ts';
+import { scratchDatabase } from '../toolkit/stack/database.ts';
+
+/** Wants all of a table for a moment, as most that expand do. */
+class AddsPlace1799000000000 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query('ALTER TABLE clubs ADD place integer');
+  }
+  async down(): Promise<void> {}
+}
+
+describe('a migration beside somebody who reads its table for long', () => {
+  let source: DataSource;
+  let patient: DataSource;
+  before('a database of our own, and a migration that is still to run', async () => {
+    source = await scratchDatabase();
+    await migrate(source);
+    const { url } = source.options as { url: string };
+    patient = await createDataSource({ url: new Secret(url), poolSize: 3 }, 'club-migrate', {
+      patient: true,
+    }).initialize();
+    Object.assign(patient, { migrations: [...patient.migrations, new AddsPlace1799000000000()] });
+  });
+  after(() => Promise.all([source.destroy(), patient.destroy()]));
+
+  const waiting = async () => {
+    const rows = await source.query<unknown[]>(
+      `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    return rows.length > 0;
+  };
+
+  it('holds up nobody behind it for longer than its own short wait, and runs once it can', async () => {
+    const reader = source.createQueryRunner();
+    await reader.query('BEGIN');
+    await reader.query('SELECT FROM clubs');
+    const migrated = migrate(patient);
+    try {
+      while (!(await waiting()));
+      // Behind the migration. A session of the service gives up after 5 s.
+      expect(await source.query('SELECT count(*)::int AS count FROM clubs')).to.deep.equal([{ count: 0 }]);
+      const columns = await source.query<unknown[]>(
+        `SELECT 1 FROM information_schema.columns WHERE table_name = 'clubs' AND column_name = 'place'`,
+      );
+      expect(columns, 'while the reader reads').to.deep.equal([]);
+    } finally {
+      await reader.query('COMMIT');
+      await reader.release();
+    }
+    expect(await migrated).to.deep.equal(['AddsPlace1799000000000']);
+    expect(await source.query('SELECT place FROM clubs')).to.deep.equal([]);
+  });
+});

@@ -17,7 +17,7 @@ import { build } from '../platform/infra/build.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import { createObjectStore } from '../platform/infra/object-store.ts';
 import { watchClock } from '../platform/infra/postgres/clock-watch.ts';
-import { keepBeating } from '../platform/infra/postgres/running-processes.ts';
+import { beginRunning } from '../platform/infra/postgres/contractions.ts';
 import { databaseMistakes } from '../platform/infra/postgres/start-checks.ts';
 import { createLogger, openDatabase, runProcess, throwMistakes } from '../platform/infra/process.ts';
 import { openVault } from '../platform/infra/keys/open-vault.ts';
@@ -69,6 +69,9 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
   } = options;
   const log = createLogger('api', config.log.level);
   const source = await openDatabase(config.database, 'club-api');
+  const stopBeating = await beginRunning(source, { name: 'api', build }, (error) =>
+    log.warn({ error: describeError(error) }, 'Postgres could not be told that this process runs'),
+  );
   const notifier = createNotifier(source, (error) =>
     log.warn({ error: describeError(error) }, 'the relay was not notified; it polls'),
   );
@@ -101,9 +104,6 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
     onFailure: (error) =>
       log.warn({ error: describeError(error) }, 'sessions of open streams cannot be read; it is tried again'),
   });
-  const stopBeating = await keepBeating(db, 'api', build, (error) =>
-    log.warn({ error: describeError(error) }, 'Postgres could not be told that this process runs'),
-  );
   const stopping = new AbortController();
   let accepting = true;
   const files = await openFilesListener(config);

@@ -23,7 +23,7 @@ import { describeError } from '../platform/infra/describe-error.ts';
 import { forClub } from '../platform/infra/postgres/shared-pool.ts';
 import { createObjectStore } from '../platform/infra/object-store.ts';
 import { commandLine } from '../platform/core/modules.ts';
-import { keepBeating } from '../platform/infra/postgres/running-processes.ts';
+import { beginRunning } from '../platform/infra/postgres/contractions.ts';
 import { StartProblem } from '../platform/core/start-problem.ts';
 import { watchClock } from '../platform/infra/postgres/clock-watch.ts';
 import { databaseMistakes } from '../platform/infra/postgres/start-checks.ts';
@@ -93,6 +93,9 @@ export async function startWorker(
   const source = await openDatabase(config.database, 'club-worker', {
     reserved: Math.min(connectionsForRecords, Math.floor(config.database.poolSize / 2)),
   });
+  const stopBeating = await beginRunning(source, { name: 'worker', build }, (error) =>
+    log.warn({ error: describeError(error) }, 'Postgres could not be told that this process runs'),
+  );
   const notifier = createNotifier(source, (error) =>
     log.warn({ error: describeError(error) }, 'the relay was not notified; it polls'),
   );
@@ -270,10 +273,6 @@ export async function startWorker(
   const unregisterGauges = registerBacklogGauges(db, sweeps);
   const unregisterFfmpegGauge = served.includes('media') ? registerFfmpegGauge(ffmpeg) : () => {};
 
-  const stopBeating = await keepBeating(db, 'worker', build, (error) =>
-    log.warn({ error: describeError(error) }, 'Postgres could not be told that this process runs'),
-  );
-
   let accepting = true;
   const isSweptInTime = () => !served.includes('upkeep') || sweeps.isInTime();
   const health = await serveHealth(
@@ -297,7 +296,6 @@ export async function startWorker(
     async stop() {
       accepting = false;
       stopKeepingSchedules();
-      key.stop();
       sweeps.stop();
       ourClock.stop();
       promotion.stop();
@@ -306,6 +304,7 @@ export async function startWorker(
       await relay.stop();
       for (const worker of workers) worker.shutdown();
       await Promise.all([running, lane?.stop()]);
+      key.stop(); // the last steps of answers and videos may outlive an API key
       await stopBeating();
       answers.log.close();
       await connection.close();

@@ -5,7 +5,7 @@ import { isContraction } from '../../../entities/contraction.ts';
 import { StartProblem } from '../../core/start-problem.ts';
 import type { Build } from '../build.ts';
 import { Queries } from './database.ts';
-import { isBefore, runningBefore } from './running-processes.ts';
+import { isBefore, keepBeating, runningBefore } from './running-processes.ts';
 import { sql } from './sql.ts';
 
 const lookEveryMs = 1_000;
@@ -20,29 +20,53 @@ export async function untilMayContract(source: DataSource, withinMs: number): Pr
   const db = new Queries(source.manager);
   if (!(await hasProcesses(db))) return; // an empty database
   const done = new Set((await db.rows<{ name: string }>(sql`SELECT name FROM migrations`)).map(({ name }) => name));
+  const pending = source.migrations.filter(isContraction).filter(({ constructor }) => !done.has(constructor.name));
+  const newest = pending.toSorted((one, other) => (isBefore(one.needs, other.needs) ? 1 : -1))[0];
+  if (!newest) return;
+  const { needs } = newest;
   const deadline = performance.now() + withinMs;
-  for (const migration of source.migrations.filter(isContraction)) {
-    const { name } = migration.constructor;
-    const { needs } = migration;
-    if (done.has(name)) continue;
-    for (;;) {
-      const older = await runningBefore(db, needs);
-      if (older.length === 0) {
+  for (;;) {
+    const older = await runningBefore(db, needs);
+    if (older.length === 0) {
+      for (const { constructor, needs: least } of pending)
         await db.run(
-          sql`INSERT INTO schema_contractions (migration, needs) VALUES (${name}, ${needs}) ON CONFLICT DO NOTHING`,
+          sql`INSERT INTO schema_contractions (migration, needs) VALUES (${constructor.name}, ${least}) ON CONFLICT DO NOTHING`,
         );
-        if ((await runningBefore(db, needs)).length === 0) break;
-        // One has started just before it could know: it is waited for, and may be started again meanwhile.
-        await db.run(sql`DELETE FROM schema_contractions WHERE migration = ${name}`);
-      } else if (performance.now() > deadline) {
-        const list = older.map((one) => `${one.name} of version ${one.version}`).join(', ');
-        throw new StartProblem(
-          `${name} takes away what versions before ${needs} read, and some run: ${list}. Upgrade or end them, and run this again.`,
-        );
-      }
-      await sleep(lookEveryMs);
+      if ((await runningBefore(db, needs)).length === 0) return;
+      // One has started just before it could know: it is waited for, and may be started again meanwhile.
+      for (const { constructor } of pending)
+        await db.run(sql`DELETE FROM schema_contractions WHERE migration = ${constructor.name}`);
+    } else if (performance.now() > deadline) {
+      const list = older.map((one) => `${one.name} of version ${one.version}`).join(', ');
+      throw new StartProblem(
+        `${newest.constructor.name} takes away what versions before ${needs} read, and some run: ${list}. Upgrade or end them, and run this again.`,
+      );
     }
+    await sleep(lookEveryMs);
   }
+}
+
+/**
+ * Tells Postgres that the process runs, and looks at the schema once more: who contracts it has either seen the beat, or is seen here.
+ * @param process.name `api` or `worker`
+ * @param process.build undefined in a checkout
+ * @param onFailure gets why Postgres could not be told later on
+ * @returns stops the beats: the process is known as ended
+ * @throws StartProblem where the schema lacks what this build reads
+ */
+export async function beginRunning(
+  source: DataSource,
+  { name, build }: { name: string; build: Build | undefined },
+  onFailure: (error: unknown) => void,
+): Promise<() => Promise<void>> {
+  const stop = await keepBeating(new Queries(source.manager), name, build, onFailure);
+  try {
+    await checkContractions(source, build);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return stop;
 }
 
 /** @throws StartProblem where the schema lacks what this build reads */

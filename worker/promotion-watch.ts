@@ -32,7 +32,8 @@ export function watchPromotion(
   const isInTime = () => promoted || clock() - startedAt < patienceMs;
   const ask = async () => {
     if (promoted) return;
-    promoted = await isPromoted(db, buildId).catch(() => false);
+    // Another look may have found it meanwhile.
+    if (await isPromoted(db, buildId, new Date(startedAt)).catch(() => false)) promoted = true;
     if (isInTime() || isTold) return;
     isTold = true;
     onLate();

@@ -36,14 +36,15 @@ export async function forgetReleases(db: Queries, buildIds: readonly string[]): 
 
 /**
  * @param buildId undefined in a checkout
- * @returns whether it was promoted, now or before another one: what waits for it is carried on, by it or by a later build. A
- *   checkout is as good as promoted while no build is
+ * @param since the start of the process: what was promoted before and is current no more has to be promoted again
+ * @returns whether it is current, or was since then: what waits for it is carried on, by it or by a later build. A checkout is as good
+ *   as promoted while no build is
  */
-export async function isPromoted(db: Queries, buildId: string | undefined): Promise<boolean> {
+export async function isPromoted(db: Queries, buildId: string | undefined, since: Date): Promise<boolean> {
   const row = await db.one<{ promoted: boolean }>(
     buildId === undefined
       ? sql`SELECT NOT EXISTS (SELECT FROM releases WHERE is_current) AS promoted`
-      : sql`SELECT EXISTS (SELECT FROM releases WHERE build_id = ${buildId}) AS promoted`,
+      : sql`SELECT EXISTS (SELECT FROM releases WHERE build_id = ${buildId} AND (is_current OR promoted_at > ${since})) AS promoted`,
   );
   return row?.promoted ?? false;
 }

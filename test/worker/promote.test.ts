@@ -127,7 +127,7 @@ describe('worker/promote (ENG-19)', function () {
     const waiting = await begin(gate());
     await sleep(1_000); // a run is taken up within some milliseconds
     expect(stepsOf(waiting)).to.deep.equal([]);
-    expect(await isPromoted(db, 'a')).to.equal(false);
+    expect(await isPromoted(db, 'a', new Date(0))).to.equal(false);
     expect((await promoted(builds.a)).slice(-2)).to.deep.equal([
       'The workers of version 0.3.0, build a, poll all 2 task queues.',
       'Build a is current.',
@@ -135,7 +135,7 @@ describe('worker/promote (ENG-19)', function () {
     await untilSteps(waiting, 1);
     expect(stepsOf(waiting)).to.deep.equal(['a']);
     expect(await rows()).to.deep.equal([{ build_id: 'a', version: '0.3.0', is_current: true }]);
-    expect(await isPromoted(db, 'a')).to.equal(true);
+    expect(await isPromoted(db, 'a', new Date(0))).to.equal(true);
     expect(notified).to.equal(1);
   });
 
@@ -218,7 +218,7 @@ describe('worker/promote (ENG-19)', function () {
       'The workers of version 0.3.0, build a, poll all 2 task queues.',
       'Build a is current.',
     ]);
-    expect(await isPromoted(db, 'b')).to.equal(true);
+    expect(await isPromoted(db, 'b', new Date(0))).to.equal(true);
   });
 
   it('deletes other versions that are drained, before it waits for workers, and forgets them', async () => {

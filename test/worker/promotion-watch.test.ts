@@ -45,9 +45,19 @@ describe('a worker whose build nobody promotes (ENG-19)', () => {
     await watch.ask();
     expect(watch.isInTime()).to.equal(true);
     watch.stop();
-    const later = await watchAt(120_000, 'abc');
-    expect(later.isInTime()).to.equal(true);
-    later.stop();
+  });
+
+  it('is late when its build was current before it started, and another is by now', async () => {
+    const { db } = await testDeps();
+    await db.transaction((tx) => makeCurrent(tx, build));
+    await db.transaction((tx) => makeCurrent(tx, { version: '0.4.0', buildId: 'def' }));
+    now = Date.parse('2999-01-01');
+    const comesBack = await watchAt(now + 60_000, 'abc');
+    expect(comesBack.isInTime()).to.equal(false);
+    await db.transaction((tx) => makeCurrent(tx, build));
+    await comesBack.ask();
+    expect(comesBack.isInTime()).to.equal(true);
+    comesBack.stop();
   });
 
   it('waits for nobody in a checkout, unless a build is current', async () => {

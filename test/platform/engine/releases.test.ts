@@ -89,18 +89,29 @@ describe('a build', () => {
   const promote = (build: typeof old) => transaction((tx) => makeCurrent(tx, build));
   beforeEach('no build is current', () => source().query('TRUNCATE releases'));
 
-  it('is promoted once it was current, until its version is deleted', async () => {
-    expect(await isPromoted(db(), 'old')).to.equal(false);
+  const before = new Date(0);
+  const later = new Date('2999-01-01');
+  const promoted = async (since: Date) => [await isPromoted(db(), 'old', since), await isPromoted(db(), 'next', since)];
+
+  it('is promoted while it is current, and for whom it was so since their start', async () => {
+    expect(await promoted(before)).to.deep.equal([false, false]);
     await promote(old);
+    expect([await promoted(before), await promoted(later)]).to.deep.equal([
+      [true, false],
+      [true, false],
+    ]);
     expect(await promote(next)).to.deep.equal(old);
-    expect([await isPromoted(db(), 'old'), await isPromoted(db(), 'next')]).to.deep.equal([true, true]);
+    expect([await promoted(before), await promoted(later)]).to.deep.equal([
+      [true, true],
+      [false, true],
+    ]);
     await forgetReleases(db(), ['old', 'next']);
-    expect([await isPromoted(db(), 'old'), await isPromoted(db(), 'next')]).to.deep.equal([false, true]);
+    expect(await promoted(before)).to.deep.equal([false, true]);
   });
 
   it('is not needed in a checkout, while none is current', async () => {
-    expect(await isPromoted(db(), undefined)).to.equal(true);
+    expect(await isPromoted(db(), undefined, before)).to.equal(true);
     await promote(old);
-    expect(await isPromoted(db(), undefined)).to.equal(false);
+    expect(await isPromoted(db(), undefined, before)).to.equal(false);
   });
 });

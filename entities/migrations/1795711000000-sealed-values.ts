@@ -18,6 +18,7 @@ export class SealedValues1795711000000 implements MigrationInterface {
   transaction = false;
 
   async up(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query(`SELECT set_config('club.lock_timeout', current_setting('lock_timeout'), false)`);
     await queryRunner.query(`SET lock_timeout = 0`); // it waits for others, and nobody for it
     for (const [name, [table, column]] of Object.entries(sealed)) {
       await queryRunner.query(`DROP INDEX CONCURRENTLY IF EXISTS "${name}"`);
@@ -25,7 +26,7 @@ export class SealedValues1795711000000 implements MigrationInterface {
         `CREATE INDEX CONCURRENTLY "${name}" ON "${table}" (substr("${column}", 1, 5), "id") WHERE "${column}" IS NOT NULL`,
       );
     }
-    await queryRunner.query(`SET lock_timeout = 2000`);
+    await queryRunner.query(`SELECT set_config('lock_timeout', current_setting('club.lock_timeout'), false)`);
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {

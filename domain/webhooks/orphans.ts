@@ -10,17 +10,22 @@ import type { Id } from '../../platform/core/ids.ts';
 /** Rows of a table that a round looks at: 5,000,000 take a week. */
 const looked = 500;
 
+/** SQL: each row is looked up by itself. For NOT EXISTS Postgres may read the whole table, and keep its ids. */
+function isMissing(table: string, id: string): string {
+  return `(SELECT true FROM ${table} WHERE id = ${id} LIMIT 1) IS NULL`;
+}
+
 /** What each row refers to; `key` is what a table is walked by, and what an orphan is removed by. */
 const references = {
   webhook_deliveries: {
     key: 'id',
-    isOrphan: `NOT EXISTS (SELECT FROM webhook_events WHERE id = row.event_id) OR NOT EXISTS (SELECT FROM webhook_endpoints WHERE id = row.endpoint_id)`,
+    isOrphan: `${isMissing('webhook_events', 'row.event_id')} OR ${isMissing('webhook_endpoints', 'row.endpoint_id')}`,
   },
   webhook_attempts: {
     key: 'delivery_id',
-    isOrphan: `NOT EXISTS (SELECT FROM webhook_deliveries WHERE id = row.delivery_id)`,
+    isOrphan: isMissing('webhook_deliveries', 'row.delivery_id'),
   },
-  webhook_bodies: { key: 'event_id', isOrphan: `NOT EXISTS (SELECT FROM webhook_events WHERE id = row.event_id)` },
+  webhook_bodies: { key: 'event_id', isOrphan: isMissing('webhook_events', 'row.event_id') },
 } as const;
 type Table = keyof typeof references;
 

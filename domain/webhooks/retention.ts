@@ -11,8 +11,9 @@ import {
   preparePartitions,
   type PartitionedTable,
 } from '../../platform/infra/postgres/partitions.ts';
-import { columns, sql } from '../../platform/infra/postgres/sql.ts';
+import { columns, raw, sql } from '../../platform/infra/postgres/sql.ts';
 import { leastIdOf, type Id } from '../../platform/core/ids.ts';
+import { lockDeliveries } from './deliveries/deliveries.ts';
 import { deliveryIdsOf } from './deliveries/delivery-id.ts';
 import { ending } from './deliveries/ending.ts';
 import { forgetTallies, rollUpTallies } from './deliveries/tallies.ts';
@@ -20,12 +21,12 @@ import { sweepOrphans } from './orphans.ts';
 import { clocksDifferMs, endOf, retentionRules } from './retention.policy.ts';
 import { columnsToWake, wakeManyDeliveries, type DeliveryToWake } from './wakes.ts';
 
-const ids = { column: 'id', of: 'ids' } as const;
+const byId = { column: 'id', of: 'ids' } as const;
 
 /** The tables of webhooks that grow with what is sent. */
 export const webhookTables = {
-  events: { name: 'webhook_events', key: ids, span: 'week' },
-  deliveries: { name: 'webhook_deliveries', key: ids, span: 'week' },
+  events: { name: 'webhook_events', key: byId, span: 'week' },
+  deliveries: { name: 'webhook_deliveries', key: byId, span: 'week' },
   bodies: { name: 'webhook_bodies', key: { column: 'created_at', of: 'times' }, span: 'day' },
   attempts: { name: 'webhook_attempts', key: { column: 'started_at', of: 'times' }, span: 'day' },
 } as const satisfies Record<string, PartitionedTable>;
@@ -66,9 +67,8 @@ export type RetentionCounts = {
 export async function retainWebhooks(db: Database, now: Date): Promise<{ rows: RetentionCounts; more: boolean }> {
   const { made, moved } = await makePartitions(db, now);
   const { expired, dropped: bodies } = await dropBodies(db, now);
-  const attempts = await dropOld(db, [webhookTables.attempts], endOf.attempts(now).getTime());
-  const historyEnd = endOf.history(now).getTime() - retentionRules.historySpareMs;
-  const history = await dropOld(db, [webhookTables.deliveries, webhookTables.events], historyEnd);
+  const attempts = await dropOld(db, webhookTables.attempts, endOf.attempts(now).getTime());
+  const history = await dropHistory(db, now);
   const { deliveries, endpoints } = await db.transaction(removeDeletedEndpoint);
   const secrets = await db.transaction((tx) => forgetSecrets(tx, now));
   const changes = await rollUpTallies(db, rollUpBatch);
@@ -85,6 +85,24 @@ export async function retainWebhooks(db: Database, now: Date): Promise<{ rows: R
   };
 }
 
+/**
+ * Weeks go with events and deliveries together, in the order in which a fan-out locks them: the other way round both would wait for each
+ * other. One with an event that was fanned out within the time is left, however old its id: an outage, or a clock, was behind.
+ */
+async function dropHistory(db: Database, now: Date): Promise<number> {
+  const { events, deliveries } = webhookTables;
+  const until = endOf.history(now).getTime() - retentionRules.historySpareMs;
+  const old = (await partitionsOf(db, events)).filter(({ to }) => to <= until);
+  for (const { name, to } of old) {
+    const young = await db.one(sql`SELECT 1 FROM ${raw(name)} WHERE created_at > ${endOf.history(now)} LIMIT 1`);
+    if (young) continue;
+    const ofDeliveries = (await partitionsOf(db, deliveries)).filter((one) => one.to === to);
+    const names = [name, ...ofDeliveries.map((one) => one.name)];
+    return (await dropPartitions(db, names)) ? names.length : 0;
+  }
+  return 0;
+}
+
 async function makePartitions(db: Database, now: Date): Promise<{ made: number; moved: number }> {
   const sum = { made: 0, moved: 0 };
   for (const table of Object.values(webhookTables)) {
@@ -96,21 +114,14 @@ async function makePartitions(db: Database, now: Date): Promise<{ made: number; 
 }
 
 /**
- * Drops the oldest partitions that are past their time, those of one span together.
- * @param tables with the same span
+ * Drops the oldest partition that is past its time.
  * @param until Unix milliseconds
  * @returns how many it dropped
  */
-async function dropOld(db: Database, tables: readonly PartitionedTable[], until: number): Promise<number> {
-  const partitions = (await Promise.all(tables.map((table) => partitionsOf(db, table)))).flat();
-  const old = partitions.filter(({ to }) => to <= until);
-  const oldest = old.filter(({ to }) => to === Math.min(...old.map((one) => one.to)));
-  if (oldest.length === 0) return 0;
-  const isDropped = await dropPartitions(
-    db,
-    oldest.map(({ name }) => name),
-  );
-  return isDropped ? oldest.length : 0;
+async function dropOld(db: Database, table: PartitionedTable, until: number): Promise<number> {
+  const [oldest] = await partitionsOf(db, table);
+  if (!oldest || oldest.to > until) return 0;
+  return (await dropPartitions(db, [oldest.name])) ? 1 : 0;
 }
 
 /**
@@ -123,23 +134,25 @@ async function dropBodies(db: Database, now: Date): Promise<{ expired: number; d
   if (!oldest || oldest.to > until) return { expired: 0, dropped: 0 };
   const expired = await db.transaction((tx) => expireBefore(tx, new Date(oldest.to), now));
   if (expired >= batch) return { expired, dropped: 0 };
-  return { expired, dropped: await dropOld(db, [webhookTables.bodies], until) };
+  return { expired, dropped: await dropOld(db, webhookTables.bodies, until) };
 }
 
 /** Deliveries are locked in the order of their ids, as everywhere. */
 async function expireBefore(tx: Transaction, createdBefore: Date, now: Date): Promise<number> {
   // Ids are made at the same time but for an outage and clocks that differ: later ones are in partitions that need no look.
   const old = sql`created_at < ${createdBefore} AND id < ${leastIdOf(createdBefore.getTime() + clocksDifferMs)}`;
+  const found = await tx.rows<{ id: Id }>(
+    sql`(SELECT id FROM webhook_deliveries WHERE ${old} AND status = 'pending' LIMIT ${batch})
+         UNION ALL
+        (SELECT id FROM webhook_deliveries
+          WHERE ${old} AND status <> 'pending' AND (requested IS NOT NULL OR in_flight IS NOT NULL) LIMIT ${batch})`,
+  );
+  const ids = found.map(({ id }) => id);
+  await lockDeliveries(tx, ids);
   const expired = await tx.rows<DeliveryToWake>(
-    sql`UPDATE webhook_deliveries delivery SET ${ending({ now, reason: 'expired' })}
-       FROM (SELECT id FROM webhook_deliveries WHERE id IN (
-               (SELECT id FROM webhook_deliveries WHERE ${old} AND status = 'pending' LIMIT ${batch})
-                UNION ALL
-               (SELECT id FROM webhook_deliveries
-                 WHERE ${old} AND status <> 'pending' AND (requested IS NOT NULL OR in_flight IS NOT NULL) LIMIT ${batch}))
-              ORDER BY id FOR NO KEY UPDATE) found
-      WHERE delivery.id = found.id AND (status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL)
-  RETURNING ${columnsToWake('delivery')}`,
+    sql`UPDATE webhook_deliveries SET ${ending({ now, reason: 'expired' })}
+      WHERE id = ANY (${ids}) AND (status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL)
+  RETURNING ${columnsToWake()}`,
   );
   await wakeManyDeliveries(tx, expired, now);
   return expired.length;
@@ -156,19 +169,16 @@ async function removeDeletedEndpoint(tx: Transaction): Promise<{ deliveries: num
   );
   if (!endpoint) return { deliveries: 0, endpoints: 0 };
   const oldest = await tx.rows<Pick<WebhookDelivery, 'id' | 'eventId' | 'createdAt'>>(
-    sql`SELECT ${columns(WebhookDelivery, ['id', 'eventId', 'createdAt'])} FROM webhook_deliveries WHERE id IN (
-       SELECT id FROM webhook_deliveries WHERE endpoint_id = ${endpoint.id} ORDER BY created_at, id LIMIT ${batch})
-      ORDER BY id FOR UPDATE`,
+    sql`SELECT ${columns(WebhookDelivery, ['id', 'eventId', 'createdAt'])}
+       FROM webhook_deliveries WHERE endpoint_id = ${endpoint.id} ORDER BY created_at, id LIMIT ${batch}`,
   );
-  if (oldest.length > 0) {
-    await removeDeliveries(tx, oldest);
-  }
+  if (oldest.length > 0) await removeDeliveries(tx, oldest);
   if (oldest.length === batch) return { deliveries: oldest.length, endpoints: 0 };
   await tx.manager.delete(WebhookEndpoint, { id: endpoint.id });
   return { deliveries: oldest.length, endpoints: 1 };
 }
 
-/** Removes deliveries, which the caller has locked, with their attempts, and the events that none is left of. */
+/** Removes deliveries of a deleted endpoint with their attempts, and the events that none is left of. */
 async function removeDeliveries(
   tx: Transaction,
   deliveries: readonly Pick<WebhookDelivery, 'id' | 'eventId' | 'createdAt'>[],
@@ -176,19 +186,21 @@ async function removeDeliveries(
   const deliveryIds = deliveries.map(({ id }) => id);
   const events = [...new Set(deliveries.map(({ eventId }) => eventId))].map((id) => ({ id, ...deliveryIdsOf(id) }));
   const oldest = Math.min(...deliveries.map(({ createdAt }) => createdAt.getTime()));
+  await lockDeliveries(tx, deliveryIds);
   await tx.run(
     sql`DELETE FROM webhook_attempts WHERE delivery_id = ANY (${deliveryIds}) AND started_at >= ${new Date(oldest - clocksDifferMs)}`,
   );
   await tx.run(sql`DELETE FROM webhook_deliveries WHERE id = ANY (${deliveryIds})`);
-  // One that somebody holds, or that is older than ids which tell their deliveries, goes when its own time is over.
+  // One that somebody holds, whose fact may be told again, or that is older than ids which tell their deliveries, goes when its own time is over.
   await tx.run(
     sql`WITH undelivered AS (
        SELECT event.id, event.created_at
          FROM unnest(${events.map(({ id }) => id)}::uuid[], ${events.map(({ from }) => from)}::uuid[], ${events.map(({ to }) => to)}::uuid[])
                 AS given (id, least, next) JOIN webhook_events event USING (id)
-        WHERE event.tableoid IS DISTINCT FROM to_regclass('webhook_events_oldest') AND NOT EXISTS (
-              SELECT FROM webhook_deliveries delivery
-               WHERE delivery.id >= given.least AND delivery.id < given.next AND delivery.event_id = event.id)
+        WHERE event.tableoid IS DISTINCT FROM to_regclass('webhook_events_oldest')
+          AND (SELECT true FROM facts WHERE facts.club_id = event.club_id AND facts.id = event.id) IS NULL
+          AND (SELECT true FROM webhook_deliveries delivery
+                WHERE delivery.id >= given.least AND delivery.id < given.next AND delivery.event_id = event.id LIMIT 1) IS NULL
           FOR UPDATE OF event SKIP LOCKED),
      bodies AS (
        DELETE FROM webhook_bodies kept USING undelivered

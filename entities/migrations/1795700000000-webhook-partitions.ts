@@ -112,6 +112,8 @@ const countingUpdates = `
 `;
 
 const up = `
+  -- Days are added to times: a server in a zone with a change of clocks would make days of 23 and 25 hours.
+  SET LOCAL TimeZone = 'UTC';
   ${functions}
   DROP TRIGGER "webhook_deliveries_updated" ON "webhook_deliveries";
   DROP TRIGGER "webhook_deliveries_deleted" ON "webhook_deliveries";
@@ -162,6 +164,7 @@ const up = `
   CREATE TABLE "webhook_events" (LIKE "webhook_events_oldest") PARTITION BY RANGE ("id");
   ALTER TABLE "webhook_events" ADD CONSTRAINT "PK_4cba37e6a0acb5e1fc49c34ebfd" PRIMARY KEY ("id");
   CREATE INDEX "webhook_events_student" ON "webhook_events" ("student_id");
+  CREATE INDEX "webhook_events_created" ON "webhook_events" USING brin ("created_at");
   ${partitioned('webhook_events', 'week', byId, since('webhook_events', nextWeek, 'now()'))}
 
   CREATE TABLE "webhook_deliveries" (LIKE "webhook_deliveries_oldest" INCLUDING DEFAULTS INCLUDING CONSTRAINTS) PARTITION BY RANGE ("id");

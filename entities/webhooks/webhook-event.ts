@@ -4,6 +4,7 @@ import type { DeliveredEventType } from '../../platform/core/event-types.ts';
 
 /** Without foreign keys, as its deliveries, their attempts and its body: checking them costs more than writing the rows (ADR 38). */
 @Entity('webhook_events')
+@Index('webhook_events_created', { synchronize: false }) // a BRIN index of created_at: whether a week has a young event
 export class WebhookEvent {
   /** The fact's id: the `webhook-id` of every attempt. */
   @PrimaryColumn({ type: 'uuid' })

@@ -7,6 +7,7 @@ import { forRecord } from '../../../platform/infra/postgres/shared-pool.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { raw } from '../../../platform/infra/postgres/sql.ts';
 import { clocksDifferMs } from '../retention.policy.ts';
+import { bodyOf } from './bodies.ts';
 import { ending } from './ending.ts';
 import { readState, type DeliveryStep } from './parking.ts';
 import { oldestClaimMs, returnClaim, type ClaimedDelivery } from './direct.ts';
@@ -216,18 +217,11 @@ export async function claimAttempt(source: DataSource, id: Id, now: number): Pro
   const { createdAt, ...claim } = claimed;
   if (claim.interruptions > 0)
     await markInterrupted(source, [id, claim.fence, new Date(createdAt.getTime() - clocksDifferMs)]);
-  const [sent] = await bodyOfEvent(source, [claim.eventId, createdAt]);
-  const body = sent?.body ?? (await anyBodyOfEvent(source, [claim.eventId]))[0]?.body;
+  const body = await bodyOf(source, claim.eventId, createdAt);
   if (body !== undefined) return { ...claim, body };
   await endWithoutBody(source, [id, claim.fence, new Date(now), claim.startedAt]);
   return undefined;
 }
-
-/** Where an endpoint asked later for what an earlier release had fanned out, its delivery is younger than the body. */
-const anyBodyOfEvent = prepared<{ body: string }>(
-  'any_body_of_event',
-  `SELECT body FROM webhook_bodies WHERE event_id = $1 LIMIT 1`,
-);
 
 /** Its student was removed after the claim, which has canceled it; or it is too old. */
 const endWithoutBody = prepared<never>(
@@ -236,11 +230,6 @@ const endWithoutBody = prepared<never>(
      UPDATE webhook_deliveries SET lease_until = NULL, ${ending({ now: raw('$3::timestamptz'), reason: 'expired' }).render([])}
       WHERE id = $1 AND fence = $2 AND lease_until IS NOT NULL)
    DELETE FROM webhook_attempts WHERE delivery_id = $1 AND fence = $2 AND started_at = $4`,
-);
-
-const bodyOfEvent = prepared<{ body: string }>(
-  'body_of_event',
-  `SELECT body FROM webhook_bodies WHERE event_id = $1 AND created_at = $2`,
 );
 
 const markInterrupted = prepared<never>(

@@ -10,6 +10,7 @@ import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.t
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import type { DeliveredEventType } from '../../../platform/core/event-types.ts';
 import { requireEndpoint, noEndpoint } from '../endpoints/endpoints.ts';
+import { bodyOf } from './bodies.ts';
 import { clocksDifferMs, endOf } from '../retention.policy.ts';
 import { counting, selection } from './tallies.ts';
 
@@ -112,9 +113,9 @@ export async function findDelivery(
   now: Date,
 ): Promise<WebhookDeliveryDetail> {
   await requireEndpoint(db, clubId, endpointId);
-  const row = await db.one<DeliveryRow & { body: string | null }>(
-    sql`SELECT ${deliveryColumns}, (SELECT body FROM webhook_bodies WHERE event_id = delivery.event_id LIMIT 1) AS body
-       FROM webhook_deliveries delivery WHERE id = ${deliveryId} AND endpoint_id = ${endpointId} AND created_at > ${endOf.history(now)}`,
+  const row = await db.one<DeliveryRow>(
+    sql`SELECT ${deliveryColumns}
+       FROM webhook_deliveries WHERE id = ${deliveryId} AND endpoint_id = ${endpointId} AND created_at > ${endOf.history(now)}`,
   );
   if (!row) throw notFound('delivery');
   const attempts = await db.rows<RowOf<typeof attemptColumns>>(
@@ -122,11 +123,20 @@ export async function findDelivery(
       WHERE delivery_id = ${deliveryId} AND outcome IS NOT NULL AND started_at > ${endOf.attempts(now)}
         AND started_at >= ${new Date(row.createdAt.getTime() - clocksDifferMs)} ORDER BY fence`,
   );
+  const body = isPurged(row, now) ? undefined : await bodyOf(db, row.eventId, row.createdAt);
   return {
     ...presentDelivery(row, now),
     attempts: attempts.map(presentAttempt),
-    ...(row.body !== null && !isPurged(row, now) && { body: JSON.parse(row.body) as Record<string, unknown> }),
+    ...(body !== undefined && { body: JSON.parse(body) as Record<string, unknown> }),
   };
+}
+
+/**
+ * Locks deliveries in the order of their ids, as everywhere where several are (ENG-6). By ids that are known: for a list that is still to
+ * be found Postgres may read every partition.
+ */
+export async function lockDeliveries(tx: Transaction, ids: readonly Id[]): Promise<void> {
+  await tx.run(sql`SELECT FROM webhook_deliveries WHERE id = ANY (${ids}) ORDER BY id FOR NO KEY UPDATE`);
 }
 
 /** @returns a delivery that is known to exist, as lists show it */

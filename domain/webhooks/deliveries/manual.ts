@@ -11,7 +11,7 @@ import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { VaultDeps } from '../../deps.ts';
 import { assembleTestBody } from '../events/fan-out.ts';
-import { readDelivery } from './deliveries.ts';
+import { lockDeliveries, readDelivery } from './deliveries.ts';
 import { deliveryIdOf } from './delivery-id.ts';
 import { lockEnabledEndpoint } from '../endpoints/endpoint-states.ts';
 import { requireEndpoint } from '../endpoints/endpoints.ts';
@@ -128,22 +128,24 @@ async function recoverSome(
   ended: { since: Date; until: Date | null },
   now: Date,
 ): Promise<number> {
+  const found = await tx.rows<{ id: Id }>(
+    sql`SELECT id FROM webhook_deliveries
+         WHERE ${all([
+           sql`endpoint_id = ${endpointId} AND status IN ('failed', 'canceled') AND cancel_reason IS NULL`,
+           sql`completed_at >= ${ended.since}`,
+           ended.until === null ? undefined : sql`completed_at <= ${ended.until}`,
+           sql`created_at > ${earliestBody(now)} AND payload_purged_at IS NULL`,
+         ])}
+         LIMIT ${recoveredAtOnce}`,
+  );
+  const ids = found.map(({ id }) => id);
+  await lockDeliveries(tx, ids);
   const recovered = await tx.run(
-    sql`UPDATE webhook_deliveries delivery
+    sql`UPDATE webhook_deliveries
         SET status = 'pending', completed_at = NULL, requested = 'recovery', next_attempt_at = ${now}, parked_at = ${now}
-       FROM (SELECT id FROM webhook_deliveries WHERE id IN (
-               SELECT id FROM webhook_deliveries
-                WHERE ${all([
-                  sql`endpoint_id = ${endpointId} AND status IN ('failed', 'canceled') AND cancel_reason IS NULL`,
-                  sql`completed_at >= ${ended.since}`,
-                  ended.until === null ? undefined : sql`completed_at <= ${ended.until}`,
-                  sql`created_at > ${earliestBody(now)} AND payload_purged_at IS NULL`,
-                ])}
-                LIMIT ${recoveredAtOnce})
-                -- Again, for what has ended otherwise, or lost its body to a removal, while it was waited for.
-                AND status IN ('failed', 'canceled') AND cancel_reason IS NULL AND payload_purged_at IS NULL
-              ORDER BY id FOR NO KEY UPDATE) found
-      WHERE delivery.id = found.id`,
+      WHERE id = ANY (${ids})
+        -- Again, for what has ended otherwise, or lost its body to a removal, while it was waited for.
+        AND status IN ('failed', 'canceled') AND cancel_reason IS NULL AND payload_purged_at IS NULL`,
   );
   if (recovered > 0) {
     await tx.manager.update(WebhookEndpoint, { id: endpointId }, { gateLooksAt: now });

@@ -123,8 +123,9 @@ const recordSucceeded = prepared<{ id: Id; fence: number; status: string }>(
   `WITH accepted AS MATERIALIZED (
        SELECT given.* FROM unnest($1::uuid[], $2::int[], $3::timestamptz[], $4::int[], $5::smallint[], $6::text[], $7::uuid[], $9::timestamptz[])
            AS given (id, claimed_as, at, duration_ms, response_status, response_excerpt, endpoint, started_at)
-         JOIN webhook_deliveries delivery ON delivery.id = given.id AND delivery.fence = given.claimed_as
-        WHERE delivery.lease_until IS NOT NULL AND delivery.requested IS NULL),
+         -- Each by itself: a join may read every partition from end to end, where Postgres does not know their sizes yet.
+         CROSS JOIN LATERAL (SELECT fence, lease_until, requested FROM webhook_deliveries WHERE id = given.id OFFSET 0) delivery
+        WHERE delivery.fence = given.claimed_as AND delivery.lease_until IS NOT NULL AND delivery.requested IS NULL),
      told AS (
        UPDATE webhook_endpoints SET last_success_at = latest.at
          FROM (SELECT endpoint.id, newest.at FROM webhook_endpoints endpoint

@@ -4,6 +4,7 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
 import { requestMail } from '../../mail/requests.ts';
+import { lockDeliveries } from '../deliveries/deliveries.ts';
 import { ending } from '../deliveries/ending.ts';
 import { callGate, columnsToWake, wakeManyDeliveries, type DeliveryToWake } from '../wakes.ts';
 
@@ -42,18 +43,17 @@ export async function closeEndpoint(
  * @returns whether there is more to cancel
  */
 export async function cancelSome(tx: Transaction, endpointId: Id, now: Date): Promise<boolean> {
-  // Locked in the order of their ids, as everywhere where several are.
+  const found = await tx.rows<{ id: Id }>(
+    sql`(SELECT id FROM webhook_deliveries WHERE endpoint_id = ${endpointId} AND status = 'pending' LIMIT ${canceledAtOnce})
+         UNION ALL
+        (SELECT id FROM webhook_deliveries
+          WHERE endpoint_id = ${endpointId} AND status <> 'pending' AND (requested IS NOT NULL OR in_flight IS NOT NULL)
+          LIMIT ${canceledAtOnce})`,
+  );
+  const ids = found.map(({ id }) => id);
+  await lockDeliveries(tx, ids);
   const ended = await tx.rows<DeliveryToWake>(
-    sql`UPDATE webhook_deliveries delivery SET ${ending({ now, reason: null })}
-       FROM (SELECT id FROM webhook_deliveries WHERE id IN (
-               (SELECT id FROM webhook_deliveries WHERE endpoint_id = ${endpointId} AND status = 'pending' LIMIT ${canceledAtOnce})
-                UNION ALL
-               (SELECT id FROM webhook_deliveries
-                 WHERE endpoint_id = ${endpointId} AND status <> 'pending' AND (requested IS NOT NULL OR in_flight IS NOT NULL)
-                 LIMIT ${canceledAtOnce}))
-              ORDER BY id FOR NO KEY UPDATE) found
-      WHERE delivery.id = found.id
-  RETURNING ${columnsToWake('delivery')}`,
+    sql`UPDATE webhook_deliveries SET ${ending({ now, reason: null })} WHERE id = ANY (${ids}) RETURNING ${columnsToWake()}`,
   );
   await wakeManyDeliveries(tx, ended, now);
   return ended.length >= canceledAtOnce;

@@ -196,17 +196,18 @@ async function insertTold(tx: Transaction, told: readonly Told[], manner: Manner
   const { attempts } = manner;
   const wanted = await wantedBy(tx, told, manner);
   const claimedAt = performance.now();
-  const isNew = await insertWanted(tx, wanted, manner);
+  const { inserted, late } = await insertWanted(tx, wanted, manner);
   const fannedOut: (Pick<FannedOut, 'made'> & { fact: FactToTell })[] = [];
   for (const { fact, body, deliveries } of wanted) {
     const claims = new Map<Id, ClaimedDelivery>();
     for (const { id, endpoint, by } of deliveries) {
       if (!by) continue;
-      if (isNew.has(id)) claims.set(id, { id, claim: firstClaim(fact, endpoint, body ?? '', by, manner), claimedAt });
+      if (inserted.has(id) && !late.has(id))
+        claims.set(id, { id, claim: firstClaim(fact, endpoint, body ?? '', by, manner), claimedAt });
       else by.giveBack([id]);
     }
     for (const claimed of claims.values()) if (claimed.claim.direct) attempts.claimed.push(claimed);
-    const isWhole = deliveries.every(({ id }) => isNew.has(id));
+    const isWhole = deliveries.every(({ id }) => inserted.has(id));
     const open = isWhole ? deliveries.map(newDelivery) : await pendingOf(tx, fact.id);
     const made = open.flatMap((delivery) => {
       const claimed = claims.get(delivery.id);
@@ -232,15 +233,18 @@ async function wantedBy(tx: Transaction, told: readonly Told[], { now, attempts 
   });
 }
 
-/** @returns the deliveries that were not there before */
+/**
+ * @returns the deliveries that were not there before; and of these the late ones, of an event that was: an endpoint asks only now. Their
+ *   message is that of the first time, so they are not claimed here, and their time is that of its body
+ */
 async function insertWanted(
   tx: Transaction,
   wanted: readonly Wanted[],
   { now, attempts }: Manner,
-): Promise<ReadonlySet<Id>> {
+): Promise<{ inserted: ReadonlySet<Id>; late: ReadonlySet<Id> }> {
   const events = wanted.filter(({ deliveries }) => deliveries.length > 0);
   const rows = events.flatMap(({ deliveries }, index) => deliveries.map((one) => ({ ...one, place: index + 1 })));
-  if (rows.length === 0) return new Set();
+  if (rows.length === 0) return { inserted: new Set(), late: new Set() };
   const inserted = await insertDeliveries(tx, [
     now,
     events.map(({ fact }) => fact.id),
@@ -257,15 +261,15 @@ async function insertWanted(
     rows.map(({ by }) => by !== undefined && by === attempts.lane),
     leaseSeconds,
   ]);
-  const ids = inserted.map(({ id }) => id);
   const late = inserted.flatMap(({ id, eventIsNew }) => (eventIsNew ? [] : [id]));
-  // Fanned out again, for an endpoint that asks only now: the body's time is that of the first time.
-  if (late.length > 0)
+  if (late.length > 0) {
     await tx.run(
-      sql`UPDATE webhook_deliveries delivery SET created_at = event.created_at
+      sql`UPDATE webhook_deliveries delivery SET created_at = event.created_at, fence = 0, lease_until = NULL, direct = false
          FROM webhook_events event WHERE delivery.id = ANY (${late}) AND event.id = delivery.event_id`,
     );
-  return new Set(ids);
+    await tx.run(sql`DELETE FROM webhook_attempts WHERE delivery_id = ANY (${late}) AND started_at = ${now}`);
+  }
+  return { inserted: new Set(inserted.map(({ id }) => id)), late: new Set(late) };
 }
 
 /** Removes the facts that leave nothing else to do. @returns their ids */

@@ -99,8 +99,8 @@ export async function preparePartitions(
   for (const from of missing.slice(0, madeAtOnce)) {
     const rows = await unlessHeld(db, (tx) => makePartition(tx, table, from, from + ms));
     if (rows === undefined) break;
-    made++;
-    moved += rows;
+    made += rows.made;
+    moved += rows.moved;
   }
   return { made, moved };
 }
@@ -126,21 +126,25 @@ function keyText({ key }: PartitionedTable, atMs: number): string {
   return key.of === 'ids' ? `'${leastIdOf(atMs)}'` : `'${new Date(atMs).toISOString()}'`;
 }
 
-/** @returns how many rows it took from the default partition */
-async function makePartition(tx: Transaction, table: PartitionedTable, from: number, to: number): Promise<number> {
+/** @returns whether it made one, and how many rows it took from the default partition */
+async function makePartition(
+  tx: Transaction,
+  table: PartitionedTable,
+  from: number,
+  to: number,
+): Promise<{ made: number; moved: number }> {
   const name = `${table.name}_${new Date(from).toISOString().slice(0, 10).replaceAll('-', '')}`;
   const [known] = await tx.rows<{ there: boolean }>(sql`SELECT to_regclass(${name}) IS NOT NULL AS there`);
-  if (known?.there) return 0; // another process was quicker
+  if (known?.there) return { made: 0, moved: 0 }; // another process was quicker
   const [lower, upper] = [keyText(table, from), keyText(table, to)];
   const fallback = defaultPartitionOf(table);
   await tx.run(raw(`LOCK TABLE ${fallback} IN ACCESS EXCLUSIVE MODE`));
   await tx.run(raw(`CREATE TABLE ${name} (LIKE ${table.name} INCLUDING DEFAULTS INCLUDING CONSTRAINTS)`));
-  const moved = await tx.rows(
-    raw(`WITH moved AS (DELETE FROM ${fallback} WHERE ${table.key.column} >= ${lower} AND ${table.key.column} < ${upper} RETURNING *)
-      INSERT INTO ${name} SELECT * FROM moved RETURNING 1`),
-  );
+  const ofSpan = `${table.key.column} >= ${lower} AND ${table.key.column} < ${upper}`;
+  await tx.run(raw(`INSERT INTO ${name} SELECT * FROM ${fallback} WHERE ${ofSpan}`));
+  const moved = await tx.run(raw(`DELETE FROM ${fallback} WHERE ${ofSpan}`));
   await tx.run(raw(`ALTER TABLE ${table.name} ATTACH PARTITION ${name} FOR VALUES FROM (${lower}) TO (${upper})`));
-  return moved.length;
+  return { made: 1, moved };
 }
 
 /** Drops partitions of one span together. @returns whether it did; false where somebody holds one of the tables */

@@ -1,7 +1,9 @@
 import type { Id } from '../../../platform/core/ids.ts';
 import { findDelivery, listDeliveries } from '../../../domain/webhooks/deliveries/deliveries.ts';
 import { retainWebhooks, webhookTables } from '../../../domain/webhooks/retention.ts';
+import { recordFact } from '../../../platform/engine/facts.ts';
 import { partitionsOf } from '../../../platform/infra/postgres/partitions.ts';
+import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import { attemptRows, deliveryRow, endpointRow, eventRow } from '../../toolkit/assert/webhooks.ts';
 import {
   buildEndpoint,
@@ -302,6 +304,43 @@ describe('retention (DEL-8)', () => {
       await retainAll(historyEnd);
       expect(await exists('webhook_events', delivery.eventId)).to.equal(false);
     });
+
+    it('of which an event was fanned out within 90 days stays, however old its id, and the next week goes', async () => {
+      const { db } = await testDeps();
+      const late = await succeeded();
+      const next = await succeeded(new Date('2001-03-05T00:00:00Z'));
+      for (const [table, id] of [
+        ['webhook_events', late.eventId],
+        ['webhook_deliveries', late.id],
+      ] as const)
+        await db.run(sql`UPDATE ${raw(table)} SET created_at = ${after(30 * day)} WHERE id = ${id}`);
+      const nextEnd = new Date(historyEnd.getTime() + 7 * day);
+      await retainAll(nextEnd);
+      expect(await exists('webhook_events', next.eventId)).to.equal(false);
+      expect(await shown(late, nextEnd)).to.include({ id: late.id });
+      await retainAll(after(120 * day - second));
+      expect(await exists('webhook_deliveries', late.id)).to.equal(true);
+      await retainAll(after(120 * day));
+      expect(await exists('webhook_events', late.eventId)).to.equal(false);
+      expect(await exists('webhook_deliveries', late.id)).to.equal(false);
+    });
+
+    it('goes beside fan-outs, which have locked its event and wait for its delivery, without a deadlock', async () => {
+      const { db } = await testDeps();
+      const delivery = await succeeded();
+      await retainAll(before(historyEnd));
+      await withOpenTransaction(
+        (tx) => tx.manager.query(`SELECT FROM webhook_events WHERE id = $1 FOR UPDATE`, [delivery.eventId]),
+        async (tx) => {
+          const round = retain(db, historyEnd);
+          await untilWaitingForLocks(1);
+          // Were deliveries locked first, this would wait for the round, and the round for the event: Postgres would end one.
+          await tx.manager.query(`SET LOCAL lock_timeout = 50`);
+          await tx.manager.query(`UPDATE webhook_deliveries SET requested = NULL WHERE id = $1`, [delivery.id]);
+          expect(await round).to.include({ dropped: 0 });
+        },
+      );
+    });
   });
 
   describe('a deleted endpoint', () => {
@@ -318,6 +357,27 @@ describe('retention (DEL-8)', () => {
       expect(await exists('webhook_events', shared.eventId)).to.equal(false);
       expect((await eventRow(both.eventId)).body).to.be.a('string');
       expect(await exists('webhook_endpoints', other.id)).to.equal(true);
+    });
+
+    it('leaves an event whose fact waits still: another endpoint may get it', async () => {
+      const { clubId, studentId, endpoint } = subscription;
+      const { db } = await testDeps();
+      const told = await buildWebhookDelivery(subscription, new Date());
+      const over = await buildWebhookDelivery(subscription, new Date());
+      const fact = {
+        clubId,
+        studentId,
+        type: 'student.updated' as const,
+        occurredAt: new Date(),
+        priority: 1 as const,
+      };
+      const id = await db.transaction((tx) => recordFact(tx, fact));
+      await db.run(sql`UPDATE facts SET id = ${told.eventId} WHERE id = ${id}`);
+      await alter('webhook_endpoints', endpoint.id, { deleted_at: created });
+      await retainAll(created);
+      expect(await exists('webhook_deliveries', told.id)).to.equal(false);
+      expect((await eventRow(told.eventId)).body).to.be.a('string');
+      expect(await exists('webhook_events', over.eventId)).to.equal(false);
     });
 
     it('stays while its gate still cancels its queue', async () => {

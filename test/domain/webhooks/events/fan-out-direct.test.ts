@@ -10,7 +10,7 @@ import { newId, type Id } from '../../../../platform/core/ids.ts';
 import { recordFact, type ClaimedFact } from '../../../../platform/engine/facts.ts';
 import { StaleRead, type Database } from '../../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../../platform/infra/postgres/sql.ts';
-import { attemptRows, deliveryRow } from '../../../toolkit/assert/webhooks.ts';
+import { attemptRows, deliveryOf, deliveryRow, eventRow } from '../../../toolkit/assert/webhooks.ts';
 import { buildEndpoint, buildSubscription, type Subscription } from '../../../toolkit/builders/webhooks.ts';
 import { alter } from '../../../toolkit/drive/alter.ts';
 import { claimed } from '../../../toolkit/drive/attempts.ts';
@@ -421,6 +421,26 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
       expectUnused(lane);
       expect(await deliveriesOf(fact)).to.deep.equal([row]);
       expect(await attemptRows(row?.id ?? '')).to.deep.equal([]);
+    });
+
+    it('are given back for an endpoint that asks only when an event is told again: it gets the body of the first time', async () => {
+      const fact = await recorded(subscription);
+      await tell([fact], {});
+      const [first] = await deliveriesOf(fact);
+      const { body } = await eventRow(fact.id);
+      await db.run(sql`UPDATE students SET name = 'Another' WHERE id = ${subscription.studentId}`);
+      const endpoint = await buildEndpoint(subscription.clubId, url);
+      const lane = fakeLane();
+      const later = new Date(now.getTime() + 2 * 86_400_000);
+      const [runs] = await fanOutFacts(db, [fact], later, { lane });
+      expect(lane.offered).to.have.length(2);
+      expectUnused(lane);
+      const late = await deliveryOf(fact.id, endpoint.id);
+      expect(late).to.deep.include({ status: 'pending', direct: false, fence: 0, leaseUntil: null, createdAt: now });
+      const id = late?.id ?? '';
+      expect(await attemptRows(id)).to.deep.equal([]);
+      expect(startsOf(runs).map(({ subjectId }) => subjectId)).to.have.members([first?.id, id]);
+      expect((await claimed({ id }, later.getTime())).body).to.equal(body);
     });
 
     it('of four relays that tell one fact at once: one makes the attempt, none keeps another slot', async () => {

@@ -27,12 +27,7 @@ const idAt = (bytes: Buffer, at: number): Id =>
 export function downloadToken(vault: Vault, token: DownloadToken): string {
   const time = Buffer.alloc(timeBytes);
   time.writeUIntBE(secondsOf(token.expiresAt), 0, timeBytes);
-  const parts = [
-    bytesOf(token.repositoryId),
-    bytesOf(token.studentId),
-    time,
-    vault.derive(labelOf(token)).subarray(0, macBytes),
-  ];
+  const parts = [bytesOf(token.repositoryId), bytesOf(token.studentId), time, vault.mac(labelOf(token), macBytes)];
   return Buffer.concat(parts).toString('base64url');
 }
 

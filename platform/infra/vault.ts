@@ -17,6 +17,8 @@ const tagBytes = 16;
 /** The first byte of a sealed value that names its key. Values of releases before it begin with their nonce, which is random. */
 const namingVersion = 1;
 const keyIdBytes = 4;
+/** Fewer can be guessed; there are no more. */
+const macBytes = { least: 16, most: 32 };
 /** Bytes at the beginning of a sealed value that say under which key it is: a version and the key's id. */
 export const sealHeaderBytes = 1 + keyIdBytes;
 
@@ -42,7 +44,14 @@ export interface Vault {
   readonly keyIds: readonly Buffer[];
   /** @returns whether the key is given */
   has(keyId: Buffer): boolean;
-  /** @returns whether `mac` is the beginning of what the label gives under any of the keys; compared in constant time */
+  /**
+   * @param bytes how many, 16 to 32
+   * @returns the beginning of what the label gives under the current key: what a token proves itself with
+   */
+  mac(label: string, bytes: number): Buffer;
+  /**
+   * @returns whether `mac` is the beginning of what the label gives under any of the keys, and has 16 to 32 bytes; compared in constant time
+   */
   matches(label: string, mac: Buffer): boolean;
   /** As `derive`, with a key that stays when the master key changes: for what is stored, and must be found again. */
   deriveLasting(label: string): Buffer;
@@ -124,7 +133,12 @@ export function createVault(
       return macOf(key.deriving, label);
     },
     has: (keyId) => withId(keyId) !== undefined,
+    mac(label, bytes) {
+      if (!isMacLength(bytes)) throw new Error(`a mac has ${macBytes.least} to ${macBytes.most} bytes, not ${bytes}`);
+      return macOf(current.deriving, label).subarray(0, bytes);
+    },
     matches: (label, mac) =>
+      isMacLength(mac.length) &&
       keys.some(({ deriving }) => timingSafeEqual(mac, macOf(deriving, label).subarray(0, mac.length))),
     deriveLasting: (label) => macOf(lastingKey, label),
   };
@@ -139,6 +153,8 @@ function keyOf(masterKey: Secret<Buffer>): Key {
     deriving: createSecretKey(keyFor(masterKey, 'derive')),
   };
 }
+
+const isMacLength = (bytes: number) => bytes >= macBytes.least && bytes <= macBytes.most;
 
 const macOf = (key: KeyObject, label: string) => createHmac('sha256', key).update(label).digest();
 

@@ -33,7 +33,7 @@ const labelOf = (use: string, ids: readonly Id[]) => [use, ...ids].join(':');
 
 function tokenOf(vault: Vault, use: string, ids: readonly Id[]): string {
   const bytes = Buffer.from(ids.join('').replaceAll('-', ''), 'hex');
-  return Buffer.concat([bytes, vault.derive(labelOf(use, ids)).subarray(0, macBytes)]).toString('base64url');
+  return Buffer.concat([bytes, vault.mac(labelOf(use, ids), macBytes)]).toString('base64url');
 }
 
 function idsIn(vault: Vault, use: string, count: number, token: string): Id[] | undefined {

@@ -21,7 +21,7 @@ export function uploadToken(vault: Vault, token: UploadToken): string {
   const time = Buffer.alloc(timeBytes);
   time.writeUIntBE(secondsOf(token.expiresAt), 0, timeBytes);
   const id = Buffer.from(token.mediaId.replaceAll('-', ''), 'hex');
-  return Buffer.concat([id, time, vault.derive(labelOf(token)).subarray(0, macBytes)]).toString('base64url');
+  return Buffer.concat([id, time, vault.mac(labelOf(token), macBytes)]).toString('base64url');
 }
 
 /** @returns the file that the token is for; undefined for a token that is not ours, or has expired */

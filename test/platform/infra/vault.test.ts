@@ -162,8 +162,22 @@ describe('derive', () => {
     const both = createVault(other, { former: [key] });
     const mac = vault.derive('label');
     expect([both.matches('label', mac), both.matches('label', mac.subarray(0, 16))]).to.deep.equal([true, true]);
-    expect(both.matches('label', both.derive('label').subarray(0, 16))).to.equal(true);
+    expect(both.matches('label', both.mac('label', 16))).to.equal(true);
     expect([both.matches('other', mac), createVault(other).matches('label', mac)]).to.deep.equal([false, false]);
+  });
+
+  it('takes no mac of less than 16 bytes for proof, and none that is longer than what it derives', () => {
+    const mac = vault.derive('label');
+    for (const length of [0, 1, 15])
+      expect(vault.matches('label', mac.subarray(0, length)), `${length}`).to.equal(false);
+    expect(vault.matches('label', Buffer.concat([mac, Buffer.of(0)]))).to.equal(false);
+  });
+
+  it('makes macs of 16 to 32 bytes, which are the beginning of what the current key derives', () => {
+    const both = createVault(key, { former: [other] });
+    for (const length of [16, 32])
+      expect(both.mac('label', length)).to.deep.equal(vault.derive('label').subarray(0, length));
+    for (const length of [0, 15, 33]) expect(() => both.mac('label', length)).to.throw(`not ${length}`);
   });
 
   it('stays the same for what is stored, whatever the current key is', () => {

@@ -4,7 +4,7 @@
  */
 import { readConfig, type Config } from '../config.ts';
 import { findLastingKey, idOf } from '../platform/infra/keys/open-vault.ts';
-import { reseal } from '../platform/infra/keys/reseal.ts';
+import { reseal, type ResealOptions } from '../platform/infra/keys/reseal.ts';
 import { sealedColumns } from '../platform/infra/keys/sealed-columns.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
 import { openDatabase, runOnce } from '../platform/infra/process.ts';
@@ -17,12 +17,13 @@ const valuesALine = 10_000;
 
 /**
  * Seals everything anew that is not under the current key, and prints what it does.
- * @returns the exit code: 0 when nothing is left and nothing unreadable
+ * @returns the exit code: 0 when a pass found nothing left, and nothing unreadable
  * @throws StartProblem when Postgres cannot be used, or no key that is given hashed the addresses
  */
 export async function resealAll(
   { database, masterKey, formerMasterKeys }: Pick<Config, 'database' | 'masterKey' | 'formerMasterKeys'>,
   print: (line: string) => void,
+  { pause }: Pick<ResealOptions, 'pause'> = {},
 ): Promise<number> {
   const source = await openDatabase(database, 'club-reseal');
   try {
@@ -36,6 +37,7 @@ export async function resealAll(
     const counts = new Map(sealedColumns.map(({ name }) => [name, 0]));
     const vault = createVault(masterKey, { former: formerMasterKeys, namesKeys: true });
     const { resealed, left, unreadable } = await reseal(db, vault, {
+      ...(pause && { pause }),
       onResealed(column, count) {
         const before = counts.get(column) ?? 0;
         counts.set(column, before + count);

@@ -62,7 +62,9 @@ describe('the command reseal', () => {
     await testDatabase();
     const lines: string[] = [];
     const keys = { masterKey: now, formerMasterKeys: [before] };
-    const code = await resealAll({ ...readConfig(), ...keys }, (line) => lines.push(line));
+    const code = await resealAll({ ...readConfig(), ...keys }, (line) => lines.push(line), {
+      pause: async () => {},
+    });
     return { code, lines };
   };
 

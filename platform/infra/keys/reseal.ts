@@ -1,9 +1,9 @@
 /** Seals anew, under the current key, what is sealed under another: in batches, beside traffic, and from where it was stopped (ADR 40). */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { boundLockWaits, isConflict, type Database } from '../postgres/database.ts';
+import type { Database } from '../postgres/database.ts';
 import { sql } from '../postgres/sql.ts';
 import { SealUnreadable, type Vault } from '../vault.ts';
-import { sealedColumns, type SealedColumn } from './sealed-columns.ts';
+import { otherColumns, ownColumn, sealedColumns, type SealedColumn } from './sealed-columns.ts';
 
 /** A value that opens under none of the keys. */
 export interface UnreadableValue {
@@ -15,7 +15,7 @@ export interface UnreadableValue {
 export interface Resealed {
   /** Values that were sealed anew. */
   resealed: number;
-  /** Values that can be read and are under another key still: processes write under it, or hold their rows. */
+  /** Values that can be read and are under another key still, by a last look: processes write under it, or hold their rows. */
   left: number;
   unreadable: readonly UnreadableValue[];
 }
@@ -27,15 +27,14 @@ export interface ResealOptions {
   batch?: number;
   /** How often all columns are gone through: again, where values were written under another key meanwhile, or held by others. */
   passes?: number;
-  /** Milliseconds before a pass after one that left something. */
-  pauseMs?: number;
+  /** Waits before each pass but the first, a second if absent: so long a process has to write under another key, and to be noticed. */
+  pause?: () => Promise<unknown>;
 }
 
 /** One transaction of some ten milliseconds: so long a row waits for it. */
 const usualBatch = 200;
 const mostPasses = 10;
 const usualPauseMs = 1_000;
-const longestLockWaitMs = 500;
 
 /**
  * Seals everything anew that is not under the current key. A value that changes meanwhile keeps its change. Several may run at once, and
@@ -43,33 +42,36 @@ const longestLockWaitMs = 500;
  * @param vault seals values that name their key
  */
 export async function reseal(db: Database, vault: Vault, options: ResealOptions = {}): Promise<Resealed> {
-  const { passes = mostPasses, pauseMs = usualPauseMs } = options;
+  const { passes = mostPasses, pause = () => sleep(usualPauseMs) } = options;
   let resealed = 0;
-  for (let pass = 1; ; pass++) {
-    const unreadable: UnreadableValue[] = [];
-    let found = 0;
-    let done = 0;
-    for (const column of sealedColumns) {
-      const went = await goThrough(db, vault, column, options);
-      found += went.found;
-      done += went.resealed;
-      unreadable.push(...went.unreadable);
-    }
-    resealed += done;
-    const readable = found - unreadable.length;
-    // Only a pass that finds nothing more shows that nothing was written under another key during the one before.
-    if (readable === 0) return { resealed, left: 0, unreadable };
-    if (pass >= passes) return { resealed, left: await leftOf(db, vault, unreadable.length), unreadable };
-    if (done < readable) await sleep(pauseMs);
+  for (let pass = 1; pass <= passes; pass++) {
+    const went = await goThrough(db, vault, otherColumns, options);
+    // Only a pass that finds nothing shows that nothing was written under another key in the pause before it.
+    const isSettled = pass > 1 && went.readable === 0;
+    // While the service's own key is under another key, no process starts without that: whatever else needs it comes first.
+    const own = isSettled ? await goThrough(db, vault, [ownColumn], options) : nothing;
+    resealed += went.resealed + own.resealed;
+    if (isSettled && own.readable === 0) return endOf(resealed, [went, own]);
+    await pause();
   }
+  return endOf(resealed, [await goThrough(db, vault, sealedColumns, { ...options, looksOnly: true })]);
 }
 
+/** What is not under the current key. */
 interface Went {
-  /** Values that were not under the current key. */
-  found: number;
+  readable: number;
+  /** Of the readable. */
   resealed: number;
-  unreadable: UnreadableValue[];
+  unreadable: readonly UnreadableValue[];
 }
+
+const nothing: Went = { readable: 0, resealed: 0, unreadable: [] };
+
+const endOf = (resealed: number, last: readonly Went[]): Resealed => ({
+  resealed,
+  left: last.reduce((sum, { readable }) => sum + readable, 0),
+  unreadable: last.flatMap(({ unreadable }) => unreadable),
+});
 
 interface SealedRow {
   id: string;
@@ -77,31 +79,34 @@ interface SealedRow {
   sealed: Buffer;
 }
 
-/** Goes through the values of one column that are not under the current key, in the order of their index, below it and above it. */
+/** Goes through the values of these columns that are not under the current key, in the order of their index, below it and above it. */
 async function goThrough(
   db: Database,
   vault: Vault,
-  column: SealedColumn,
-  { batch = usualBatch, onResealed }: ResealOptions,
+  columns: readonly SealedColumn[],
+  { batch = usualBatch, onResealed, looksOnly = false }: ResealOptions & { looksOnly?: boolean },
 ): Promise<Went> {
-  const went: Went = { found: 0, resealed: 0, unreadable: [] };
+  const went = { readable: 0, resealed: 0, unreadable: [] as UnreadableValue[] };
   const [current] = vault.headers;
-  for (const side of [sql`<`, sql`>`]) {
-    let after: SealedRow | undefined;
-    for (;;) {
-      const rows: SealedRow[] = await nextRows(db, column, sql`${column.header} ${side} ${current}`, after, batch);
-      const opened = rows.map((row) => ({ ...row, text: textOf(vault, row) }));
-      const readable = opened.flatMap(({ text, ...row }) => (text === undefined ? [] : [{ ...row, text }]));
-      const unreadable = opened.filter(({ text }) => text === undefined);
-      went.found += rows.length;
-      went.unreadable.push(...unreadable.map(({ id }) => ({ column: column.name, id })));
-      const exchanged = readable.length === 0 ? 0 : await exchange(db, vault, column, readable);
-      went.resealed += exchanged;
-      onResealed?.(column.name, exchanged);
-      after = rows.at(-1);
-      if (rows.length < batch) break;
+  for (const column of columns)
+    for (const side of [sql`<`, sql`>`]) {
+      let after: SealedRow | undefined;
+      for (;;) {
+        const rows: SealedRow[] = await nextRows(db, column, sql`${column.header} ${side} ${current}`, after, batch);
+        const opened = rows.map((row) => ({ ...row, text: textOf(vault, row) }));
+        const readable = opened.flatMap(({ text, ...row }) => (text === undefined ? [] : [{ ...row, text }]));
+        const unreadable = opened.filter(({ text }) => text === undefined);
+        went.readable += readable.length;
+        went.unreadable.push(...unreadable.map(({ id }) => ({ column: column.name, id })));
+        if (readable.length > 0 && !looksOnly) {
+          const exchanged = await exchange(db, vault, column, readable);
+          went.resealed += exchanged;
+          onResealed?.(column.name, exchanged);
+        }
+        after = rows.at(-1);
+        if (rows.length < batch) break;
+      }
     }
-  }
   return went;
 }
 
@@ -127,8 +132,9 @@ function textOf(vault: Vault, { sealed, id }: SealedRow): string | undefined {
 }
 
 /**
- * Exchanges the values, each only if it is as it was read. Rows are locked in the order of their ids (ENG-6).
- * @returns how many; 0 if others hold the rows for long: the next pass finds them again
+ * Exchanges the values, each only if it is as it was read. A row that others hold is passed over: the next pass finds it again, and this
+ * statement waits for nobody.
+ * @returns how many
  */
 async function exchange(
   db: Database,
@@ -137,31 +143,12 @@ async function exchange(
   rows: readonly (SealedRow & { text: string })[],
 ): Promise<number> {
   const sealed = rows.map((row) => vault.seal(row.text, row.id));
-  const given = sql`unnest(${rows.map((row) => row.id)}::${idType}[], ${rows.map((row) => row.sealed)}::bytea[], ${sealed}::bytea[])
-    AS given (id, before, after)`;
-  try {
-    return await db.transaction(async (tx) => {
-      await boundLockWaits(tx, longestLockWaitMs);
-      return tx.run(sql`
-        WITH given AS MATERIALIZED (SELECT * FROM ${given}),
-             held AS MATERIALIZED (
-               SELECT subject.${id} AS id FROM ${table} subject JOIN given ON subject.${id} = given.id
-                WHERE subject.${column} = given.before ORDER BY subject.${id} FOR NO KEY UPDATE OF subject)
-        UPDATE ${table} subject SET ${column} = given.after FROM given, held
-         WHERE subject.${id} = held.id AND given.id = held.id AND subject.${column} = given.before`);
-    });
-  } catch (error) {
-    if (isConflict(error)) return 0;
-    throw error;
-  }
-}
-
-async function leftOf(db: Database, { headers: [current] }: Vault, unreadable: number): Promise<number> {
-  let left = 0;
-  for (const { table, column, header } of sealedColumns) {
-    const row = await db.one<{ count: number }>(sql`SELECT count(*)::int AS count FROM ${table}
-      WHERE ${column} IS NOT NULL AND (${header} < ${current} OR ${header} > ${current})`);
-    left += row?.count ?? 0;
-  }
-  return Math.max(0, left - unreadable);
+  return db.run(sql`
+    WITH held AS MATERIALIZED (
+           SELECT given.* FROM ${table} subject
+             JOIN unnest(${rows.map((row) => row.id)}::${idType}[], ${rows.map((row) => row.sealed)}::bytea[], ${sealed}::bytea[])
+               AS given (id, before, after) ON subject.${id} = given.id
+            WHERE subject.${column} = given.before FOR NO KEY UPDATE OF subject SKIP LOCKED)
+    UPDATE ${table} subject SET ${column} = held.after FROM held
+     WHERE subject.${id} = held.id AND subject.${column} = held.before`);
 }

@@ -39,13 +39,17 @@ function sealed<E extends object>(
 
 const uuid = { id: 'id', type: 'uuid' } as const;
 
-/** In the order in which they are sealed anew: the service's own last, so that no start does without the former key before. */
-export const sealedColumns: readonly SealedColumn[] = [
+/** Those of clubs and people. */
+export const otherColumns: readonly SealedColumn[] = [
   sealed(WebhookEndpoint, 'secret', uuid),
   sealed(WebhookEndpoint, 'previousSecret', uuid),
   sealed(SalesConnection, 'secret', uuid),
   sealed(SalesNotice, 'proof', uuid),
   sealed(MailDomain, 'sealedPrivateKey', uuid),
   sealed(TransactionalMail, 'sealedAddress', uuid),
-  sealed(VaultSecret, 'sealed', { id: 'name', type: 'text' }),
 ];
+
+/** The service's own, the lasting key: sealed anew after all others, so that no start does without the former key before. */
+export const ownColumn: SealedColumn = sealed(VaultSecret, 'sealed', { id: 'name', type: 'text' });
+
+export const sealedColumns: readonly SealedColumn[] = [...otherColumns, ownColumn];

@@ -1,6 +1,7 @@
-/** Databases that wrap the real one: every statement inside one transaction, transactions counted, ends recorded, connections lost. */
+/** Databases that wrap the real one: every statement inside one transaction, transactions counted, ends recorded, connections lost, statements observed. */
 import type { DataSource, EntityManager } from 'typeorm';
 import { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { Sql } from '../../../platform/infra/postgres/sql.ts';
 import { sqlStateOf } from '../../../platform/infra/postgres/errors.ts';
 
 /** @returns a database whose every transaction and statement is part of `tx` */
@@ -106,6 +107,16 @@ export function countingStatements(db: Database): Database & { statements: () =>
     }),
   );
   return Object.assign(new Database(source, db.notifier), { statements: () => count });
+}
+
+/** @param onStatement called, and waited for, before each statement that stands in no transaction; one that throws takes its place */
+export function observing(db: Database, onStatement: (statement: Sql) => unknown): Database {
+  const observed = (database: Database, method: 'rows' | 'one' | 'run') =>
+    instead(database, method, async (call, [statement]) => {
+      await onStatement(statement as Sql);
+      return call(statement);
+    });
+  return observed(observed(observed(db, 'rows'), 'one'), 'run');
 }
 
 type Call = (...parameters: unknown[]) => unknown;

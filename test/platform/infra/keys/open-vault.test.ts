@@ -53,6 +53,7 @@ describe('the vault at the start of a process', () => {
     const { left, unreadable } = await reseal(
       db,
       createVault(keys.masterKey, { former: keys.formerMasterKeys, namesKeys: true }),
+      { pause: async () => {} },
     );
     expect([left, ...unreadable]).to.deep.equal([0]);
   };

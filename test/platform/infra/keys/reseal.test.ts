@@ -5,8 +5,8 @@ import { rotateSecret } from '../../../../domain/webhooks/endpoints/rotation.ts'
 import { Secret } from '../../../../platform/core/secret.ts';
 import { reseal } from '../../../../platform/infra/keys/reseal.ts';
 import { sealedColumns } from '../../../../platform/infra/keys/sealed-columns.ts';
-import type { Database, Transaction } from '../../../../platform/infra/postgres/database.ts';
-import { sql, type Sql } from '../../../../platform/infra/postgres/sql.ts';
+import type { Database } from '../../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../../platform/infra/postgres/sql.ts';
 import { createVault, SealUnreadable, type Vault } from '../../../../platform/infra/vault.ts';
 import {
   buildSealedValues,
@@ -14,12 +14,15 @@ import {
   removeSealedValues,
   sealedValues,
 } from '../../../toolkit/builders/sealed-values.ts';
-import { untilWaitingForLocks, within, withOpenTransaction } from '../../../toolkit/drive/races.ts';
+import { within, withOpenTransaction } from '../../../toolkit/drive/races.ts';
+import { observing } from '../../../toolkit/fakes/databases.ts';
 import { testDeps } from '../../../toolkit/stack/database.ts';
 
 const [before, now] = [new Secret(randomBytes(32)), new Secret(randomBytes(32))];
 /** The keys of a process before, during and after the change. */
 const [old, changing, changed] = [createVault(before), createVault(now, { former: [before] }), createVault(now)];
+
+const noPause = async () => {};
 
 describe('reseal', () => {
   let db: Database;
@@ -29,7 +32,7 @@ describe('reseal', () => {
   });
 
   const endsWith = async (vault: Vault = changing, on = db, options = {}) => {
-    const { resealed, left, unreadable } = await reseal(on, vault, { batch: 2, pauseMs: 0, ...options });
+    const { resealed, left, unreadable } = await reseal(on, vault, { batch: 2, pause: noPause, ...options });
     return { resealed, left, unreadable: unreadable.map(({ column }) => column) };
   };
   const nothing = { resealed: 0, left: 0, unreadable: [] };
@@ -75,7 +78,7 @@ describe('reseal', () => {
     const { endpointId } = await buildAll(old);
     await buildSealedValues(createVault(new Secret(randomBytes(32)), { namesKeys: true }));
     await db.run(sql`UPDATE webhook_endpoints SET secret = secret || 'x'::bytea WHERE id = ${endpointId}`);
-    const ended = await reseal(db, changing, { batch: 2, pauseMs: 0 });
+    const ended = await reseal(db, changing, { batch: 2, pause: noPause });
     expect({ resealed: ended.resealed, left: ended.left }).to.deep.equal({ resealed: 6, left: 0 });
     const columns = ended.unreadable.map(({ column }) => column);
     const named = sealedColumns.map(({ name }) => name).filter((name) => name !== 'vault_secrets.sealed');
@@ -87,33 +90,90 @@ describe('reseal', () => {
       .with.length(7);
   });
 
-  it('counts as left what others hold, and does it when it comes again', async () => {
+  /** Reseals while `work` is not committed: the rows that it holds are there for the second pass. */
+  const resealBeside = async (work: Parameters<typeof withOpenTransaction>[0]) => {
+    const [passed, committed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let resealing: ReturnType<typeof endsWith> | undefined;
+    const pause = async () => {
+      passed.resolve();
+      await committed.promise;
+    };
+    await withOpenTransaction(work, async () => {
+      resealing = endsWith(changing, db, { pause });
+      await Promise.race([passed.promise, resealing]);
+    });
+    committed.resolve();
+    return resealing;
+  };
+
+  it('counts as left what others hold, with the service’s own key, and does it when it comes again', async () => {
     const { endpointId } = await buildAll(old);
     await withOpenTransaction(
       (tx) => tx.run(sql`SELECT FROM webhook_endpoints WHERE id = ${endpointId} FOR UPDATE`),
       async () => {
-        expect(await endsWith(changing, db, { passes: 1 })).to.deep.equal({ resealed: 5, left: 2, unreadable: [] });
+        expect(await endsWith(changing, db, { passes: 2 })).to.deep.equal({ resealed: 4, left: 3, unreadable: [] });
       },
     );
-    expect(await endsWith()).to.deep.equal({ ...nothing, resealed: 2 });
+    expect(await endsWith()).to.deep.equal({ ...nothing, resealed: 3 });
   });
 
-  it('does not undo a rotation of the secret that it waited for, and seals what moved in it', async () => {
+  it('passes over a row that others hold, and seals the others of its batch anew', async () => {
+    const { endpointId } = await buildAll(old);
+    await buildAll(old);
+    await withOpenTransaction(
+      (tx) => tx.run(sql`SELECT FROM webhook_endpoints WHERE id = ${endpointId} FOR UPDATE`),
+      async () => {
+        const ended = await endsWith(changing, db, { passes: 1, batch: 200 });
+        expect(ended).to.deep.equal({ resealed: 4 + 6, left: 3, unreadable: [] });
+      },
+    );
+  });
+
+  it('seals the service’s own key anew only after a pass that found nothing else', async () => {
+    const own = () => sealedValues(db).then((values) => values.find(({ column }) => column === 'vault_secrets.sealed'));
+    await buildAll(old);
+    const owners: Vault[] = [];
+    await endsWith(changing, db, {
+      pause: async () => {
+        const { id, sealed } = (await own()) ?? expect.fail('no lasting key');
+        owners.push([old, changed].find((vault) => opens(vault, sealed, id)) ?? expect.fail('unreadable'));
+        if (owners.length === 1) await buildAll(old);
+      },
+    });
+    expect(owners.map((vault) => (vault === old ? 'former' : 'current'))).to.deep.equal([
+      'former',
+      'former',
+      'current',
+    ]);
+  });
+
+  it('looks again after a pause, until a pass finds nothing that was written under the former key meanwhile', async () => {
+    await buildAll(old);
+    let pauses = 0;
+    const pause = async () => {
+      pauses += 1;
+      if (pauses <= 3) await buildSealedValues(old);
+    };
+    expect(await endsWith(changing, db, { pause })).to.deep.equal({ ...nothing, resealed: 7 + 3 * 6 });
+    // One before each pass that found something, one before the pass of the service's own key, and one before the empty one.
+    expect(pauses).to.equal(5);
+  });
+
+  it('never says that nothing is left while a process writes under the former key', async () => {
+    await buildAll(old);
+    const pause = () => buildSealedValues(old);
+    expect(await endsWith(changing, db, { passes: 3, pause })).to.deep.equal({ resealed: 18, left: 7, unreadable: [] });
+  });
+
+  it('does not undo a rotation of the secret that it passed over, and seals what moved in it', async () => {
     const { clubId, endpointId } = await buildAll(old);
     const texts = await readSealedValues(db, old);
     let secret = '';
-    let resealing: ReturnType<typeof endsWith> | undefined;
-    await withOpenTransaction(
-      async (tx) => {
-        const deps = { db: within(tx), vault: old };
-        ({ secret } = await rotateSecret(deps, clubId, endpointId, { expirePrevious: true }, new Date()));
-      },
-      async () => {
-        resealing = endsWith();
-        await untilWaitingForLocks(1);
-      },
-    );
-    expect(await resealing).to.deep.equal({ ...nothing, resealed: 7 });
+    const ended = await resealBeside(async (tx) => {
+      const deps = { db: within(tx), vault: old };
+      ({ secret } = await rotateSecret(deps, clubId, endpointId, { expirePrevious: true }, new Date()));
+    });
+    expect(ended).to.deep.equal({ ...nothing, resealed: 7 });
     const [current, previous] = ['secret', 'previous_secret'].map((name) => `webhook_endpoints.${name} ${endpointId}`);
     expect(await readSealedValues(db, changed)).to.deep.equal({
       ...texts,
@@ -122,17 +182,23 @@ describe('reseal', () => {
     });
   });
 
+  it('does not undo a rotation that came between its reading and its writing', async () => {
+    const { clubId, endpointId } = await buildAll(old);
+    let secret: string | undefined;
+    const rotating = observing(db, async (statement) => {
+      if (secret !== undefined || !statement.render([]).includes('UPDATE webhook_endpoints')) return;
+      const deps = { db, vault: old };
+      ({ secret } = await rotateSecret(deps, clubId, endpointId, { expirePrevious: true }, new Date()));
+    });
+    expect(await endsWith(changing, rotating)).to.deep.equal({ ...nothing, resealed: 7 });
+    const texts = await readSealedValues(db, changed);
+    expect(texts[`webhook_endpoints.secret ${endpointId}`]).to.equal(secret);
+  });
+
   it('passes over a row that is removed meanwhile', async () => {
     const { endpointId } = await buildAll(old);
-    let resealing: ReturnType<typeof endsWith> | undefined;
-    await withOpenTransaction(
-      (tx) => tx.run(sql`DELETE FROM webhook_endpoints WHERE id = ${endpointId}`),
-      async () => {
-        resealing = endsWith();
-        await untilWaitingForLocks(1);
-      },
-    );
-    expect(await resealing).to.deep.equal({ ...nothing, resealed: 5 });
+    const ended = await resealBeside((tx) => tx.run(sql`DELETE FROM webhook_endpoints WHERE id = ${endpointId}`));
+    expect(ended).to.deep.equal({ ...nothing, resealed: 5 });
   });
 
   it('run twice at once seals each value once', async () => {
@@ -225,15 +291,16 @@ describe('reseal', () => {
           if (what === 'promote') {
             current = at % keys.length;
             needed = new Set([...needed, current]);
-          } else if (what === 'kill') await reseal(endingAt(db, at), ring(), { batch: 3 }).catch(killedOnly);
+          } else if (what === 'kill')
+            await reseal(endingAt(db, at), ring(), { batch: 3, pause: noPause }).catch(killedOnly);
           else {
-            const { left, unreadable } = await reseal(db, ring(), { batch: 3 });
+            const { left, unreadable } = await reseal(db, ring(), { batch: 3, pause: noPause });
             expect([left, ...unreadable]).to.deep.equal([0]);
             if (what === 'drop') needed = new Set([current]);
           }
           expect(await readSealedValues(db, ring())).to.deep.equal(texts);
         }
-        const { left, unreadable } = await reseal(db, ring());
+        const { left, unreadable } = await reseal(db, ring(), { pause: noPause });
         expect([left, ...unreadable]).to.deep.equal([0]);
         await readSealedValues(db, createVault(keys[current] ?? before));
       }),
@@ -248,16 +315,25 @@ describe('reseal', () => {
   });
 });
 
+function opens(vault: Vault, sealed: Buffer, id: string): boolean {
+  try {
+    vault.open(sealed, id);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 class Killed extends Error {}
 
 function killedOnly(error: unknown): void {
   if (!(error instanceof Killed)) throw error;
 }
 
-/** A database whose client is gone after so many statements; one in a transaction is then undone. */
+/** A database whose client is gone after so many statements. */
 function endingAt(db: Database, statements: number): Database {
   let left = statements;
-  return observed(db, () => {
+  return observing(db, () => {
     if (left === 0) throw new Killed();
     left -= 1;
   });
@@ -265,27 +341,8 @@ function endingAt(db: Database, statements: number): Database {
 
 /** Notes every statement. */
 function listening(db: Database, asked: { text: string; values: unknown[] }[]): Database {
-  return observed(db, (statement) => {
+  return observing(db, (statement) => {
     const values: unknown[] = [];
     asked.push({ text: statement.render(values), values });
   });
-}
-
-function observed(db: Database, onStatement: (statement: Sql) => void): Database {
-  const watch = <Q extends object>(queries: Q): Q =>
-    new Proxy(queries, {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name, target);
-        if (typeof value !== 'function') return value;
-        return (...args: unknown[]) => {
-          if (name === 'rows' || name === 'one' || name === 'run') onStatement(args[0] as Sql);
-          if (name === 'transaction') {
-            const work = args[0] as (tx: Transaction) => Promise<unknown>;
-            return db.transaction((tx) => work(watch(tx)));
-          }
-          return (value as (...given: unknown[]) => unknown).apply(target, args);
-        };
-      },
-    });
-  return watch(db);
 }

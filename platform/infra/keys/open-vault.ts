@@ -6,7 +6,7 @@ import type { Database, Queries } from '../postgres/database.ts';
 import { sql } from '../postgres/sql.ts';
 import { createVault, firstLastingKey, keyIdOf, SealUnreadable, type Vault } from '../vault.ts';
 import { mailAddressLabel } from '../address-keys.ts';
-import { sealedColumns, type SealedColumn } from './sealed-columns.ts';
+import { otherColumns, ownColumn, type SealedColumn } from './sealed-columns.ts';
 
 export interface MasterKeys {
   /** The key that seals and derives. */
@@ -49,7 +49,6 @@ export async function readVault(db: Queries, keys: MasterKeys): Promise<Vault> {
 export const idOf = (masterKey: Secret<Buffer>): string => keyIdOf(masterKey).toString('hex');
 
 const lastingName = 'lasting key';
-const ownColumn = 'vault_secrets.sealed';
 
 type LastingKey =
   | {
@@ -83,7 +82,7 @@ export async function findLastingKey(db: Queries, { masterKey, formerMasterKeys 
   } catch (error) {
     if (!(error instanceof SealUnreadable)) throw error;
     return {
-      problem: `${ownColumn}: the service's own key is sealed under another key${nameOfKey(sealed)}. Add that to MASTER_KEYS_OLD.`,
+      problem: `${ownColumn.name}: the service's own key is sealed under another key${nameOfKey(sealed)}. Add that to MASTER_KEYS_OLD.`,
     };
   }
 }
@@ -121,51 +120,91 @@ async function keyOfAddresses(
   };
 }
 
-/** Beginnings of values that are looked at a column. With all values under the current key there is one. */
-const headersALook = 1_000;
-/** Rows that a message names, and rows that it counts. */
+/** Beginnings of values that a look brings, each with one value: some hundred kilobytes. */
+const beginningsALook = 1_000;
+/** Keys of a column that a message names; rows of a key that it names, and that it counts. */
+const keysNamed = 20;
 const rowsNamed = 5;
 const rowsCounted = 1_000;
 
 /** @returns a sentence for each column and key: values that name a key, do not open, and so need a key that is not given */
 async function valuesOfOtherKeys(db: Queries, vault: Vault): Promise<string[]> {
   const problems: string[] = [];
-  for (const column of sealedColumns) {
-    if (column.name === ownColumn) continue; // opened already
-    for (const header of await otherHeaders(db, column, vault)) {
-      const rows = await db.rows<{ id: string; sealed: Buffer }>(
-        sql`SELECT ${column.id} AS id, ${column.column} AS sealed FROM ${column.table}
-             WHERE ${column.column} IS NOT NULL AND ${column.header} = ${header} ORDER BY ${column.header}, ${column.id} LIMIT ${rowsCounted}`,
-      );
-      const locked = rows.filter(({ id, sealed }) => !opens(vault, sealed, id)).map(({ id }) => id);
-      if (locked.length > 0)
-        problems.push(
-          `${column.name}: ${locked.length === rowsCounted ? `${rowsCounted} values or more are` : locked.length === 1 ? '1 value is' : `${locked.length} values are`} ` +
-            `under the key ${header.toString('hex', 1)}, which is not given (${locked.slice(0, rowsNamed).join(', ')}${locked.length > rowsNamed ? ' …' : ''}). Add it to MASTER_KEYS_OLD.`,
-        );
-    }
+  for (const column of otherColumns) {
+    const locked = await lockedBeginnings(db, column, vault);
+    for (const header of locked.slice(0, keysNamed)) problems.push(await problemOf(db, column, header, vault));
+    if (locked.length > keysNamed)
+      problems.push(`${column.name}: there are values under more keys that are not given.`);
   }
   return problems;
 }
 
-/** @returns the different beginnings of values that may name a key and name none of ours, each by one look into the index */
-async function otherHeaders(
-  db: Queries,
-  { table, column, header }: SealedColumn,
-  { headers }: Vault,
-): Promise<Buffer[]> {
-  const least = Buffer.of(1);
-  const end = Buffer.of(2);
-  const next = (after: ReturnType<typeof sql>) =>
-    sql`SELECT ${header} AS header FROM ${table} WHERE ${column} IS NOT NULL AND ${header} ${after} ORDER BY ${header} LIMIT 1`;
-  const rows = await db.rows<{ header: Buffer }>(sql`
-    WITH RECURSIVE seen AS (
-      (${next(sql`>= ${least}::bytea`)})
-      UNION ALL
-      SELECT later.header FROM seen, LATERAL (${next(sql`> seen.header`)}) later WHERE seen.header < ${end}::bytea)
-    SELECT header FROM seen WHERE header < ${end}::bytea LIMIT ${headersALook}`);
-  return rows.map((row) => row.header).filter((found) => !headers.some((ours) => ours.equals(found)));
+/**
+ * Goes through the different beginnings of values that may name a key. A value of a release before begins so by chance, one of 256 does:
+ * it opens here, and needs no look of its own.
+ * @returns the beginnings of ours that do not open, one more than are named at most
+ */
+async function lockedBeginnings(db: Queries, column: SealedColumn, vault: Vault): Promise<Buffer[]> {
+  const locked: Buffer[] = [];
+  let after: Buffer | undefined;
+  for (;;) {
+    const found = await beginnings(db, column, after);
+    const others = found.filter(({ header }) => !vault.headers.some((ours) => ours.equals(header)));
+    locked.push(...others.filter(({ id, sealed }) => !opens(vault, sealed, id)).map(({ header }) => header));
+    after = found.at(-1)?.header;
+    if (found.length < beginningsALook || locked.length > keysNamed) return locked.slice(0, keysNamed + 1);
+  }
 }
+
+interface SealedRow {
+  id: string;
+  sealed: Buffer;
+}
+
+/** @returns the next different beginnings of values that may name a key, with the first value of each: one step into the index for each */
+function beginnings(
+  db: Queries,
+  { table, id, column, header }: SealedColumn,
+  after: Buffer | undefined,
+): Promise<(SealedRow & { header: Buffer })[]> {
+  const end = Buffer.of(2);
+  const next = (begins: ReturnType<typeof sql>) =>
+    sql`SELECT ${header} AS header, ${id} AS id, ${column} AS sealed FROM ${table}
+         WHERE ${column} IS NOT NULL AND ${header} ${begins} AND ${header} < ${end}::bytea ORDER BY ${header}, ${id} LIMIT 1`;
+  return db.rows(sql`
+    WITH RECURSIVE seen AS (
+      (${next(after === undefined ? sql`>= ${Buffer.of(1)}::bytea` : sql`> ${after}::bytea`)})
+      UNION ALL
+      SELECT later.* FROM seen, LATERAL (${next(sql`> seen.header`)}) later)
+    SELECT header, id, sealed FROM seen LIMIT ${beginningsALook}`);
+}
+
+async function problemOf(
+  db: Queries,
+  { name, table, id, column, header }: SealedColumn,
+  begins: Buffer,
+  vault: Vault,
+): Promise<string> {
+  const rows = await db.rows<SealedRow>(
+    sql`SELECT ${id} AS id, ${column} AS sealed FROM ${table}
+         WHERE ${column} IS NOT NULL AND ${header} = ${begins} ORDER BY ${header}, ${id} LIMIT ${rowsCounted}`,
+  );
+  const locked = rows.filter((row) => !opens(vault, row.sealed, row.id));
+  const count =
+    locked.length === rowsCounted
+      ? `${rowsCounted} values or more are`
+      : locked.length === 1
+        ? '1 value is'
+        : `${locked.length} values are`;
+  return `${name}: ${count} under the key ${begins.toString('hex', 1)}, which is not given (${idsOf(locked)}). Add it to MASTER_KEYS_OLD.`;
+}
+
+/** @returns some ids, and whether there are more */
+const idsOf = (rows: readonly SealedRow[]) =>
+  rows
+    .slice(0, rowsNamed)
+    .map(({ id }) => id)
+    .join(', ') + (rows.length > rowsNamed ? ' …' : '');
 
 function opens(vault: Vault, sealed: Buffer, context: string): boolean {
   try {

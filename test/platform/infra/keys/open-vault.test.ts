@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createCipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import { startApi } from '../../../../api/server.ts';
 import { fillEmailKeys } from '../../../../domain/identity/email-keys.ts';
@@ -15,6 +15,7 @@ import { createVault, type Vault } from '../../../../platform/infra/vault.ts';
 import { buildClub, buildStudent } from '../../../toolkit/builders/clubs.ts';
 import { buildSealedValues, removeSealedValues, sealedValues } from '../../../toolkit/builders/sealed-values.ts';
 import { testConfig } from '../../../toolkit/drive/api.ts';
+import { observing } from '../../../toolkit/fakes/databases.ts';
 import { testDeps } from '../../../toolkit/stack/database.ts';
 
 const [one, two, three] = [1, 2, 3].map(() => new Secret(randomBytes(32))) as [
@@ -198,6 +199,51 @@ describe('the vault at the start of a process', () => {
     });
   });
 
+  describe('with thousands of values of a release before that look as if they named a key', () => {
+    /** Values without a key's id whose nonces, by chance, begin as those with one do: each otherwise, and before those of real keys. */
+    const fill = async (vault: Vault, count: number) => {
+      const { clubId } = await buildSealedValues(vault);
+      const ids = Array.from({ length: count }, () => newId());
+      const values = ids.map((id, index) => {
+        const nonce = Buffer.alloc(12);
+        nonce.writeUInt8(1, 0);
+        nonce.writeUInt16BE(index, 3);
+        return sealedWith(one, nonce, id);
+      });
+      await db.run(sql`INSERT INTO sales_notices (id, club_id, connection_id, platform, body, proof, received_at, next_attempt_at)
+        SELECT given.id, club_id, connection_id, platform, body, given.proof, received_at, next_attempt_at
+          FROM sales_notices notice, unnest(${ids}::uuid[], ${values}::bytea[]) AS given (id, proof) WHERE notice.club_id = ${clubId}`);
+    };
+
+    it('asks for a thousand at once, and never for one of them', async () => {
+      await hashedUnder(one);
+      await fill(await readVault(db, given(one)), 2_100);
+      const looks: string[] = [];
+      const observed = observing(db, (statement) => looks.push(statement.render([])));
+      await readVault(observed, given(one));
+      expect(looks.filter((text) => text.includes('FROM sales_notices'))).to.have.length(3);
+    });
+
+    it('finds those of a key that is not given behind them', async () => {
+      await hashedUnder(one);
+      await fill(await readVault(db, given(one)), 2_100);
+      const { clubId } = await buildSealedValues(createVault(two, { namesKeys: true }));
+      const notice = await db.one<{ id: string }>(sql`SELECT id FROM sales_notices WHERE club_id = ${clubId}`);
+      expect(await problemsOf(given(one))).to.include(
+        `  - sales_notices.proof: 1 value is under the key ${idOf(two)}, which is not given (${notice?.id}). Add it to MASTER_KEYS_OLD.`,
+      );
+    });
+
+    it('names some keys where none of the values opens, and says that there are more', async () => {
+      await hashedUnder(three);
+      await readVault(db, given(three));
+      await fill(createVault(three), 1_100);
+      const problems = await problemsOf(given(three));
+      expect(problems).to.have.length(21);
+      expect(problems.at(-1)).to.equal('  - sales_notices.proof: there are values under more keys that are not given.');
+    });
+  });
+
   it('stops a process whose key is missing before it serves, with the ids of the keys that it has', async () => {
     await hashedUnder(one);
     await readVault(db, given(one));
@@ -210,3 +256,11 @@ describe('the vault at the start of a process', () => {
     ]);
   });
 });
+
+/** As releases sealed before values named their key, with this nonce. */
+function sealedWith(key: Secret<Buffer>, nonce: Buffer, context: string): Buffer {
+  const cipher = createCipheriv('aes-256-gcm', Buffer.from(hkdfSync('sha256', key.reveal(), '', 'seal', 32)), nonce);
+  cipher.setAAD(Buffer.from(context));
+  const text = Buffer.concat([cipher.update('the proof'), cipher.final()]);
+  return Buffer.concat([nonce, cipher.getAuthTag(), text]);
+}

@@ -3,7 +3,7 @@
  * It runs beside the service, may be killed and started again at any time, and ends with `resealed …, left …, unreadable …`.
  */
 import { readConfig, type Config } from '../config.ts';
-import { findLastingKey, idOf } from '../platform/infra/keys/open-vault.ts';
+import { findLastingKey, idOf, otherKeysNeeded, sentenceOf } from '../platform/infra/keys/open-vault.ts';
 import { reseal, type ResealOptions } from '../platform/infra/keys/reseal.ts';
 import { sealedColumns } from '../platform/infra/keys/sealed-columns.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
@@ -18,7 +18,7 @@ const valuesALine = 10_000;
 /**
  * Seals everything anew that is not under the current key, and prints what it does.
  * @returns the exit code: 0 when a pass found nothing left, and nothing unreadable
- * @throws StartProblem when Postgres cannot be used, or no key that is given hashed the addresses
+ * @throws StartProblem when Postgres cannot be used; when the database has no lasting key yet, and the keys that are given are not its own
  */
 export async function resealAll(
   { database, masterKey, formerMasterKeys }: Pick<Config, 'database' | 'masterKey' | 'formerMasterKeys'>,
@@ -30,7 +30,11 @@ export async function resealAll(
     const db = new Database(source, { notify() {} });
     // Kept before anything is sealed anew: later nobody could tell which key hashed the addresses.
     const lasting = await findLastingKey(db, { masterKey, formerMasterKeys });
-    if ('problem' in lasting) print(lasting.problem);
+    if ('problems' in lasting) {
+      if (!lasting.isKept) throw otherKeysNeeded({ masterKey, formerMasterKeys }, lasting.problems);
+      // One that does not open is a value that cannot be read, as others: the rest can be sealed anew.
+      for (const problem of lasting.problems) print(sentenceOf(problem));
+    }
     print(
       `the current key is ${idOf(masterKey)}; others: ${formerMasterKeys.map((key) => idOf(key)).join(', ') || 'none'}`,
     );

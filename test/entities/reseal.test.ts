@@ -3,11 +3,19 @@ import { expect } from 'chai';
 import { readConfig } from '../../config.ts';
 import { resealAll } from '../../entities/reseal.ts';
 import { Secret } from '../../platform/core/secret.ts';
+import { StartProblem } from '../../platform/core/start-problem.ts';
+import { addressKeyOf } from '../../platform/infra/address-keys.ts';
 import { idOf, readVault } from '../../platform/infra/keys/open-vault.ts';
 import { sealedColumns } from '../../platform/infra/keys/sealed-columns.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { createVault } from '../../platform/infra/vault.ts';
-import { buildSealedValues, readSealedValues, removeSealedValues } from '../toolkit/builders/sealed-values.ts';
+import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
+import {
+  buildSealedValues,
+  readSealedValues,
+  removeSealedValues,
+  sealedValues,
+} from '../toolkit/builders/sealed-values.ts';
 import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
 /** Columns of bytes that hold no sealed value, and what they hold. */
@@ -91,13 +99,14 @@ describe('the command reseal', () => {
 
   it('ends with 1 and names the rows that it cannot read, without a value', async () => {
     const { db } = await testDeps();
+    await readVault(db, { masterKey: before, formerMasterKeys: [] });
     const { endpointId } = await buildSealedValues(createVault(before));
     await db.run(sql`UPDATE webhook_endpoints SET secret = 'whsec_altered'::bytea WHERE id = ${endpointId}`);
     const { code, lines } = await run();
     expect(code).to.equal(1);
     expect(lines.slice(-2)).to.deep.equal([
       `unreadable: webhook_endpoints.secret of ${endpointId}`,
-      'resealed 5, left 0, unreadable 1',
+      'resealed 6, left 0, unreadable 1',
     ]);
     expect(lines.join('\n')).to.not.contain('whsec');
   });
@@ -113,5 +122,21 @@ describe('the command reseal', () => {
       'unreadable: vault_secrets.sealed of lasting key',
       'resealed 6, left 0, unreadable 1',
     ]);
+  });
+
+  it('ends before it seals anything where no key is kept, and those that are given did not hash the addresses', async () => {
+    const { db } = await testDeps();
+    await buildSealedValues(createVault(before));
+    const { email, id } = await buildStudent((await buildClub()).id);
+    const hash = addressKeyOf(createVault(new Secret(randomBytes(32))), email);
+    await db.run(sql`UPDATE students SET email_key = ${hash} WHERE id = ${id}`);
+    const sealed = await sealedValues(db);
+    const error = await run().catch((reason: unknown) => reason);
+    expect(error).to.be.instanceOf(StartProblem);
+    expect((error as StartProblem).message.split('\n')).to.deep.equal([
+      `MASTER_KEY is ${idOf(now)}, with ${idOf(before)} of MASTER_KEYS_OLD; the database needs other keys, or more:`,
+      '  - students.email_key: addresses are hashed with another key. Add that to MASTER_KEYS_OLD.',
+    ]);
+    expect(await sealedValues(db)).to.deep.equal(sealed);
   });
 });

@@ -35,15 +35,34 @@ export async function openVault(db: Database, keys: MasterKeys): Promise<Vault> 
 export async function readVault(db: Queries, keys: MasterKeys): Promise<Vault> {
   const ring = createVault(keys.masterKey, { former: keys.formerMasterKeys });
   const lasting = await findLastingKey(db, keys);
-  const problems = [...('problem' in lasting ? [lasting.problem] : []), ...(await valuesOfOtherKeys(db, ring))];
-  if ('problem' in lasting || problems.length > 0)
-    throw new StartProblem(
-      `MASTER_KEY is ${idOf(keys.masterKey)}${keys.formerMasterKeys.map((key) => `, with ${idOf(key)} of MASTER_KEYS_OLD`).join('')}; ` +
-        `the database needs other keys, or more:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`,
-    );
+  const known = 'problems' in lasting ? lasting.problems : [];
+  const others = await valuesOfOtherKeys(db, ring);
+  // A column of which nothing opens may have values that seem to name a key: one line says enough.
+  const problems = [...known, ...others.filter(({ column }) => !known.some((problem) => problem.column === column))];
+  if ('problems' in lasting || problems.length > 0) throw otherKeysNeeded(keys, problems);
   const { key, namesKeys } = lasting;
   return createVault(keys.masterKey, { former: keys.formerMasterKeys, lasting: key, namesKeys });
 }
+
+/** What does not fit the keys that are given. */
+export interface KeyProblem {
+  /** `table.column`. */
+  column: string;
+  /** What is wrong there, and what to do. */
+  text: string;
+}
+
+export const sentenceOf = ({ column, text }: KeyProblem): string => `${column}: ${text}`;
+
+/** @returns what a process ends with that has not the keys that its database needs; with a line for each of the problems */
+export const otherKeysNeeded = (
+  { masterKey, formerMasterKeys }: MasterKeys,
+  problems: readonly KeyProblem[],
+): StartProblem =>
+  new StartProblem(
+    `MASTER_KEY is ${idOf(masterKey)}${formerMasterKeys.map((key) => `, with ${idOf(key)} of MASTER_KEYS_OLD`).join('')}; ` +
+      `the database needs other keys, or more:\n${problems.map((problem) => `  - ${sentenceOf(problem)}`).join('\n')}`,
+  );
 
 /** @returns how messages call a master key: its id, in hexadecimal */
 export const idOf = (masterKey: Secret<Buffer>): string => keyIdOf(masterKey).toString('hex');
@@ -56,16 +75,25 @@ type LastingKey =
       /** Whether values name their key: once former keys are given, or there was a `reseal`. */
       namesKeys: boolean;
     }
-  | { problem: string };
+  | {
+      problems: readonly KeyProblem[];
+      /** Whether the database has one: it does not open. */
+      isKept: boolean;
+    };
 
-/** @returns the key that hashes addresses, which is chosen and kept if the database has none yet; or why there is none */
+/**
+ * @returns the key that hashes addresses, which is chosen and kept if the database has none yet; or why there is none. It is not chosen
+ * while the newest values of a column do not open: the key that is given would be a wrong one, and lock out the right one for good
+ */
 export async function findLastingKey(db: Queries, { masterKey, formerMasterKeys }: MasterKeys): Promise<LastingKey> {
   const vault = createVault(masterKey, { former: formerMasterKeys });
   const stored = async () => (await db.manager.findOneBy(VaultSecret, { name: lastingName }))?.sealed;
   let sealed = await stored();
   if (!sealed) {
     const chosen = await keyOfAddresses(db, [masterKey, ...formerMasterKeys]);
-    if ('problem' in chosen) return chosen;
+    const locked = await lockedColumns(db, vault);
+    if ('problem' in chosen || locked.length > 0)
+      return { problems: [...('problem' in chosen ? [chosen.problem] : []), ...locked], isKept: false };
     // No process of a release before can have to open what a database without a club holds.
     const isNew = (await db.one(sql`SELECT 1 FROM clubs LIMIT 1`)) === undefined;
     const sealer = createVault(masterKey, { former: formerMasterKeys, ...(isNew && { namesKeys: true }) });
@@ -81,9 +109,8 @@ export async function findLastingKey(db: Queries, { masterKey, formerMasterKeys 
     return { key, namesKeys: formerMasterKeys.length > 0 || namesKey(sealed, vault) };
   } catch (error) {
     if (!(error instanceof SealUnreadable)) throw error;
-    return {
-      problem: `${ownColumn.name}: the service's own key is sealed under another key${nameOfKey(sealed)}. Add that to MASTER_KEYS_OLD.`,
-    };
+    const text = `the service's own key is sealed under another key${nameOfKey(sealed)}. Add that to MASTER_KEYS_OLD.`;
+    return { problems: [{ column: ownColumn.name, text }], isKept: true };
   }
 }
 
@@ -100,7 +127,7 @@ const studentsTried = 20;
 async function keyOfAddresses(
   db: Queries,
   keys: readonly [Secret<Buffer>, ...Secret<Buffer>[]],
-): Promise<{ of: Secret<Buffer> } | { problem: string }> {
+): Promise<{ of: Secret<Buffer> } | { problem: KeyProblem }> {
   const students = await db.rows<{ email: string; key: Buffer }>(
     sql`SELECT email, email_key AS key FROM students WHERE email_key IS NOT NULL ORDER BY id DESC LIMIT ${studentsTried}`,
   );
@@ -110,14 +137,40 @@ async function keyOfAddresses(
   });
   if (of) return { of };
   if (students.length > 0)
-    return { problem: 'students.email_key: addresses are hashed with another key. Add that to MASTER_KEYS_OLD.' };
+    return {
+      problem: {
+        column: 'students.email_key',
+        text: 'addresses are hashed with another key. Add that to MASTER_KEYS_OLD.',
+      },
+    };
   // Nobody's address is known: a suppression, whose key cannot be told from any other's, leaves no choice but one.
   const isOpen = (await db.one(sql`SELECT 1 FROM mail_suppressions LIMIT 1`)) === undefined;
   if (isOpen || keys.length === 1) return { of: keys[0] };
   return {
-    problem:
-      'mail_suppressions.address_key: no student tells which key hashed these addresses. Start a worker once with the key of before alone, without MASTER_KEYS_OLD.',
+    problem: {
+      column: 'mail_suppressions.address_key',
+      text: 'no student tells which key hashed these addresses. Start a worker once with the key of before alone, without MASTER_KEYS_OLD.',
+    },
   };
+}
+
+/** Values of a column that are opened before there is a lasting key: the newest, for the same reason. */
+const valuesTried = 3;
+
+/** @returns a sentence for each column that has values, of which the newest open under none of the keys */
+async function lockedColumns(db: Queries, vault: Vault): Promise<KeyProblem[]> {
+  const problems: KeyProblem[] = [];
+  for (const { name, table, id, column } of otherColumns) {
+    const newest = await db.rows<SealedRow>(
+      sql`SELECT ${id} AS id, ${column} AS sealed FROM ${table} WHERE ${column} IS NOT NULL ORDER BY ${id} DESC LIMIT ${valuesTried}`,
+    );
+    if (newest.length > 0 && !newest.some((row) => opens(vault, row.sealed, row.id)))
+      problems.push({
+        column: name,
+        text: `the newest values open under no key that is given (${idsOf(newest)}). Add their key to MASTER_KEYS_OLD.`,
+      });
+  }
+  return problems;
 }
 
 /** Beginnings of values that a look brings, each with one value: some hundred kilobytes. */
@@ -128,13 +181,13 @@ const rowsNamed = 5;
 const rowsCounted = 1_000;
 
 /** @returns a sentence for each column and key: values that name a key, do not open, and so need a key that is not given */
-async function valuesOfOtherKeys(db: Queries, vault: Vault): Promise<string[]> {
-  const problems: string[] = [];
+async function valuesOfOtherKeys(db: Queries, vault: Vault): Promise<KeyProblem[]> {
+  const problems: KeyProblem[] = [];
   for (const column of otherColumns) {
     const locked = await lockedBeginnings(db, column, vault);
     for (const header of locked.slice(0, keysNamed)) problems.push(await problemOf(db, column, header, vault));
     if (locked.length > keysNamed)
-      problems.push(`${column.name}: there are values under more keys that are not given.`);
+      problems.push({ column: column.name, text: 'there are values under more keys that are not given.' });
   }
   return problems;
 }
@@ -184,7 +237,7 @@ async function problemOf(
   { name, table, id, column, header }: SealedColumn,
   begins: Buffer,
   vault: Vault,
-): Promise<string> {
+): Promise<KeyProblem> {
   const rows = await db.rows<SealedRow>(
     sql`SELECT ${id} AS id, ${column} AS sealed FROM ${table}
          WHERE ${column} IS NOT NULL AND ${header} = ${begins} ORDER BY ${header}, ${id} LIMIT ${rowsCounted}`,
@@ -196,7 +249,8 @@ async function problemOf(
       : locked.length === 1
         ? '1 value is'
         : `${locked.length} values are`;
-  return `${name}: ${count} under the key ${begins.toString('hex', 1)}, which is not given (${idsOf(locked)}). Add it to MASTER_KEYS_OLD.`;
+  const text = `${count} under the key ${begins.toString('hex', 1)}, which is not given (${idsOf(locked)}). Add it to MASTER_KEYS_OLD.`;
+  return { column: name, text };
 }
 
 /** @returns some ids, and whether there are more */

@@ -186,6 +186,42 @@ describe('the vault at the start of a process', () => {
       expect(await sealedValues(db)).to.deep.equal([]);
     });
 
+    it('columns whose newest values open under no key, where no student tells, and keeps no lasting key', async () => {
+      await buildSealedValues(sealingUnnamed(one, { seemsNamed: true }));
+      await db.run(sql`UPDATE students SET email_key = NULL`);
+      const rows = Object.groupBy(await sealedValues(db), ({ column }) => column);
+      const line = (column: string) =>
+        `  - ${column}: the newest values open under no key that is given (${rows[column]?.[0]?.id}). Add their key to MASTER_KEYS_OLD.`;
+      for (const keys of [given(two), given(two, three)])
+        expect(await problemsOf(keys)).to.deep.equal([
+          line('webhook_endpoints.secret'),
+          line('webhook_endpoints.previous_secret'),
+          line('sales_connections.secret'),
+          line('sales_notices.proof'),
+          line('mail_domains.sealed_private_key'),
+          line('transactional_mails.sealed_address'),
+        ]);
+      const lasting = await db.rows(sql`SELECT 1 FROM vault_secrets`);
+      expect(lasting).to.deep.equal([]);
+      expect(addressKeyOf(await readVault(db, given(one)), 'a@b.cd')).to.deep.equal(
+        addressKeyOf(createVault(one), 'a@b.cd'),
+      );
+    });
+
+    it('one column of which the three newest values open under no key, and not one of which a newest does', async () => {
+      await buildSealedValues(sealingUnnamed(one, { seemsNamed: false }));
+      for (let count = 0; count < 3; count++) await buildSealedValues(sealingUnnamed(three, { seemsNamed: false }));
+      await db.run(sql`UPDATE students SET email_key = NULL`);
+      const proof = 'sales_notices.proof';
+      const notices = (await sealedValues(db)).filter(({ column }) => column === proof).map(({ id }) => id);
+      expect((await problemsOf(given(one)))[3]).to.equal(
+        `  - ${proof}: the newest values open under no key that is given (${notices.slice(1).toReversed().join(', ')}). Add their key to MASTER_KEYS_OLD.`,
+      );
+      await buildSealedValues(sealingUnnamed(one, { seemsNamed: false }));
+      await db.run(sql`UPDATE students SET email_key = NULL`);
+      expect(await problemsOf(given(one))).to.deep.equal([]);
+    });
+
     it('no value of a release before that only looks as if it named a key', async () => {
       await hashedUnder(one);
       const vault = await readVault(db, given(one));
@@ -246,13 +282,13 @@ describe('the vault at the start of a process', () => {
 
   it('stops a process whose key is missing before it serves, with the ids of the keys that it has', async () => {
     await hashedUnder(one);
-    await readVault(db, given(one));
+    await readVault(db, given(one, three));
     const keys = { masterKey: two, formerMasterKeys: [three] };
     const error = await startApi({ ...(await testConfig()), ...keys }).catch((reason: unknown) => reason);
     expect(error).to.be.instanceOf(StartProblem);
     expect((error as StartProblem).message.split('\n')).to.deep.equal([
       `MASTER_KEY is ${idOf(two)}, with ${idOf(three)} of MASTER_KEYS_OLD; the database needs other keys, or more:`,
-      `  - vault_secrets.sealed: the service's own key is sealed under another key. Add that to MASTER_KEYS_OLD.`,
+      `  - vault_secrets.sealed: the service's own key is sealed under another key (${idOf(one)}). Add that to MASTER_KEYS_OLD.`,
     ]);
   });
 });
@@ -263,4 +299,18 @@ function sealedWith(key: Secret<Buffer>, nonce: Buffer, context: string): Buffer
   cipher.setAAD(Buffer.from(context));
   const text = Buffer.concat([cipher.update('the proof'), cipher.final()]);
   return Buffer.concat([nonce, cipher.getAuthTag(), text]);
+}
+
+/** Seals as releases did before values named their key, with nonces that begin, or do not begin, as if they named one. */
+function sealingUnnamed(key: Secret<Buffer>, { seemsNamed }: { seemsNamed: boolean }): Vault {
+  const vault = createVault(key);
+  return {
+    ...vault,
+    seal(text, context) {
+      for (;;) {
+        const sealed = vault.seal(text, context);
+        if ((sealed[0] === 1) === seemsNamed) return sealed;
+      }
+    },
+  };
 }

@@ -62,7 +62,7 @@ import {
   sources,
 } from './metrics.ts';
 import { startRelay } from './relay.ts';
-import { ensureSchedules, keepSchedules } from './schedules.ts';
+import { createMissingSchedules, ensureSchedules, keepSchedules } from './schedules.ts';
 import { campaignConnections, createSmtpHandOver } from '../platform/infra/smtp-hand-over.ts';
 import { addressIn, createSmtpSender, smtpConnections, type SmtpSender } from '../platform/infra/smtp.ts';
 import { watchPromotion } from './promotion-watch.ts';
@@ -240,7 +240,8 @@ export async function startWorker(
     log,
   );
   const { schedule: scheduleClient } = new Client({ connection, namespace: config.temporal.namespace });
-  await ensureSchedules(scheduleClient);
+  // Builds of two versions run side by side: their schedules are those of the last `setup`, not of the last start.
+  await (build ? createMissingSchedules : ensureSchedules)(scheduleClient);
   const stopKeepingSchedules = keepSchedules(scheduleClient, (error) =>
     log.warn({ error: describeError(error) }, 'the schedules could not be looked at; it is tried again'),
   );

@@ -17,7 +17,8 @@ import { openDatabase, runOnce } from '../platform/infra/process.ts';
 import { deploymentName } from './deployment.ts';
 import { connectCommand } from './temporal.ts';
 
-const { TaskQueueType, RoutingConfigUpdateState, VersionDrainageStatus } = proto.temporal.api.enums.v1;
+const { TaskQueueType, RoutingConfigUpdateState, VersionDrainageStatus, WorkerDeploymentVersionStatus } =
+  proto.temporal.api.enums.v1;
 const polledTypes = [TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW, TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY] as const;
 
 /** Workers of a new version may take minutes: images are pulled, and machines are added. */
@@ -67,22 +68,26 @@ export async function main(): Promise<void> {
 }
 
 /**
- * Deletes versions that are drained, waits for the workers of the build, and makes it current: first in Temporal, then for the relays.
+ * Deletes versions that are over, waits for the workers of the build, and makes it current: first in Temporal, then for the relays.
  * Between the two the relays of the build before go on, and what they start is carried on by this one.
  * @throws StartProblem where a task queue has no poller of this build in time
  */
 export async function promote({ withinMs = pollersWithinMs, queues = taskQueues, ...given }: Promotion): Promise<void> {
   const { db, build, say } = given;
   const { buildId, version } = build;
-  await deleteDrained(given); // at the cap a new version cannot register before one is gone (temporalio/temporal#10737)
+  await deleteOver(given); // at the cap a new version cannot register before one is gone (temporalio/temporal#10737)
   await untilPolled(given, queues, withinMs);
   say(`The workers of version ${version}, build ${buildId}, poll all ${queues.length} task queues.`);
-  await setCurrent(given);
-  const before = await db.transaction((tx) => makeCurrent(tx, build));
+  let before: Build | undefined;
+  do {
+    await setCurrent(given);
+    before = (await db.transaction((tx) => makeCurrent(tx, build))) ?? before;
+    // Another promotion at the same time may have come between the two: then Temporal and the relays would name different builds.
+  } while (!(await readCurrent(given)).isOurs);
   say(
     `Build ${buildId} is current${before ? `, in the place of version ${before.version}, build ${before.buildId}` : ''}.`,
   );
-  await deleteDrained(given);
+  await deleteOver(given);
 }
 
 type Given = Omit<Promotion, 'queues' | 'withinMs'>;
@@ -132,15 +137,7 @@ async function isPolled({ connection, namespace, build }: Given, name: TaskQueue
 
 async function setCurrent(given: Given): Promise<void> {
   const { connection, namespace, build } = given;
-  const isSet = async () => {
-    const info = await describe(given);
-    const { currentDeploymentVersion } = info?.routingConfig ?? {};
-    return {
-      current: currentDeploymentVersion?.buildId === build.buildId,
-      told: info?.routingConfigUpdateState !== RoutingConfigUpdateState.ROUTING_CONFIG_UPDATE_STATE_IN_PROGRESS,
-    };
-  };
-  if (!(await isSet()).current)
+  if (!(await readCurrent(given)).isOurs)
     await connection.workflowService.setWorkerDeploymentCurrentVersion({
       namespace,
       deploymentName,
@@ -149,8 +146,8 @@ async function setCurrent(given: Given): Promise<void> {
     });
   const deadline = performance.now() + toldWithinMs;
   for (;;) {
-    const { current, told } = await isSet();
-    if (current && told) return;
+    const { isOurs, isTold } = await readCurrent(given);
+    if (isOurs && isTold) return;
     if (performance.now() > deadline)
       throw new StartProblem(
         `Temporal has not told all task queues of build ${build.buildId} within a minute; run it again`,
@@ -159,16 +156,29 @@ async function setCurrent(given: Given): Promise<void> {
   }
 }
 
-/** Versions whose runs have all moved over, and that nobody polls. */
-async function deleteDrained(given: Given): Promise<void> {
+/** @returns whether Temporal calls this build the current one, and has told all task queues which is */
+async function readCurrent(given: Given): Promise<{ isOurs: boolean; isTold: boolean }> {
+  const info = await describe(given);
+  return {
+    isOurs: info?.routingConfig?.currentDeploymentVersion?.buildId === given.build.buildId,
+    isTold: info?.routingConfigUpdateState !== RoutingConfigUpdateState.ROUTING_CONFIG_UPDATE_STATE_IN_PROGRESS,
+  };
+}
+
+/** Versions whose runs have all moved over, or that never were the current one; and that nobody polls. */
+async function deleteOver(given: Given): Promise<void> {
   const { connection, namespace, db, build, say } = given;
   const info = await describe(given);
-  const drained = (info?.versionSummaries ?? [])
-    .filter(({ drainageStatus }) => drainageStatus === VersionDrainageStatus.VERSION_DRAINAGE_STATUS_DRAINED)
+  const over = (info?.versionSummaries ?? [])
+    .filter(
+      ({ drainageStatus, status }) =>
+        drainageStatus === VersionDrainageStatus.VERSION_DRAINAGE_STATUS_DRAINED ||
+        status === WorkerDeploymentVersionStatus.WORKER_DEPLOYMENT_VERSION_STATUS_INACTIVE,
+    )
     .map(({ deploymentVersion }) => deploymentVersion?.buildId ?? '')
     .filter((buildId) => buildId !== '' && buildId !== build.buildId);
   const deleted: string[] = [];
-  for (const buildId of drained) {
+  for (const buildId of over) {
     try {
       await connection.workflowService.deleteWorkerDeploymentVersion({
         namespace,
@@ -184,7 +194,7 @@ async function deleteDrained(given: Given): Promise<void> {
   }
   if (deleted.length === 0) return;
   await forgetReleases(db, deleted);
-  say(`Deleted versions that are drained: ${deleted.join(', ')}.`);
+  say(`Deleted versions that are over: ${deleted.join(', ')}.`);
 }
 
 async function describe({ connection, namespace }: Given) {

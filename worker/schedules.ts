@@ -1,4 +1,4 @@
-/** Temporal Schedules, for work by the clock. Each start creates or updates them; missing ones are created again. */
+/** Temporal Schedules, for work by the clock. `setup` creates or updates them, and in development each start; workers create missing ones again. */
 import {
   ScheduleAlreadyRunning,
   ScheduleOverlapPolicy,
@@ -69,12 +69,13 @@ const everyMs = 5 * 60_000;
  * @returns stops it
  */
 export function keepSchedules(client: ScheduleClient, onFailure: (error: unknown) => void): () => void {
-  const keeping = setInterval(() => void createMissing(client).catch(onFailure), everyMs);
+  const keeping = setInterval(() => void createMissingSchedules(client).catch(onFailure), everyMs);
   keeping.unref();
   return () => clearInterval(keeping);
 }
 
-async function createMissing(client: ScheduleClient): Promise<void> {
+/** Existing ones stay as they are. */
+export async function createMissingSchedules(client: ScheduleClient): Promise<void> {
   for (const schedule of Object.values(schedules)) await isCreated(client, schedule);
 }
 

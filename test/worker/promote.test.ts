@@ -22,7 +22,12 @@ import { testStack } from '../toolkit/stack/stack.ts';
 import { quietRuntime } from '../toolkit/stack/time-skipping.ts';
 import { workflowBundle } from '../toolkit/stack/worker.ts';
 
-const drained = proto.temporal.api.enums.v1.VersionDrainageStatus.VERSION_DRAINAGE_STATUS_DRAINED;
+const { VersionDrainageStatus, WorkerDeploymentVersionStatus } = proto.temporal.api.enums.v1;
+/** How a server describes a version that can be deleted, if nobody polls it. */
+const over = {
+  drained: { drainageStatus: VersionDrainageStatus.VERSION_DRAINAGE_STATUS_DRAINED },
+  'never promoted': { status: WorkerDeploymentVersionStatus.WORKER_DEPLOYMENT_VERSION_STATUS_INACTIVE },
+};
 const builds = { a: { version: '0.3.0', buildId: 'a' }, b: { version: '0.4.0', buildId: 'b' } } as const;
 const queues = ['webhooks', 'mail'] as const;
 
@@ -190,30 +195,54 @@ describe('worker/promote (ENG-19)', function () {
     await untilSteps(run, 1);
   });
 
-  /** The connection of a server that calls all versions drained. @param remove in the place of its own deletion */
-  const allDrained = (remove?: (buildId: string) => void): Connection => {
+  /** The connection of a server of which some calls are made otherwise. */
+  const altered = (calls: Partial<Record<string, (request: never) => Promise<unknown>>>): Connection => {
     const workflowService = new Proxy(connection.workflowService, {
-      get(service, name) {
-        if (name === 'describeWorkerDeployment')
-          return async (request: object) => {
-            const answer = await service.describeWorkerDeployment(request);
-            for (const one of answer.workerDeploymentInfo?.versionSummaries ?? []) one.drainageStatus = drained;
-            return answer;
-          };
-        if (name === 'deleteWorkerDeploymentVersion' && remove)
-          return async ({ deploymentVersion }: { deploymentVersion: { buildId: string } }) =>
-            remove(deploymentVersion.buildId);
-        return (Reflect.get(service, name) as (...args: unknown[]) => unknown).bind(service);
-      },
+      get: (service, name) =>
+        calls[String(name)] ?? (Reflect.get(service, name) as (...args: unknown[]) => unknown).bind(service),
     });
     return new Proxy(connection, {
       get: (real, name) => (name === 'workflowService' ? workflowService : Reflect.get(real, name, real)),
     });
   };
 
+  /** The connection of a server that describes all versions so. @param remove in the place of its own deletion */
+  const allAre = (how: object, remove?: (buildId: string) => void): Connection =>
+    altered({
+      async describeWorkerDeployment(request: object) {
+        const answer = await connection.workflowService.describeWorkerDeployment(request);
+        for (const one of answer.workerDeploymentInfo?.versionSummaries ?? []) Object.assign(one, how);
+        return answer;
+      },
+      ...(remove && {
+        deleteWorkerDeploymentVersion: async ({ deploymentVersion }: { deploymentVersion: { buildId: string } }) =>
+          remove(deploymentVersion.buildId),
+      }),
+    });
+
+  it('sets it again where another promotion came between Temporal and the relays', async () => {
+    await promoted(builds.b);
+    let isOvertaken = false;
+    const overtaken = altered({
+      async describeWorkerDeployment(request: object) {
+        const [current] = await db.source.query<{ build_id: string }[]>(
+          `SELECT build_id FROM releases WHERE is_current`,
+        );
+        if (!isOvertaken && current?.build_id === 'a') {
+          isOvertaken = true;
+          await promoted(builds.b);
+        }
+        return connection.workflowService.describeWorkerDeployment(request);
+      },
+    });
+    await promote({ ...given(builds.a), connection: overtaken });
+    expect([isOvertaken, await currentOf()]).to.deep.equal([true, 'a']);
+    expect(await rows()).to.deep.include({ build_id: 'a', version: '0.3.0', is_current: true });
+  });
+
   it('leaves a drained version whose workers still poll: somebody may go back to it', async () => {
     const lines: string[] = [];
-    await promote({ ...given(builds.a, lines), connection: allDrained() });
+    await promote({ ...given(builds.a, lines), connection: allAre(over.drained) });
     expect(lines).to.deep.equal([
       'The workers of version 0.3.0, build a, poll all 2 task queues.',
       'Build a is current.',
@@ -221,11 +250,12 @@ describe('worker/promote (ENG-19)', function () {
     expect(await isPromoted(db, 'b', new Date(0))).to.equal(true);
   });
 
-  it('deletes other versions that are drained, before it waits for workers, and forgets them', async () => {
-    const lines: string[] = [];
-    const deleted: string[] = [];
-    await promote({ ...given(builds.a, lines), connection: allDrained((buildId) => deleted.push(buildId)) });
-    expect([deleted[0], lines[0]]).to.deep.equal(['b', 'Deleted versions that are drained: b.']);
-    expect(await rows()).to.deep.equal([{ build_id: 'a', version: '0.3.0', is_current: true }]);
-  });
+  for (const [what, how] of Object.entries(over))
+    it(`deletes other versions (${what}), before it waits for workers, and forgets them`, async () => {
+      const lines: string[] = [];
+      const deleted: string[] = [];
+      await promote({ ...given(builds.a, lines), connection: allAre(how, (buildId) => deleted.push(buildId)) });
+      expect([deleted[0], lines[0]]).to.deep.equal(['b', 'Deleted versions that are over: b.']);
+      expect(await rows()).to.deep.equal([{ build_id: 'a', version: '0.3.0', is_current: true }]);
+    });
 });

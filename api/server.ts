@@ -20,7 +20,7 @@ import { watchClock } from '../platform/infra/postgres/clock-watch.ts';
 import { beginRunning } from '../platform/infra/postgres/contractions.ts';
 import { databaseMistakes } from '../platform/infra/postgres/start-checks.ts';
 import { createLogger, openDatabase, runProcess, throwMistakes } from '../platform/infra/process.ts';
-import { openVault } from '../platform/infra/keys/open-vault.ts';
+import { keyMistakes, openVault } from '../platform/infra/keys/open-vault.ts';
 import { storeDeadlineMs } from './rate-limits/counter-store.ts';
 import { createLimiter } from './rate-limits/limiter.ts';
 import { createEgress } from '../platform/infra/egress/egress.ts';
@@ -208,7 +208,7 @@ function answerUnreadable(socket: Socket, errorCode = ''): void {
 export async function main(): Promise<void> {
   await runProcess(async () => {
     const config = readConfig();
-    await throwMistakes([databaseMistakes(config.database)]);
+    await throwMistakes([databaseMistakes(config.database), keyMistakes(config)]);
     collectDefaultMetrics();
     return startApi(config);
   });

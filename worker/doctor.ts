@@ -6,6 +6,7 @@ import { readConfig, type Config } from '../config.ts';
 import { StartProblem } from '../platform/core/start-problem.ts';
 import { bucketMistakes } from '../platform/infra/bucket-checks.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
+import { keyMistakes } from '../platform/infra/keys/open-vault.ts';
 import { databaseMistakes } from '../platform/infra/postgres/start-checks.ts';
 import { runOnce } from '../platform/infra/process.ts';
 import { smtpMistakes } from '../platform/infra/smtp.ts';
@@ -28,6 +29,7 @@ function checksOf(config: Config): readonly Check[] {
       title: 'Postgres: clock, schema, time limits, prepared statements, LISTEN',
       look: () => databaseMistakes(database),
     },
+    { title: 'Keys: MASTER_KEY, MASTER_KEYS_OLD', look: () => keyMistakes(config) },
     { title: 'Temporal: connection, version, namespace, search attributes', look: () => engineMistakes(temporal) },
     { title: 'Temporal: fairness between clubs', look: () => fairnessMistakes(temporal) },
     {
@@ -78,7 +80,7 @@ export async function examine(config: Config, say: (line: string) => void): Prom
   for (const look of looks) {
     const { title, mistakes } = await look;
     say(`${mistakes.length === 0 ? 'ok   ' : 'WRONG'}  ${title}`);
-    for (const mistake of mistakes) say(`         ${mistake}`);
+    for (const mistake of mistakes) say(`         ${mistake.replaceAll('\n', '\n         ')}`);
     isRight &&= mistakes.length === 0;
   }
   return isRight;

@@ -29,7 +29,7 @@ import { watchClock } from '../platform/infra/postgres/clock-watch.ts';
 import { databaseMistakes } from '../platform/infra/postgres/start-checks.ts';
 import { createLogger, openDatabase, runProcess, throwMistakes } from '../platform/infra/process.ts';
 import { ffmpegAt, type Ffmpeg } from '../platform/infra/video/ffmpeg.ts';
-import { openVault } from '../platform/infra/keys/open-vault.ts';
+import { keyMistakes, openVault } from '../platform/infra/keys/open-vault.ts';
 import { freeBytes, removeAbandoned } from '../platform/infra/work-directory.ts';
 import { taskQueues, type TaskQueue } from '../platform/engine/workflow-types.ts';
 import { createEgress } from '../platform/infra/egress/egress.ts';
@@ -421,7 +421,7 @@ export async function main(): Promise<void> {
         },
       }),
     });
-    await throwMistakes([databaseMistakes(config.database), engineMistakes(config.temporal)]);
+    await throwMistakes([databaseMistakes(config.database), keyMistakes(config), engineMistakes(config.temporal)]);
     return startWorker(config, process.env);
   });
 }

@@ -66,6 +66,6 @@ async function corsMistakes(url: string, named: string, origin: string): Promise
   const allowed = answer.headers.get('access-control-allow-origin');
   if (answer.ok && (allowed === origin || allowed === '*')) return [];
   return [
-    `S3 does not let pages of ${origin} send files to ${named}: the API sets that rule at its start, if its key has s3:PutBucketCORS; else set it by hand (docs/how-to/operate.md, Let browsers upload).`,
+    `S3 does not let pages of ${origin} send files to ${named}: an API sets that rule at its start: start one first. If its key has no s3:PutBucketCORS, set it by hand (docs/how-to/operate.md, Let browsers upload).`,
   ];
 }

@@ -9,6 +9,7 @@ import { testStack } from '../toolkit/stack/stack.ts';
 
 const titles = [
   'Postgres: clock, schema, time limits, prepared statements, LISTEN',
+  'Keys: MASTER_KEY, MASTER_KEYS_OLD',
   'Temporal: connection, version, namespace, search attributes',
   'Temporal: fairness between clubs',
   'S3: files are sent once, from the pages of CORS_ORIGINS',
@@ -52,14 +53,15 @@ describe('worker/doctor', function () {
     expect(lines).to.deep.equal([
       `WRONG  ${titles[0]}`,
       '         Postgres cannot be used (ECONNREFUSED): is DATABASE_URL right, and is the server up?',
-      `WRONG  ${titles[1]}`,
-      `         ${away}`,
+      `ok     ${titles[1]}`,
       `WRONG  ${titles[2]}`,
-      '         It could not be looked at: see to the other mistakes first.',
+      `         ${away}`,
       `WRONG  ${titles[3]}`,
-      `         S3 does not let pages of ${other} send files to the bucket club-private (S3_PRIVATE_BUCKET): the API sets that rule at its start, if its key has s3:PutBucketCORS; else set it by hand (docs/how-to/operate.md, Let browsers upload).`,
-      '         S3 answers 404 where a file is sent to the bucket missing (S3_PUBLIC_BUCKET): does it exist, and may the key of S3_ACCESS_KEY_ID write there (docs/how-to/deploy.md, Buckets)?',
+      '         It could not be looked at: see to the other mistakes first.',
       `WRONG  ${titles[4]}`,
+      `         S3 does not let pages of ${other} send files to the bucket club-private (S3_PRIVATE_BUCKET): an API sets that rule at its start: start one first. If its key has no s3:PutBucketCORS, set it by hand (docs/how-to/operate.md, Let browsers upload).`,
+      '         S3 answers 404 where a file is sent to the bucket missing (S3_PUBLIC_BUCKET): does it exist, and may the key of S3_ACCESS_KEY_ID write there (docs/how-to/deploy.md, Buckets)?',
+      `WRONG  ${titles[5]}`,
       smtp('SMTP_URL'),
       'WRONG  SMTP: BULK_SMTP_URL',
       smtp('BULK_SMTP_URL'),

@@ -1,8 +1,10 @@
 /** The vault of a process: its keys, as the configuration and the database have them, checked at the start (ADR 40). */
+import type { DataSource } from 'typeorm';
+import { createDataSource, type DatabaseSettings } from '../../../entities/data-source.ts';
 import { VaultSecret } from '../../../entities/keys/vault-secret.ts';
 import { Secret } from '../../core/secret.ts';
 import { StartProblem } from '../../core/start-problem.ts';
-import type { Database, Queries } from '../postgres/database.ts';
+import { Queries, type Database } from '../postgres/database.ts';
 import { sql } from '../postgres/sql.ts';
 import { createVault, firstLastingKey, keyIdOf, SealUnreadable, type Vault } from '../vault.ts';
 import { mailAddressLabel } from '../address-keys.ts';
@@ -42,6 +44,40 @@ export async function readVault(db: Queries, keys: MasterKeys): Promise<Vault> {
   if ('problems' in lasting || problems.length > 0) throw otherKeysNeeded(keys, problems);
   const { key, namesKeys } = lasting;
   return createVault(keys.masterKey, { former: keys.formerMasterKeys, lasting: key, namesKeys });
+}
+
+/**
+ * Looks as a start does, and keeps nothing. Where Postgres cannot be used, or its schema is not ours, others say so.
+ * @returns what {@link readVault} says of the keys; nothing where they are right
+ */
+export async function keyMistakes({
+  database,
+  ...keys
+}: MasterKeys & { database: DatabaseSettings }): Promise<string[]> {
+  const source = await createDataSource(database, 'club-start')
+    .initialize()
+    .catch(() => undefined);
+  if (!source) return [];
+  try {
+    return (await source.showMigrations()) ? [] : await mistakesOf(source, keys);
+  } finally {
+    await source.destroy();
+  }
+}
+
+async function mistakesOf(source: DataSource, keys: MasterKeys): Promise<string[]> {
+  const runner = source.createQueryRunner();
+  await runner.startTransaction();
+  try {
+    await readVault(new Queries(runner.manager), keys);
+    return [];
+  } catch (error) {
+    if (error instanceof StartProblem) return [error.message];
+    throw error;
+  } finally {
+    await runner.rollbackTransaction();
+    await runner.release();
+  }
 }
 
 /** What does not fit the keys that are given. */

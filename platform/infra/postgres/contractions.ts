@@ -74,11 +74,20 @@ export async function checkContractions(source: DataSource, build: Build | undef
   if (!build) return; // a checkout has no version
   const db = new Queries(source.manager);
   const rows = await db.rows<{ needs: string }>(sql`SELECT needs FROM schema_contractions`);
-  const beyond = rows.find(({ needs }) => isBefore(build.version, needs));
-  if (beyond)
-    throw new StartProblem(
-      `The schema is contracted: it lacks what version ${build.version} reads. Run version ${beyond.needs} or a later one.`,
-    );
+  const mistake = contractionMistake(rows, build);
+  if (mistake) throw new StartProblem(mistake);
+}
+
+/** @param contractions rows of `schema_contractions` @returns a sentence where the schema lacks what this build reads */
+export function contractionMistake(
+  contractions: readonly { needs: string }[],
+  { version }: Pick<Build, 'version'>,
+): string | undefined {
+  const beyond = contractions.find(({ needs }) => isBefore(version, needs));
+  return (
+    beyond &&
+    `The schema is contracted: it lacks what version ${version} reads. Run version ${beyond.needs} or a later one.`
+  );
 }
 
 async function hasProcesses(db: Queries): Promise<boolean> {

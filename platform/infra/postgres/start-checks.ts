@@ -4,7 +4,9 @@ import { directUrlOf, limitsOfTime, migrations, type DatabaseSettings } from '..
 import { commandLine } from '../../core/modules.ts';
 import { StartProblem } from '../../core/start-problem.ts';
 import { describeError } from '../describe-error.ts';
+import { build as ownBuild, type Build } from '../build.ts';
 import { checkClock } from './clock-watch.ts';
+import { contractionMistake } from './contractions.ts';
 import { proveListening } from './notifications.ts';
 import { missingLimits, withClient } from './role-limits.ts';
 
@@ -28,9 +30,13 @@ export const schemaBehind = (): string => `The schema is behind this version: ru
 
 /**
  * Looks at the clock, the schema, the limits of the role, prepared statements, and whether a listener hears.
+ * @param build that reads the schema; undefined in a checkout
  * @returns a sentence for each mistake, which says what to do
  */
-export async function databaseMistakes(database: DatabaseSettings): Promise<string[]> {
+export async function databaseMistakes(
+  database: DatabaseSettings,
+  build: Build | undefined = ownBuild,
+): Promise<string[]> {
   const url = database.url.reveal();
   try {
     return await withClient(
@@ -39,7 +45,7 @@ export async function databaseMistakes(database: DatabaseSettings): Promise<stri
         const clock = clockMistakes(database);
         // One after another: they share a connection.
         const checks = [
-          await schemaMistakes(client),
+          await schemaMistakes(client, build),
           await limitMistakes(client),
           await poolerMistakes(url, client),
           await listeningMistakes(database, client),
@@ -63,11 +69,15 @@ async function clockMistakes(database: DatabaseSettings): Promise<string[]> {
   }
 }
 
-async function schemaMistakes(client: pg.Client): Promise<string[]> {
+async function schemaMistakes(client: pg.Client, build: Build | undefined): Promise<string[]> {
   try {
     const { rows } = await client.query<{ name: string }>('SELECT name FROM migrations');
     const done = new Set(rows.map(({ name }) => name));
-    return migrations.every(({ name }) => done.has(name)) ? [] : [schemaBehind()];
+    if (!migrations.every(({ name }) => done.has(name))) return [schemaBehind()];
+    if (!build) return [];
+    const contractions = await client.query<{ needs: string }>('SELECT needs FROM schema_contractions');
+    const mistake = contractionMistake(contractions.rows, build);
+    return mistake === undefined ? [] : [mistake];
   } catch (error) {
     if ((error as { code?: unknown }).code === noSuchTable) return [schemaBehind()];
     throw error;

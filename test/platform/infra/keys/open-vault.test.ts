@@ -7,7 +7,7 @@ import { Secret } from '../../../../platform/core/secret.ts';
 import { StartProblem } from '../../../../platform/core/start-problem.ts';
 import { newId } from '../../../../platform/core/ids.ts';
 import { addressKeyOf } from '../../../../platform/infra/address-keys.ts';
-import { idOf, readVault } from '../../../../platform/infra/keys/open-vault.ts';
+import { idOf, keyMistakes, readVault } from '../../../../platform/infra/keys/open-vault.ts';
 import { reseal } from '../../../../platform/infra/keys/reseal.ts';
 import type { Database } from '../../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../../platform/infra/postgres/sql.ts';
@@ -278,6 +278,19 @@ describe('the vault at the start of a process', () => {
       expect(problems).to.have.length(21);
       expect(problems.at(-1)).to.equal('  - sales_notices.proof: there are values under more keys that are not given.');
     });
+  });
+
+  it('is looked at before a start, and nothing is kept', async () => {
+    await hashedUnder(one);
+    const { database } = await testConfig();
+    expect(await keyMistakes({ database, ...given(one) })).to.deep.equal([]);
+    expect(await keyMistakes({ database, ...given(two) })).to.deep.equal([
+      `MASTER_KEY is ${idOf(two)}; the database needs other keys, or more:\n` +
+        '  - students.email_key: addresses are hashed with another key. Add that to MASTER_KEYS_OLD.',
+    ]);
+    expect(await db.rows(sql`SELECT 1 FROM vault_secrets`)).to.deep.equal([]);
+    const nowhere = { ...database, url: new Secret('postgres://nobody@127.0.0.1:9/none') };
+    expect(await keyMistakes({ database: nowhere, ...given(two) }), 'told by others').to.deep.equal([]);
   });
 
   it('stops a process whose key is missing before it serves, with the ids of the keys that it has', async () => {

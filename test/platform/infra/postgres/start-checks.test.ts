@@ -25,7 +25,9 @@ describe('what must be right of Postgres for a start', () => {
   before('a role of its own, and another database', async () => {
     source = await testDatabase();
     other = await scratchDatabase();
-    await source.query(`CREATE ROLE ${role} LOGIN PASSWORD 'p'; GRANT SELECT ON migrations TO ${role}`);
+    await source.query(
+      `CREATE ROLE ${role} LOGIN PASSWORD 'p'; GRANT SELECT ON migrations, schema_contractions TO ${role}`,
+    );
     ofRole = addressOf((url) => {
       url.username = role;
       url.password = 'p';
@@ -74,6 +76,19 @@ describe('what must be right of Postgres for a start', () => {
     expect(await mistakes({ url: nowhere })).to.deep.equal([
       'Postgres cannot be used (ECONNREFUSED): is DATABASE_URL right, and is the server up?',
     ]);
+  });
+
+  it('tells a schema that is contracted beyond this build, and not to a later one or a checkout', async () => {
+    await source.query(`INSERT INTO schema_contractions (migration, needs) VALUES ('Contracting1', '99.1.0')`);
+    const built = (version: string) => databaseMistakes(database(), { version, buildId: 'a' });
+    try {
+      expect(await built('99.0.9')).to.deep.equal([
+        'The schema is contracted: it lacks what version 99.0.9 reads. Run version 99.1.0 or a later one.',
+      ]);
+      expect([await built('99.1.0'), await mistakes()]).to.deep.equal([[], []]);
+    } finally {
+      await source.query(`DELETE FROM schema_contractions WHERE migration = 'Contracting1'`);
+    }
   });
 
   it('tells a schema that is behind, together with everything else', async () => {

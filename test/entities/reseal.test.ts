@@ -124,7 +124,7 @@ describe('the command reseal', () => {
     ]);
   });
 
-  it('ends before it seals anything where no key is kept, and those that are given did not hash the addresses', async () => {
+  it('seals nothing where no key is kept, and those that are given did not hash the addresses', async () => {
     const { db } = await testDeps();
     await buildSealedValues(createVault(before));
     const { email, id } = await buildStudent((await buildClub()).id);

@@ -119,7 +119,7 @@ type LastingKey =
 
 /**
  * @returns the key that hashes addresses, which is chosen and kept if the database has none yet; or why there is none. It is not chosen
- * while the newest values of a column do not open: the key that is given would be a wrong one, and lock out the right one for good
+ * while there are values and none of the newest opens: the key that is given would be a wrong one, and lock out the right one for good
  */
 export async function findLastingKey(db: Queries, { masterKey, formerMasterKeys }: MasterKeys): Promise<LastingKey> {
   const vault = createVault(masterKey, { former: formerMasterKeys });
@@ -193,18 +193,22 @@ async function keyOfAddresses(
 /** Values of a column that are opened before there is a lasting key: the newest, for the same reason. */
 const valuesTried = 3;
 
-/** @returns a sentence for each column that has values, of which the newest open under none of the keys */
+/**
+ * @returns a sentence for each column that has values, where the newest of each open under none of the keys. Where one opens, the key is
+ *   right: others may be under one that is lost
+ */
 async function lockedColumns(db: Queries, vault: Vault): Promise<KeyProblem[]> {
   const problems: KeyProblem[] = [];
   for (const { name, table, id, column } of otherColumns) {
     const newest = await db.rows<SealedRow>(
       sql`SELECT ${id} AS id, ${column} AS sealed FROM ${table} WHERE ${column} IS NOT NULL ORDER BY ${id} DESC LIMIT ${valuesTried}`,
     );
-    if (newest.length > 0 && !newest.some((row) => opens(vault, row.sealed, row.id)))
-      problems.push({
-        column: name,
-        text: `the newest values open under no key that is given (${idsOf(newest)}). Add their key to MASTER_KEYS_OLD.`,
-      });
+    if (newest.length === 0) continue;
+    if (newest.some((row) => opens(vault, row.sealed, row.id))) return [];
+    problems.push({
+      column: name,
+      text: `the newest values open under no key that is given (${idsOf(newest)}). Add their key to MASTER_KEYS_OLD.`,
+    });
   }
   return problems;
 }

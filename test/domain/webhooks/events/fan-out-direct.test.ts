@@ -423,7 +423,7 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(await attemptRows(row?.id ?? '')).to.deep.equal([]);
     });
 
-    it('are given back for an endpoint that asks only when an event is told again: it gets the body of the first time', async () => {
+    it('are given back for an endpoint that asks when an event is told again: it gets the first body', async () => {
       const fact = await recorded(subscription);
       await tell([fact], {});
       const [first] = await deliveriesOf(fact);

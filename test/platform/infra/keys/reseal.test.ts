@@ -147,7 +147,7 @@ describe('reseal', () => {
     ]);
   });
 
-  it('looks again after a pause, until a pass finds nothing that was written under the former key meanwhile', async () => {
+  it('looks again after a pause, until a pass finds nothing written under the former key meanwhile', async () => {
     await buildAll(old);
     let pauses = 0;
     const pause = async () => {

@@ -58,6 +58,7 @@ export function createAttemptPlaces(
   const ofHosts = createPlaces(ofAHost, Math.random);
   const held = new Map<Id, () => void>();
   const records = watchRecords();
+  let refusals = 0; // of eager starts, one after the other
   let claimsAgainAt = -Infinity;
   const leave = (deliveryId: Id) => {
     held.get(deliveryId)?.();
@@ -66,19 +67,21 @@ export function createAttemptPlaces(
   return {
     lane: {
       take: ({ deliveryId, endpointId }) =>
-        performance.now() >= claimsAgainAt && admission.take(deliveryId, endpointId),
+        performance.now() >= claimsAgainAt && admission.reserve(deliveryId, endpointId),
       giveBack: (deliveryIds) => deliveryIds.forEach(admission.leave),
     },
-    async start({ id, endpointId, claimed }, { start, giveBack }) {
-      if (claimed) admission.keep(claimed);
-      const isLocal = claimed !== undefined || (endpointId !== undefined && (await admission.enter(id, endpointId)));
+    async start({ id, claimed, endpointId = claimed?.claim.endpointId }, { start, giveBack }) {
+      const isLocal = endpointId !== undefined && (await admission.enter(id, endpointId));
+      if (claimed && isLocal) admission.keep(claimed);
+      if (claimed && !isLocal) await giveBack(claimed);
       const giveClaimBack = async () => {
-        if (claimed) claimsAgainAt = performance.now() + claimsAgainAfterMs;
         const unused = admission.takeClaim(id);
         if (unused) await giveBack(unused);
       };
       try {
         const isEager = await start(isLocal);
+        if (claimed && isLocal) refusals = isEager ? 0 : refusals + 1;
+        if (refusals >= refusalsInARow && !isEager) claimsAgainAt = performance.now() + claimsAgainAfterMs;
         // Elsewhere, or later here by the queue: its local attempt keeps the place.
         if (!isEager) await giveClaimBack();
       } catch (error) {
@@ -198,7 +201,8 @@ export function createPlaces(capacity: number, random: () => number): Places {
   };
 }
 
-/** Eager starts that are refused will be so for a while: a claim in advance would only be given back. */
+/** Where so many eager starts with a claim are refused in a row, more will be: their claims would only be given back. */
+const refusalsInARow = 4;
 const claimsAgainAfterMs = 10_000;
 
 export interface Bounds {
@@ -208,7 +212,7 @@ export interface Bounds {
   totalWithSlow: number;
   /** Local attempts at a time to endpoints that have not answered quickly yet: the quick ones keep their places. */
   unknown: number;
-  /** Local attempts at a time to one endpoint. */
+  /** Local attempts at a time to one endpoint, and as many that are claimed and wait for a place. */
   perEndpoint: number;
 }
 
@@ -233,8 +237,12 @@ const patienceMs = slowPlaceMs;
 const placeHeldMs = 30_000;
 
 export interface Admission {
-  /** Takes a place at once. @returns whether there was one for the delivery, which had none */
-  take(deliveryId: Id, endpointId: Id): boolean;
+  /**
+   * Takes a place, or one of as many turns, for a delivery that is to be claimed: with a turn it is the next but a few, and waits for its
+   * place at `enter`, much shorter than its claim is good for. A burst is claimed so by its fan-outs, not one by one.
+   * @returns false where there is neither, or the delivery has one
+   */
+  reserve(deliveryId: Id, endpointId: Id): boolean;
   /** Keeps the claim of a delivery with its place. */
   keep(claimed: ClaimedDelivery): void;
   /** @returns the claim that was kept; once, and while the place is held */
@@ -273,6 +281,8 @@ export function createAdmission({ total, totalWithSlow, unknown, perEndpoint }: 
   const slowEndpoints = new Set<string>();
   const quickEndpoints = new Set<string>();
   const waiters = new Set<Waiter>();
+  /** Deliveries that have a turn: no place yet. */
+  const turns = new Map<string, { endpointId: string; end: NodeJS.Timeout }>();
   const count = (counts: (place: Place) => boolean) => [...places.values()].filter(counts).length;
 
   /** The endpoint is not known yet, and all places for unknown ones are taken: it does not wait for one. */
@@ -289,7 +299,25 @@ export function createAdmission({ total, totalWithSlow, unknown, perEndpoint }: 
     return true;
   };
 
+  const reserve = (deliveryId: string, endpointId: string): boolean => {
+    if (places.has(deliveryId) || turns.has(deliveryId)) return false;
+    if (take(deliveryId, endpointId)) return true;
+    if (slowEndpoints.has(endpointId) || isOneUnknownTooMany(endpointId) || turns.size >= total) return false;
+    if ([...turns.values()].filter((turn) => turn.endpointId === endpointId).length >= perEndpoint) return false;
+    const end = setTimeout(() => turns.delete(deliveryId), placeHeldMs);
+    turns.set(deliveryId, { endpointId, end });
+    return true;
+  };
+
+  /** Its turn is over: it has a place, or will get none. */
+  const settle = (deliveryId: string, admitted: boolean) => {
+    clearTimeout(turns.get(deliveryId)?.end);
+    turns.delete(deliveryId);
+    return admitted;
+  };
+
   const giveBack = (deliveryId: string) => {
+    settle(deliveryId, false);
     clearTimeout(places.get(deliveryId)?.watch);
     if (places.delete(deliveryId)) admitWaiters();
   };
@@ -314,7 +342,7 @@ export function createAdmission({ total, totalWithSlow, unknown, perEndpoint }: 
   };
 
   return {
-    take,
+    reserve,
     keep(claimed) {
       const place = places.get(claimed.id);
       if (place) place.claimed = claimed;
@@ -326,8 +354,9 @@ export function createAdmission({ total, totalWithSlow, unknown, perEndpoint }: 
       return claimed;
     },
     enter(deliveryId, endpointId) {
-      if (places.has(deliveryId) || take(deliveryId, endpointId)) return Promise.resolve(true);
-      if (slowEndpoints.has(endpointId) || isOneUnknownTooMany(endpointId)) return Promise.resolve(false);
+      if (places.has(deliveryId) || take(deliveryId, endpointId)) return Promise.resolve(settle(deliveryId, true));
+      if (slowEndpoints.has(endpointId) || isOneUnknownTooMany(endpointId))
+        return Promise.resolve(settle(deliveryId, false));
       return new Promise((resolve) => {
         const waiter: Waiter = {
           deliveryId,
@@ -335,7 +364,7 @@ export function createAdmission({ total, totalWithSlow, unknown, perEndpoint }: 
           answer(admitted) {
             waiters.delete(waiter);
             clearTimeout(patience);
-            resolve(admitted);
+            resolve(settle(deliveryId, admitted));
           },
         };
         const patience = setTimeout(() => waiter.answer(false), patienceMs);

@@ -54,10 +54,10 @@ describe('admission of local first attempts', () => {
 
   it('keeps place and claim of a delivery whose fact is fanned out again, and starts again with them', async () => {
     const admission = createAdmission(bounds);
-    expect(admission.take('delivery', 'a')).to.equal(true);
+    expect(admission.reserve('delivery', 'a')).to.equal(true);
     const claimed = { id: 'delivery' } as ClaimedDelivery;
     admission.keep(claimed);
-    expect(admission.take('delivery', 'a'), 'in advance, again').to.equal(false);
+    expect(admission.reserve('delivery', 'a'), 'in advance, again').to.equal(false);
     expect((await ask(admission, 'delivery', 'a')).answer, 'at its start, again').to.equal(true);
     expect(admission.takeClaim('delivery')).to.equal(claimed);
     expect((await ask(admission, 'a2', 'a')).answer, 'the second place of the endpoint').to.equal(true);
@@ -67,7 +67,41 @@ describe('admission of local first attempts', () => {
     expect((await ask(admission, 'b1', 'b')).answer).to.equal(true);
     admission.leave('a2');
     admission.report('a', { ok: true, tookMs: 1 });
-    expect(admission.take('a3', 'a') && admission.take('a4', 'a'), 'both places of the endpoint').to.equal(true);
+    expect(admission.reserve('a3', 'a') && admission.reserve('a4', 'a'), 'both places of the endpoint').to.equal(true);
+  });
+
+  it('gives as many turns, as many an endpoint, to those that are claimed before they have a place', async () => {
+    const admission = createAdmission(bounds);
+    const ids = ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2', 'b3', 'c1'];
+    expect(ids.filter((id) => admission.reserve(id, id.slice(0, 1)))).to.deep.equal(
+      ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'b3', 'c1'],
+      'four have a place: a1, a2, b1, b2',
+    );
+    expect(admission.holds('a3'), 'a turn is no place').to.equal(false);
+    expect(admission.reserve('d1', 'd'), 'four have a turn').to.equal(false);
+    const third = await ask(admission, 'a3', 'a');
+    expect(admission.reserve('a3', 'a'), 'fanned out again').to.equal(false);
+    admission.leave('a1');
+    expect([await third.now(), admission.holds('a3')]).to.deep.equal([true, true]);
+    expect(admission.reserve('d1', 'd'), 'its turn is over').to.equal(true);
+  });
+
+  it('takes a turn back that is given back, that nobody came for in 30 s, or that waited in vain', async () => {
+    const admission = createAdmission({ total: 1, totalWithSlow: 1, unknown: 100, perEndpoint: 1 });
+    await fill(admission, 1);
+    expect([admission.reserve('one', 'a'), admission.reserve('two', 'b')]).to.deep.equal([true, false]);
+    admission.leave('one');
+    expect(admission.reserve('two', 'b')).to.equal(true);
+    const waits = await ask(admission, 'two', 'b');
+    mock.timers.tick(1_000);
+    expect([await waits.now(), admission.reserve('three', 'c')]).to.deep.equal([false, true]);
+    mock.timers.tick(28_000);
+    expect(admission.reserve('four', 'd')).to.equal(false);
+    mock.timers.tick(2_000);
+    expect([admission.reserve('four', 'd'), admission.reserve('five', 'e')], 'a place, and a turn').to.deep.equal([
+      true,
+      true,
+    ]);
   });
 
   it('unknown endpoints share some places without waiting; a quick one is admitted beyond them', async () => {

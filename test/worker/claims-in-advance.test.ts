@@ -113,14 +113,14 @@ describe('claims that a fan-out makes for runs of its process (HOOK-15)', () => 
   }
 
   for (const { what, isEager, claimable } of [
-    { what: 'keeps its place until its step has ended', isEager: false, claimable: 0 },
-    { what: 'gives its place back where it is not started', isEager: new Error('away'), claimable: 8 },
+    { what: 'keeps its place until its step has ended: turns alone are free', isEager: false, claimable: 8 },
+    { what: 'gives its place back where it is not started', isEager: new Error('away'), claimable: 16 },
   ]) {
     it(`a run that does not begin here ${what}`, async () => {
       const runs = await fannedOut(8);
       for (const run of runs) await started(run, isEager).catch(() => {});
       pass(10_000);
-      expect((await fannedOut(8)).filter(({ claimed }) => claimed)).to.have.length(claimable);
+      expect((await fannedOut(16)).filter(({ claimed }) => claimed)).to.have.length(claimable);
     });
   }
 
@@ -131,7 +131,12 @@ describe('claims that a fan-out makes for runs of its process (HOOK-15)', () => 
     expect(await attempts(run)).to.deep.equal([{ fence: 1, number: 1, outcome: 'succeeded' }]);
   });
 
-  it('are not made for 10 s once a run has begun elsewhere, and then again', async () => {
+  it('are not made for 10 s once four runs in a row have begun elsewhere, and then again', async () => {
+    for (const isEager of [false, false, false, true, false, false, false]) {
+      const run = await one();
+      expect(run).to.have.property('claimed');
+      await started(run, isEager, () => step(run));
+    }
     await started(await one(), false);
     const meanwhile = await one();
     expect(meanwhile).not.to.have.property('claimed');
@@ -157,11 +162,39 @@ describe('claims that a fan-out makes for runs of its process (HOOK-15)', () => 
     expect(posts).to.equal(2);
   });
 
-  it('are as many as there are places: the rest is claimed by its run', async () => {
-    const runs = await fannedOut(9);
-    expect(runs.filter(({ claimed }) => claimed)).to.have.length(8);
+  it('are twice as many as there are places: the rest is claimed by its run', async () => {
+    const runs = await fannedOut(17);
+    expect(runs.filter(({ claimed }) => claimed)).to.have.length(16);
     for (const { claimed, subjectId } of runs)
       expect((await deliveryRow(subjectId)).fence, subjectId).to.equal(claimed ? 1 : 0);
+  });
+
+  it('wait for their place, and are posted under it', async () => {
+    const runs = await fannedOut(9);
+    const isLocal: (boolean | undefined)[] = [];
+    const all = runs.map((run) => started(run, true).then((local) => isLocal.push(local)));
+    for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+    expect(isLocal).to.have.length(8);
+    for (const run of runs.slice(0, 8)) expect(await step(run)).to.deep.equal(succeeded);
+    await Promise.all(all);
+    expect(isLocal.at(-1)).to.equal(true);
+    const [last] = runs.slice(8);
+    if (last) await step(last);
+    expect(last && (await attempts(last))).to.deep.equal([{ fence: 1, number: 1, outcome: 'succeeded' }]);
+    expect(posts).to.equal(9);
+  });
+
+  it('are given back where no place comes in time, and the run claims for itself', async () => {
+    const runs = await fannedOut(9);
+    const [last] = runs.slice(8);
+    if (!last) throw new Error('There is no ninth.');
+    for (const run of runs.slice(0, 8)) await started(run, true);
+    const waiting = started(last, true);
+    expect(await waiting, 'after a second').to.equal(false);
+    expect(await deliveryRow(last.subjectId)).to.include({ status: 'pending', fence: 1, leaseUntil: null });
+    expect(await attempts(last)).to.deep.equal([]);
+    expect(await step(last)).to.deep.equal(succeeded);
+    expect(await attempts(last)).to.deep.equal([{ fence: 2, number: 1, outcome: 'succeeded' }]);
   });
 
   it('give their places back where the transaction is rolled back', async () => {

@@ -1,0 +1,53 @@
+/** Temporal may know what Postgres does not, as after a restore: a run whose row is not there ends with its next step. */
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { expect } from 'chai';
+import { activities, type ActivityDeps } from '../../activities/index.ts';
+import { newId } from '../../platform/core/ids.ts';
+import { workflowTypeNames, type WorkflowType } from '../../platform/engine/workflow-types.ts';
+import { activitiesOf, nothingInjected } from '../replay/recorder.ts';
+import { useAnswering } from '../toolkit/drive/answering.ts';
+import { useDeliveries } from '../toolkit/stack/receivers.ts';
+
+type Step = (rowId: string, now: number) => Promise<unknown>;
+
+const outcomes: Readonly<Record<WorkflowType, unknown>> = {
+  webhookDelivery: 'canceled',
+  endpointGate: 'deleted',
+  addOn: 'failed',
+  transactionalMail: 'canceled',
+  mentorshipSession: 'gone',
+  mediaExpiry: 'removed',
+  salesNotice: 'ignored',
+  subscriptionEnd: 'revoked',
+  studentImport: 'canceled',
+  agentAnswer: { status: 'gone' },
+  campaignRun: 'draft',
+  testMail: 'canceled',
+  mailDomain: 'removed',
+  automationRun: 'exited',
+  automationGate: 'archived',
+  sourceIndex: 'gone',
+  mediaProcessing: 'removed',
+  mediaMove: 'gone',
+  spaceFill: 'filled',
+  spaceDigest: 'gone',
+};
+
+describe('the step of a row that is not there', () => {
+  const delivering = useDeliveries();
+  const answering = useAnswering();
+  let steps: Readonly<Record<string, Step>> = {};
+  before('the activities of every queue', async () => {
+    const alone = { carryingAfterEach: <T extends object>(some: T) => some };
+    const given = { delivering: delivering(), injected: nothingInjected() };
+    steps = Object.assign({}, ...Object.values(await activitiesOf(given, alone, await answering.deps())));
+  });
+
+  for (const type of workflowTypeNames)
+    it(`${type}: is done`, async () => {
+      const [name = ''] = Object.keys(activities[type]({} as ActivityDeps));
+      const rowId = type === 'spaceDigest' ? `${newId()}/2026-01-01` : newId();
+      const ended = await new MockActivityEnvironment().run(steps[name] as Step, rowId, Date.now());
+      expect(ended).to.deep.equal({ done: true, outcome: outcomes[type] });
+    });
+});

@@ -51,6 +51,11 @@ export async function placePostgres(directory: string, report: (line: string) =>
   };
 }
 
+/** @param directory the part's own @returns where the data lie that a server of it has */
+export async function dataOf(directory: string): Promise<string> {
+  return path.join(await readlink(path.join(directory, 'elsewhere')).catch(() => directory), 'data');
+}
+
 /** Removes data that lie outside of the part's directory. */
 export async function removeDataElsewhere(directory: string): Promise<void> {
   const place = await readlink(path.join(directory, 'elsewhere')).catch(() => undefined);

@@ -10,7 +10,7 @@ import { wakeRuns } from './wakes.ts';
 import { workflowIdOf, workflowTypeNames, workflowTypes, type Run, type WorkflowType } from './workflow-types.ts';
 
 /** A row that is overdue by this and has no lease has lost its workflow, or the workers are overloaded. */
-const overdueMs = 2 * 60_000;
+export const overdueMs = 2 * 60_000;
 /** Rows of each query in a round: after a total loss Temporal gets its runs back in steps. */
 const rescuedARound = 500;
 /** All queries of a round together end within the minute that the activity has. */

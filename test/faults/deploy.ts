@@ -28,6 +28,7 @@ import { buildAudience, type Subject } from './audience.ts';
 import { buildNames, installBuilds, type BuildName, type InstalledBuild } from './deploy/builds.ts';
 import { startProxy, type Proxy } from './deploy/proxy.ts';
 import { factsAbout } from './facts.ts';
+import { killed, toItsEnd } from './processes.ts';
 import { progress } from './progress.ts';
 import { between } from './ranges.ts';
 import { startCounting } from './receipts.ts';
@@ -299,23 +300,6 @@ async function killedOnce(start: () => Child): Promise<void> {
   const { signal } = await first.exited;
   progress(`${first.name} ${signal === null ? 'had ended before it was to be killed' : 'was killed'}`);
   await toItsEnd(start());
-}
-
-async function killed({ pid, exited }: Child): Promise<void> {
-  if (pid === undefined) return;
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    return; // it has ended
-  }
-  await exited;
-}
-
-/** @throws Problem with its last words unless it ends well */
-async function toItsEnd(child: Child): Promise<void> {
-  const exit = await child.exited;
-  if (exit.code !== 0) throw new Problem(describeExit(child, exit));
-  progress(`${child.name}: ${child.lastLines(3).replaceAll('\n', '')}`);
 }
 
 /** Asks it to end. @throws Problem unless it does, by itself and in time */

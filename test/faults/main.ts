@@ -1,4 +1,4 @@
-/** `npm run faults -- webhooks | agents | campaigns | automations | media | mentorships | digests | deploy`: kills what can be killed while there is work, and counts what is lost. */
+/** `npm run faults -- webhooks | agents | campaigns | automations | media | mentorships | digests | deploy | restore`: kills what can be killed while there is work, and counts what is lost. */
 import { interruption } from '../../dev/interruption.ts';
 import { runScript } from '../../dev/problem.ts';
 import { agentFaults } from './agents.ts';
@@ -8,6 +8,7 @@ import { deployFaults } from './deploy.ts';
 import { digestFaults } from './digests.ts';
 import { mediaFaults } from './media.ts';
 import { mentorshipFaults } from './mentorships.ts';
+import { restoreFaults } from './restore.ts';
 import { webhookFaults } from './webhooks.ts';
 
 /** Each runs until it is over or interrupted; `args` is what stands behind its name. @returns the exit code */
@@ -20,6 +21,7 @@ const suites: Readonly<Record<string, (interrupted: Promise<unknown>, args: read
   mentorships: mentorshipFaults,
   digests: digestFaults,
   deploy: deployFaults,
+  restore: restoreFaults,
 };
 
 await runScript(async () => {

@@ -15,6 +15,8 @@ export interface Receipts {
   /** Events that at least one endpoint has accepted. */
   readonly events: number;
   has(endpointId: Id, eventId: Id): boolean;
+  /** When this endpoint has accepted it, in Unix milliseconds, oldest first. */
+  acceptedAt(endpointId: Id, eventId: Id): readonly number[];
   /** From now on this endpoint refuses as many requests in a row as arm its circuit breaker, whichever they are. */
   breakDown(endpointId: Id): void;
   stop(): Promise<void>;
@@ -38,7 +40,7 @@ export async function startCounting(
   onRequest: (headers: Readonly<Record<string, string>>) => void = () => {},
 ): Promise<Receipts> {
   const seen = new Set<string>();
-  const accepted = new Map<string, number>();
+  const accepted = new Map<string, number[]>();
   const events = new Set<string>();
   const broken = new Map<string, number>();
   let requests = 0;
@@ -65,7 +67,7 @@ export async function startCounting(
         return refusal.answer();
       }
       requests++;
-      accepted.set(key, (accepted.get(key) ?? 0) + 1);
+      accepted.set(key, [...(accepted.get(key) ?? []), Date.now()]);
       events.add(event);
       return { status: 204 };
     },
@@ -85,6 +87,7 @@ export async function startCounting(
       return events.size;
     },
     has: (endpointId, eventId) => accepted.has(keyOf(endpointId, eventId)),
+    acceptedAt: (endpointId, eventId) => accepted.get(keyOf(endpointId, eventId)) ?? [],
     breakDown: (endpointId) => void broken.set(endpointId, breakerRules.failuresToArm),
     stop: receiver.stop,
   };

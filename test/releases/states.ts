@@ -3,7 +3,7 @@ import type { DataSource } from 'typeorm';
 import type { Summary } from './archive.ts';
 import type { RecordedTable } from './dump.ts';
 
-/** A column whose values a CHECK lists: `CHECK ((status = ANY (ARRAY['draft'::text, …])))`. */
+/** A column whose values a CHECK lists; those of a partition are its table's: `CHECK ((status = ANY (ARRAY['draft'::text, …])))`. */
 const listing = /^CHECK \(\((\w+) = ANY \(ARRAY\[(.*)\]\)\)\)$/;
 
 export async function coverageOf(
@@ -12,7 +12,8 @@ export async function coverageOf(
 ): Promise<Pick<Summary, 'rows' | 'emptyTables' | 'missingStates'>> {
   const checks = await source.query<{ table: string; definition: string }[]>(
     `SELECT conrelid::regclass::text AS table, pg_get_constraintdef(oid) AS definition FROM pg_constraint
-      WHERE contype = 'c' AND connamespace = 'public'::regnamespace AND conrelid <> 0 ORDER BY 1, 2`,
+      WHERE contype = 'c' AND connamespace = 'public'::regnamespace AND conrelid <> 0
+        AND NOT (SELECT relispartition FROM pg_class WHERE pg_class.oid = conrelid) ORDER BY 1, 2`,
   );
   const missingStates: string[] = [];
   for (const { table, definition } of checks) {

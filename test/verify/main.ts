@@ -1,4 +1,4 @@
-/** `npm run verify -- build | image | keys | observe`: proofs of what is shipped, on a site of its own. Each ends with its line, on stdout. */
+/** `npm run verify -- build | image | keys | observe | connections | upgrade`: proofs of what is shipped, on a site of its own. Each ends with its line, on stdout. */
 import { interruption } from '../../dev/interruption.ts';
 import { runScript, say } from '../../dev/problem.ts';
 import { verifyBuild } from './build.ts';
@@ -7,6 +7,7 @@ import { verifyKeys } from './keys.ts';
 import { verifyObserve } from './observe.ts';
 import { verifyConnections } from './connections.ts';
 import { onSite, type Site } from './site.ts';
+import { verifyUpgrade } from './upgrade.ts';
 
 /** @returns the line that each ends with @throws Problem saying what is not as it should be */
 const proofs: Readonly<Record<string, (site: Site) => Promise<string>>> = {
@@ -15,6 +16,7 @@ const proofs: Readonly<Record<string, (site: Site) => Promise<string>>> = {
   keys: verifyKeys,
   observe: verifyObserve,
   connections: verifyConnections,
+  upgrade: verifyUpgrade,
 };
 
 await runScript(async () => {

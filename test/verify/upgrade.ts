@@ -40,7 +40,9 @@ type Environment = Readonly<Record<string, string>>;
 
 const readyWithinMs = 120_000;
 /** The sweeper's rounds, the facts of a release, and waits of steps of some minutes. */
-const deadlineMs = 8 * 60_000;
+const deadlineMs = 4 * 60_000;
+/** A row that is due within this time is waited for: it is tried again, or an automation's hours pass in seconds. */
+const soonMs = 45_000;
 const lookEveryMs = 2_000;
 const looksALine = 15;
 /** Rows are made due by so long: the sweeper takes them up in its first round. */
@@ -124,7 +126,7 @@ async function upgrade(site: Site, { build, release, receiverUrl, env }: Upgrade
 
   const stop = await startService(site, build, env);
   await toItsEnd(build.run('promote', env));
-  const lines = await untilNothingWaits(source);
+  const lines = await untilNothingWaits(db);
   const after = await inFlight(db);
   for (const [type, { count }] of before) {
     const left = after.get(type);
@@ -246,13 +248,18 @@ async function startService(site: Site, build: InstalledBuild, env: Environment)
   return stop;
 }
 
-/** Or until the time is over. @returns a line for each row that waits then */
-async function untilNothingWaits(source: DataSource): Promise<string[]> {
+/** Until no row is behind, and none is due soon; or until the time is over. @returns a line for each row that is behind then */
+async function untilNothingWaits(db: Database): Promise<string[]> {
   const deadline = performance.now() + deadlineMs;
   for (let looks = 1; ; looks++) {
-    const lines = await rowsThatWait(source);
-    if (lines.length === 0 || performance.now() > deadline) return lines;
-    if (looks % looksALine === 0) progress(`${lines.length} rows wait, such as: ${lines[0]}`);
+    const lines = await rowsThatWait(db.source);
+    const soon = new Date(Date.now() + soonMs);
+    const moving = [...(await inFlight(db))].flatMap(([type, { next }]) => (next && next < soon ? [type] : []));
+    if (lines.length + moving.length === 0 || performance.now() > deadline) return lines;
+    if (looks % looksALine === 0)
+      progress(
+        `${lines.length} rows are behind${lines[0] ? `, such as: ${lines[0]}` : ''}; on their way: ${moving.join(', ')}`,
+      );
     await sleep(lookEveryMs);
   }
 }

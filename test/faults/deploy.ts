@@ -24,15 +24,16 @@ import { createVault } from '../../platform/infra/vault.ts';
 import { askOnce, type Seen } from './agents/asker.ts';
 import { buildClass } from './agents/class.ts';
 import { tallyAnswers } from './agents/tally.ts';
-import { buildAudience, type Subject } from './audience.ts';
+import { buildAudience } from './audience.ts';
 import { buildNames, installBuilds, type BuildName, type InstalledBuild } from './deploy/builds.ts';
 import { startProxy, type Proxy } from './deploy/proxy.ts';
+import { startReading } from './deploy/reading.ts';
 import { factsAbout } from './facts.ts';
 import { killed, toItsEnd } from './processes.ts';
 import { progress } from './progress.ts';
 import { between } from './ranges.ts';
 import { startCounting } from './receipts.ts';
-import { remainder, tallyDeliveries } from './tally.ts';
+import { tallyDeliveries, untilTold } from './tally.ts';
 
 const deploys = 6;
 const usualFacts = 2_000;
@@ -49,7 +50,6 @@ const endsWithinMs = 120_000;
 /** How long the last delivery may take: a refused one waits for half a minute. */
 const deadlineMs = 5 * 60_000;
 const students = 6;
-const readEveryMs = 100;
 /** Answers of four to ten seconds, so that each deploy meets some. */
 const words = { least: 80, most: 200 };
 const wordMs = 50;
@@ -200,7 +200,7 @@ async function run(directory: string, facts: number, stops: (() => Promise<unkno
   }
   await reading.stop();
   await asking.stop();
-  await untilTold(source);
+  await untilTold(source, deadlineMs);
 
   const { facts: committed, lost } = await tallyDeliveries(source, subjects, receipts);
   const answers = await tallyAnswers(source, asking.seen, [...models.port.requests, ...models.starboard.requests]);
@@ -338,39 +338,4 @@ async function startAsking(source: Parameters<typeof buildClass>[0], proxy: Prox
       clearTimeout(timer);
     },
   };
-}
-
-/** Owners who read a list in turn, again and again; what is refused the proxy counts. */
-function startReading(subjects: readonly Subject[], proxy: Proxy) {
-  let isReading = true;
-  const all = (async () => {
-    for (let number = 0; isReading; number++) {
-      const subject = subjects[(number * 7) % subjects.length];
-      if (subject === undefined) return;
-      await fetch(`${proxy.url}/v1/clubs/${subject.clubId}/students?page_size=20`, {
-        headers: { Authorization: `Bearer ${subject.ownerToken}` },
-      }).then(
-        (response) => response.arrayBuffer(),
-        () => undefined,
-      );
-      await sleep(readEveryMs);
-    }
-  })();
-  return {
-    async stop() {
-      isReading = false;
-      await all;
-    },
-  };
-}
-
-/** Or until the time is over: then the tally says what has not. */
-async function untilTold(source: Parameters<typeof remainder>[0]): Promise<void> {
-  const deadline = performance.now() + deadlineMs;
-  while (performance.now() < deadline) {
-    const { facts, deliveries } = await remainder(source);
-    if (facts + deliveries === 0) return;
-    await sleep(500);
-  }
-  progress('the time is over');
 }

@@ -1,7 +1,9 @@
 /** The truth, read from Postgres and held against what the receiver has accepted. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Subject } from './audience.ts';
+import { progress } from './progress.ts';
 import type { Receipts } from './receipts.ts';
 
 /** How many attempts were cut off before they were recorded. */
@@ -30,6 +32,17 @@ export async function remainder(source: DataSource): Promise<Remainder> {
             (SELECT count(*)::int FROM webhook_deliveries WHERE status = 'pending') AS deliveries`,
   );
   return row ?? { facts: 0, deliveries: 0 };
+}
+
+/** Waits until nothing is on its way, or until the time is over: then the tally says what is. @param withinMs in milliseconds */
+export async function untilTold(source: DataSource, withinMs: number): Promise<void> {
+  const deadline = performance.now() + withinMs;
+  while (performance.now() < deadline) {
+    const { facts, deliveries } = await remainder(source);
+    if (facts + deliveries === 0) return;
+    await sleep(500);
+  }
+  progress('the time is over');
 }
 
 export interface DeliveryTally {

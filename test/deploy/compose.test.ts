@@ -1,0 +1,57 @@
+/** deploy/compose.yaml and what it reads, without Compose; `npm run verify -- chart` holds it against the specification. */
+import { expect } from 'chai';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { projectDirectory } from '../../dev/project.ts';
+import { readConfig } from '../../config.ts';
+
+const read = (file: string) => readFileSync(path.join(projectDirectory, file), 'utf8');
+const compose = read('deploy/compose.yaml');
+
+describe('deploy/compose.yaml', () => {
+  it('pins images of others, and takes none that is discontinued', () => {
+    const images = [...compose.matchAll(/^ +image: (.+)$/gm)].map(([, image = '']) => image);
+    const others = images.filter((image) => !image.startsWith('${CLUB_LEARNING_'));
+    expect(others).to.have.lengthOf(5);
+    expect(others.filter((image) => !/:v?\d+\.\d+[.\w-]*$/.test(image))).to.deep.equal([]);
+    expect(compose).not.to.match(/auto-setup|minio/i);
+  });
+
+  it('has one version of Temporal’s server and tools', () => {
+    const versions = [...compose.matchAll(/temporalio\/(server|admin-tools):(\S+)/g)];
+    expect(new Set(versions.map(([, name]) => name)).size).to.equal(2);
+    expect(new Set(versions.map(([, , version]) => version)).size).to.equal(1);
+  });
+});
+
+describe('deploy/compose/make-secrets.sh', () => {
+  const directory = mkdtempSync(path.join(os.tmpdir(), 'club-secrets-'));
+  const run = () => execFileSync('sh', [path.join(projectDirectory, 'deploy/compose/make-secrets.sh'), directory]);
+  const secret = (name: string) => readFileSync(path.join(directory, name), 'utf8');
+  const all = () => Object.fromEntries(readdirSync(directory).map((name) => [name, secret(name)]));
+  after(() => rmSync(directory, { recursive: true }));
+
+  it('makes what compose.yaml names, for the eyes of containers alone, and keeps what is there', () => {
+    run();
+    const made = all();
+    const named = [...compose.matchAll(/^ {2}[\w-]+: \{ file: secrets\/([\w-]+) \}$/gm)].map(([, name]) => name);
+    expect(Object.keys(made)).to.have.members(named);
+    expect(statSync(directory).mode & 0o777).to.equal(0o700);
+    expect(statSync(path.join(directory, 'master-key')).mode & 0o777).to.equal(0o444);
+    run();
+    expect(all()).to.deep.equal(made);
+  });
+
+  it('makes secrets that the service accepts', () => {
+    run();
+    const variables = [...compose.matchAll(/^ {4}(\w+_FILE): \/run\/secrets\/([\w-]+)$/gm)];
+    const env = Object.fromEntries(variables.map(([, name, file = '']) => [name, path.join(directory, file)]));
+    const config = readConfig({ ...env, S3_ENDPOINT: 'http://s3.localhost:7070' });
+    expect(config.database.url.reveal()).to.equal(
+      `postgres://club_learning:${secret('database-password')}@postgres:5432/club_learning`,
+    );
+    expect(config.masterKey.reveal()).to.have.lengthOf(32);
+  });
+});

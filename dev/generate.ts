@@ -9,6 +9,7 @@ import { generatedFiles, placeOf } from '../contract/generate.ts';
 import type { ContractDocument } from '../contract/openapi.ts';
 import { rulesFile } from './alerts/rules-file.ts';
 import { automationsPage } from './automations-page.ts';
+import { chartFiles } from './chart-files.ts';
 import { configurationPage, environmentExample } from './configuration-page.ts';
 import { dashboardFiles } from './dashboards/files.ts';
 import { importsPage, productImports } from './import-graph.ts';
@@ -27,6 +28,9 @@ async function derivedFiles(): Promise<ReadonlyMap<string, string>> {
     page('automations.md', automationsPage(contract)),
     page('configuration.md', configurationPage(declarations)),
     [path.join(projectDirectory, '.env.example'), environmentExample(declarations)] as const,
+    ...[...chartFiles(declarations)].map(
+      ([name, text]) => [path.join(projectDirectory, 'deploy', 'chart', name), text] as const,
+    ),
     page('error-codes.md', errorCodesPage(contract.components.schemas.ErrorCode['x-codes'])),
     page('metrics.md', metricsPage()),
     page('workflows.md', workflowsPage()),

@@ -3,7 +3,12 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectDirectory } from '../../dev/project.ts';
 
-const pages = ['README.md', 'test/README.md', ...globSync('docs/**/*.md', { cwd: projectDirectory })];
+const pages = [
+  'README.md',
+  'test/README.md',
+  'deploy/chart/README.md',
+  ...globSync('docs/**/*.md', { cwd: projectDirectory }),
+];
 const placeOf = (file: string) => path.join(projectDirectory, file);
 const withoutCode = (text: string) => text.replace(/^ *```[\s\S]*?^ *```/gm, '').replace(/`[^`\n]*`/g, 'code');
 

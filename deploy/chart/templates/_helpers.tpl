@@ -1,0 +1,199 @@
+{{- define "club-learning.name" -}}
+{{- .Values.nameOverride | default .Chart.Name | trunc 40 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "club-learning.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
+{{- else if contains (include "club-learning.name" .) .Release.Name }}
+{{- .Release.Name | trunc 40 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name (include "club-learning.name" .) | trunc 40 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{- define "club-learning.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create }}
+{{- .Values.serviceAccount.name | default (include "club-learning.fullname" .) }}
+{{- else }}
+{{- .Values.serviceAccount.name | default "default" }}
+{{- end }}
+{{- end }}
+
+{{- define "club-learning.selector" -}}
+app.kubernetes.io/name: {{ include "club-learning.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{/* Of what is no template of pods: there they would start pods anew with each version of the chart. */}}
+{{- define "club-learning.labels" -}}
+{{ include "club-learning.selector" . }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "club-learning.releaseTag" -}}
+{{- .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+
+{{/* A tag as a part of names and a value of labels; another one for each tag. */}}
+{{- define "club-learning.slug" -}}
+{{- printf "%s-%s" (regexReplaceAll "[^a-z0-9]+" (lower .) "-" | trunc 20 | trimAll "-") (sha256sum . | trunc 6) }}
+{{- end }}
+
+{{/* A number of the values as text: large ones must not become 1e+06. */}}
+{{- define "club-learning.text" -}}
+{{- if kindIs "float64" . }}{{ int64 . }}{{ else }}{{ toString . }}{{ end }}
+{{- end }}
+
+{{- define "club-learning.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 10001
+runAsGroup: 10001
+fsGroup: 10001
+seccompProfile: { type: RuntimeDefault }
+{{- end }}
+
+{{- define "club-learning.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: { drop: [ALL] }
+{{- end }}
+
+{{- define "club-learning.environment" -}}
+{{- range $name, $value := .Values.config }}
+- name: {{ $name }}
+  value: {{ include "club-learning.text" $value | quote }}
+{{- end }}
+{{- range $name, $of := .Values.secrets.variables }}
+{{- if eq $.Values.secrets.as "files" }}
+- name: {{ $name }}_FILE
+  value: /run/secrets/club-learning/{{ $name }}
+{{- else }}
+- name: {{ $name }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ $of.name | default $.Values.secrets.name }}
+      key: {{ $of.key | default $name }}
+{{- end }}
+{{- end }}
+{{- with .Values.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "club-learning.mounts" -}}
+- name: scratch
+  mountPath: /scratch
+{{- if eq .Values.secrets.as "files" }}
+- name: secrets
+  mountPath: /run/secrets/club-learning
+  readOnly: true
+{{- end }}
+{{- with .Values.extraVolumeMounts }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* Of a dict: root, sizeLimit of the scratch. */}}
+{{- define "club-learning.volumes" -}}
+- name: scratch
+  emptyDir:
+    sizeLimit: {{ .sizeLimit }}
+{{- if eq .root.Values.secrets.as "files" }}
+- name: secrets
+  projected:
+    defaultMode: 0440
+    sources:
+    {{- range $name, $of := .root.Values.secrets.variables }}
+    - secret:
+        name: {{ $of.name | default $.root.Values.secrets.name }}
+        items:
+        - key: {{ $of.key | default $name }}
+          path: {{ $name }}
+    {{- end }}
+{{- end }}
+{{- with .root.Values.extraVolumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* Of a dict: root, tag, command, resources; and more, such as ports, if there are any. */}}
+{{- define "club-learning.container" -}}
+- name: {{ .command }}
+  image: "{{ .root.Values.image.repository }}:{{ .tag }}"
+  imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+  args: [{{ .command }}]
+  env:
+    {{- include "club-learning.environment" .root | trim | nindent 4 }}
+    {{- with .env }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- with .more }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+  resources:
+    {{- toYaml .resources | nindent 4 }}
+  securityContext:
+    {{- include "club-learning.containerSecurity" . | nindent 4 }}
+  volumeMounts:
+    {{- include "club-learning.mounts" .root | nindent 4 }}
+{{- end }}
+
+{{/* Of a dict: root, settings of the pods. */}}
+{{- define "club-learning.scheduling" -}}
+{{- with .root.Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+automountServiceAccountToken: false
+enableServiceLinks: false
+securityContext:
+  {{- include "club-learning.podSecurity" . | nindent 2 }}
+{{- range $name := list "nodeSelector" "tolerations" "affinity" "topologySpreadConstraints" "priorityClassName" }}
+{{- with index $.of $name }}
+{{ $name }}:
+  {{- if kindIs "string" . }} {{ . }}{{ else }}{{ toYaml . | nindent 2 }}{{ end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The spec of a pod that runs one command to its end. Of a dict: root, command, serviceAccountName. */}}
+{{- define "club-learning.once" -}}
+restartPolicy: Never
+serviceAccountName: {{ .serviceAccountName }}
+{{ include "club-learning.scheduling" (dict "root" .root "of" dict) | trim }}
+containers:
+  {{- include "club-learning.container" (dict "root" .root "tag" (include "club-learning.releaseTag" .root) "command" .command "resources" .root.Values.jobs.resources) | nindent 2 }}
+volumes:
+  {{- include "club-learning.volumes" (dict "root" .root "sizeLimit" "1Gi") | nindent 2 }}
+{{- end }}
+
+{{/* A hook of one command. Of a dict: root, command, job (its settings), hooks, weight, serviceAccountName; more of the job's spec, if any. */}}
+{{- define "club-learning.job" -}}
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {{ include "club-learning.fullname" .root }}-{{ .command }}
+  labels:
+    {{- include "club-learning.labels" .root | nindent 4 }}
+    app.kubernetes.io/component: {{ .command }}
+  annotations:
+    helm.sh/hook: {{ .hooks }}
+    helm.sh/hook-weight: {{ .weight | quote }}
+    helm.sh/hook-delete-policy: before-hook-creation
+spec:
+  backoffLimit: {{ .root.Values.jobs.backoffLimit }}
+  activeDeadlineSeconds: {{ .job.activeDeadlineSeconds }}
+  ttlSecondsAfterFinished: 86400
+  {{- with .more }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+  template:
+    metadata:
+      labels:
+        {{- include "club-learning.selector" .root | nindent 8 }}
+        app.kubernetes.io/component: {{ .command }}
+    spec:
+      {{- include "club-learning.once" . | nindent 6 }}
+{{- end }}

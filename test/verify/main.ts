@@ -1,7 +1,8 @@
-/** `npm run verify -- build | image | keys | observe | connections | upgrade`: proofs of what is shipped, on a site of its own. Each ends with its line, on stdout. */
+/** `npm run verify -- build | chart | connections | image | keys | observe | upgrade`: proofs of what is shipped, on a site of its own. Each ends with its line, on stdout. */
 import { interruption } from '../../dev/interruption.ts';
 import { runScript, say } from '../../dev/problem.ts';
 import { verifyBuild } from './build.ts';
+import { verifyChart } from './chart.ts';
 import { verifyImage } from './image.ts';
 import { verifyKeys } from './keys.ts';
 import { verifyObserve } from './observe.ts';
@@ -12,6 +13,7 @@ import { verifyUpgrade } from './upgrade.ts';
 /** @returns the line that each ends with @throws Problem saying what is not as it should be */
 const proofs: Readonly<Record<string, (site: Site) => Promise<string>>> = {
   build: verifyBuild,
+  chart: verifyChart,
   image: verifyImage,
   keys: verifyKeys,
   observe: verifyObserve,

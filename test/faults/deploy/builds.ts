@@ -13,6 +13,8 @@ export type BuildName = (typeof buildNames)[number];
 export interface InstalledBuild {
   readonly name: BuildName;
   readonly buildId: string;
+  /** Where it is installed. */
+  readonly place: string;
   /** Starts a command of it, such as `api`. */
   run(command: string, env: Readonly<Record<string, string>>): Child;
 }
@@ -38,6 +40,7 @@ async function installed(directory: string, name: BuildName): Promise<InstalledB
   return {
     name,
     buildId,
+    place,
     run: (command, env) =>
       startChild({
         name: `${command} of ${name}`,

@@ -12,6 +12,8 @@ export interface Proxy {
   readonly refused: readonly string[];
   /** From now on it asks this process, too. @param api its address */
   add(api: string): void;
+  /** Says, in the place of its own looks, whether this process is ready. */
+  tell(api: string, isReady: boolean): void;
   remove(api: string): void;
   stop(): Promise<void>;
 }
@@ -22,8 +24,8 @@ const lookEveryMs = 250;
 const silencesAtMost = 3;
 const answerWithinMs = 5_000;
 
-/** Starts it on 127.0.0.1. */
-export async function startProxy(): Promise<Proxy> {
+/** Starts it on 127.0.0.1. @param looks whether it asks the processes itself; else it is told */
+export async function startProxy({ looks: looksItself = true } = {}): Promise<Proxy> {
   const ready = new Map<string, boolean>();
   const refused: string[] = [];
   const agent = new Agent({ keepAlive: true });
@@ -80,6 +82,7 @@ export async function startProxy(): Promise<Proxy> {
     else if ((silences.get(target) ?? 0) >= silencesAtMost) ready.set(target, false);
   };
   const looking = setInterval(() => {
+    if (!looksItself) return;
     for (const target of ready.keys()) void look(target);
   }, lookEveryMs);
 
@@ -92,6 +95,7 @@ export async function startProxy(): Promise<Proxy> {
     },
     refused,
     add: (api) => void ready.set(api, false),
+    tell: (api, isReady) => void ready.set(api, isReady),
     remove: (api) => void ready.delete(api),
     stop() {
       clearInterval(looking);

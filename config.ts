@@ -10,6 +10,7 @@ import { planNames } from './entities/billing/values.ts';
 import { taskQueues } from './platform/engine/workflow-types.ts';
 import { Secret } from './platform/core/secret.ts';
 import { StartProblem } from './platform/core/start-problem.ts';
+import { telemetryVariables } from './platform/infra/telemetry/settings.ts';
 import { temporalMistakes } from './platform/infra/temporal-settings.ts';
 import {
   anyOf,
@@ -60,6 +61,7 @@ export const declarations = {
       default: 'info',
     }),
   },
+  telemetry: telemetryVariables,
   api: {
     host: text('API_HOST', 'Address that the API listens on.', { default: '127.0.0.1' }),
     port: integer('API_PORT', 'Port that the API listens on.', { default: 8080, from: 0, to: 65_535 }),
@@ -83,7 +85,7 @@ export const declarations = {
     }),
     trustedProxies: list(
       'TRUSTED_PROXIES',
-      'Only a request that arrives from one of these networks may say, in X-Forwarded-For, who the client is.',
+      'Only a request that arrives from one of these networks may say, in X-Forwarded-For, who the client is, and, in traceparent, which trace it belongs to.',
       { accepts: isCidr, each: 'a network such as 10.0.0.0/8' },
     ),
     answerTickMs: integer(

@@ -4,6 +4,11 @@
  */
 import './platform/start.mjs'; // first: an older Node gets no further
 
+const traced = async <Module>(load: () => Promise<Module>): Promise<Module> => {
+  await import('./telemetry.ts'); // first: what is loaded already cannot be traced
+  return load();
+};
+
 /** What can be run, in the order in which an installation runs it. */
 const commands: Readonly<Record<string, { does: string; run: () => Promise<void> }>> = {
   migrate: {
@@ -18,12 +23,18 @@ const commands: Readonly<Record<string, { does: string; run: () => Promise<void>
     does: 'tries every connection, says what to do where one will not serve, and ends',
     run: async () => (await import('./worker/doctor.ts')).main(),
   },
-  api: { does: 'serves the API until it is asked to stop', run: async () => (await import('./api/server.ts')).main() },
+  api: {
+    does: 'serves the API until it is asked to stop',
+    run: async () => (await traced(() => import('./api/server.ts'))).main(),
+  },
   reseal: {
     does: 'seals anew, under MASTER_KEY, what is sealed under a key of MASTER_KEYS_OLD, and ends',
     run: async () => (await import('./entities/reseal.ts')).main(),
   },
-  worker: { does: 'works until it is asked to stop', run: async () => (await import('./worker/main.ts')).main() },
+  worker: {
+    does: 'works until it is asked to stop',
+    run: async () => (await traced(() => import('./worker/main.ts'))).main(),
+  },
   promote: {
     does: 'makes this build the current one, once its workers poll all task queues, and ends',
     run: async () => (await import('./worker/promote.ts')).main(),

@@ -3,6 +3,7 @@ import cors from '@koa/cors';
 import Koa from 'koa';
 import { compileValidators, contractOperations, type ContractOperation } from '../contract/contract.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
+import { nameRequest } from '../platform/infra/tracing.ts';
 import { readJsonBody } from './middleware/body.ts';
 import { openFileBody } from './middleware/file-body.ts';
 import type { ApiDeps, Middleware, RequestState } from './middleware/context.ts';
@@ -94,6 +95,7 @@ function requireKnownHandlers(contract: readonly ContractOperation[]): void {
 function nameRoute({ path }: ContractOperation): Middleware {
   return async (context, next) => {
     context.state.route = path;
+    nameRequest(path);
     return next();
   };
 }

@@ -20,8 +20,10 @@ import { watchClock } from '../platform/infra/postgres/clock-watch.ts';
 import { beginRunning } from '../platform/infra/postgres/contractions.ts';
 import { databaseMistakes } from '../platform/infra/postgres/start-checks.ts';
 import { createLogger, openDatabase, runProcess, throwMistakes } from '../platform/infra/process.ts';
+import { trustPeers } from '../platform/infra/tracing.ts';
 import { keyMistakes, openVault } from '../platform/infra/keys/open-vault.ts';
 import { storeDeadlineMs } from './rate-limits/counter-store.ts';
+import { isTrusted } from './rate-limits/client-ip.policy.ts';
 import { createLimiter } from './rate-limits/limiter.ts';
 import { createEgress } from '../platform/infra/egress/egress.ts';
 import { createApp } from './app.ts';
@@ -67,6 +69,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
     completionWatchMs = processingRules.watchMs,
     counterDeadlineMs = storeDeadlineMs,
   } = options;
+  trustPeers((address) => isTrusted(address, config.api.trustedProxies));
   const log = createLogger('api', config.log.level);
   const source = await openDatabase(config.database, 'club-api');
   const stopBeating = await beginRunning(source, { name: 'api', build }, (error) =>

@@ -30,7 +30,7 @@ const levels: readonly (readonly string[])[] = [
   ['domain/students'],
   ['activities'],
   ['config.ts'],
-  ['api', 'workflows', 'worker', 'entities/migrate.ts', 'entities/reseal.ts'],
+  ['api', 'workflows', 'worker', 'entities/migrate.ts', 'entities/reseal.ts', 'telemetry.ts'],
   ['main.ts'],
 ];
 

@@ -165,6 +165,7 @@ import { WebhookPartitions1795700000000 } from './migrations/1795700000000-webho
 import { VaultSecrets1795710000000 } from './migrations/1795710000000-vault-secrets.ts';
 import { SealedValues1795711000000 } from './migrations/1795711000000-sealed-values.ts';
 import { Releases1795720000000 } from './migrations/1795720000000-releases.ts';
+import { Traces1795730000000 } from './migrations/1795730000000-traces.ts';
 import { TurnsOfStreams1795600000000 } from './migrations/1795600000000-turns-of-streams.ts';
 import { PdfPages1795399700000 } from './migrations/1795399700000-pdf-pages.ts';
 import { Mentorships1795402100000 } from './migrations/1795402100000-mentorships.ts';
@@ -462,6 +463,7 @@ export const migrations = [
   VaultSecrets1795710000000,
   SealedValues1795711000000,
   Releases1795720000000,
+  Traces1795730000000,
 ];
 
 export interface DatabaseSettings {

@@ -12,6 +12,7 @@ import { workflowTypeNames, type WorkflowType } from '../platform/engine/workflo
 import { build } from '../platform/infra/build.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
+import { failSpan, traceId } from '../platform/infra/tracing.ts';
 import { stepFaults } from './metrics.ts';
 
 /** @param log gets the error by kind and place, so that an operator finds more there than in Temporal */
@@ -49,6 +50,7 @@ export function faultsAsAnswers(db: Database, log: Logger): (context: Pick<Conte
           const answer = await noted(db, type, input.args, error);
           if (answer === undefined) throw error;
           stepFaults.inc({ workflow: type });
+          failSpan(error);
           const { faults } = answer.failing;
           log.error({ ...placeOf(info), faults, error: describeError(error) }, 'a step failed; it is tried again');
           return answer;
@@ -58,7 +60,7 @@ export function faultsAsAnswers(db: Database, log: Logger): (context: Pick<Conte
   });
 }
 
-/** @returns which run failed, where, at which attempt and by which build: what the Temporal UI and `dist/build.json` can be asked for */
+/** @returns which run failed, where, at which attempt, in which trace and by which build: what an operator can look for */
 function placeOf({ workflowType, workflowExecution, taskQueue, activityType, attempt }: Context['info']) {
   return {
     workflow: workflowType,
@@ -67,6 +69,7 @@ function placeOf({ workflowType, workflowExecution, taskQueue, activityType, att
     queue: taskQueue,
     activity: activityType,
     attempt,
+    trace: traceId(),
     build: build?.buildId,
   };
 }

@@ -11,7 +11,9 @@ import {
   type DirectLane,
 } from '../domain/webhooks/deliveries/direct.ts';
 import type { Id } from '../platform/core/ids.ts';
+import { causeOf } from '../platform/core/traces.policy.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
+import { inSpan, type SpanOptions } from '../platform/infra/tracing.ts';
 import { remember, type createAttemptPlaces } from './attempt-places.ts';
 import { directInFlight, firstAttempts } from './metrics.ts';
 
@@ -51,6 +53,10 @@ interface Parts {
   failpoint: (name: 'direct_claimed' | 'direct_posted' | 'direct_recorded') => Promise<void>;
   log: Logger;
 }
+
+/** In the trace of its own fact, whichever facts were fanned out with that. */
+const spanOf = ({ traceparent }: ClaimedDelivery): SpanOptions =>
+  traceparent === undefined ? {} : { cause: causeOf({ traceparent, at: Date.now() }) };
 
 export function createDirectLane({ slots, shared, deliveries, failpoint, log }: Parts): DirectAttempts {
   const taken = new Map<Id, Slot>();
@@ -136,7 +142,7 @@ export function createDirectLane({ slots, shared, deliveries, failpoint, log }: 
       if (claimed.length > 0) firstAttempts.inc({ lane: 'direct' }, claimed.length);
       for (const delivery of claimed) {
         // What fails here keeps its lease, and a relay hands it over once that has ended.
-        const made = attempt(delivery)
+        const made = inSpan('direct attempt', spanOf(delivery), () => attempt(delivery))
           .catch((error: unknown) => log.warn({ error: describeError(error) }, 'a direct attempt is left to a run'))
           .finally(() => {
             free(delivery.id);

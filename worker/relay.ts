@@ -2,10 +2,12 @@
 import type { Logger } from 'pino';
 import type { DataSource } from 'typeorm';
 import { bulk, type Priority } from '../entities/facts/values.ts';
-import type { Id } from '../platform/core/ids.ts';
+import { timeOfId, type Id } from '../platform/core/ids.ts';
 import { gathered } from '../platform/core/gathered.ts';
+import { causeOf, spanOf } from '../platform/core/traces.policy.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
+import { inSpan, traceparent, type SpanOptions } from '../platform/infra/tracing.ts';
 import { listen, relayChannel } from '../platform/infra/postgres/notifications.ts';
 import {
   claimFacts,
@@ -152,7 +154,7 @@ export function startRelay(deps: RelayDeps): Relay {
         carry(
           'wake',
           wake,
-          () => sendWake(deps, wake),
+          () => inSpan(`wake ${wake.workflowType}`, spanOfWake(wake), () => sendWake(deps, wake)),
           (failure) => deferWake(deps.db.source, wake, failure),
           bulkWakeMs * workflowTypes[wake.workflowType].bulkStarts,
         );
@@ -163,7 +165,7 @@ export function startRelay(deps: RelayDeps): Relay {
         carry(
           'fact',
           fact,
-          () => carryFact(fact),
+          () => inSpan(`fact ${fact.type}`, spanOfFact(fact), () => carryFact(fact)),
           (failure) => deferFact(deps.db.source, fact, failure),
         );
       }
@@ -290,14 +292,19 @@ function createCarrier(deps: RelayDeps): (fact: ClaimedFact) => Promise<void> {
   const consume = gathered(async (facts: readonly ClaimedFact[]) => {
     factBatches.observe(facts.length);
     // One that comes alone waits for whoever holds its student, so it must not make others wait.
-    const together = facts.length > 1 ? await consumeAll(deps, facts).catch(() => []) : [];
+    const together =
+      facts.length > 1
+        ? await inSpan('facts together', spanOfBatch(facts), () => consumeAll(deps, facts)).catch(() => [])
+        : [];
     return facts.map((fact, place) => async () => together[place] ?? alone(fact));
   });
   const remove = gathered(async (facts: readonly ClaimedFact[]) => {
     await removeFacts(db.source, facts);
     return facts;
   });
-  return async (fact) => {
+  return async (leased) => {
+    const here = traceparent(); // what follows goes on from the span of the relay
+    const fact = here === undefined ? leased : { ...leased, traceparent: here };
     const told = await (await consume(fact))();
     if (told === 'removed') return;
     await failpoint('fanned_out');
@@ -343,6 +350,31 @@ async function consumeAll(
     }
   }
   return facts.map(({ id }) => told.get(id));
+}
+
+function spanOfFact({ id, type, traceparent: written }: ClaimedFact): SpanOptions {
+  const cause = causeOf({ traceparent: written, at: timeOfId(id) });
+  return { kind: 'consumer', cause, attributes: { 'club.fact.id': id, 'club.fact.type': type } };
+}
+
+function spanOfWake({ workflowType, workflowId, traceparent: written, recordedAt }: ClaimedWake): SpanOptions {
+  const cause = causeOf({ traceparent: written, at: recordedAt.getTime() });
+  return {
+    kind: 'consumer',
+    cause,
+    attributes: { 'club.workflow.type': workflowType, 'club.workflow.id': workflowId },
+  };
+}
+
+/** One transaction for facts of several traces: it lies in one that is kept, if any is, and links to the others. */
+function spanOfBatch(facts: readonly ClaimedFact[]): SpanOptions {
+  const spans = facts.flatMap(({ traceparent: span }) => (span ? [span] : []));
+  const kept = spans.find((span) => spanOf(span)?.isSampled) ?? spans[0];
+  return {
+    cause: causeOf({ traceparent: kept, at: Date.now() }),
+    links: spans.filter((span) => span !== kept),
+    attributes: { 'club.facts': facts.length },
+  };
 }
 
 /** Deletes the wake only if it was not raised meanwhile: a wake that came later must be sent too. */

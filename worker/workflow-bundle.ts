@@ -9,6 +9,10 @@ import { bundleWorkflowCode, type BundleOptions, type Logger } from '@temporalio
 import { isBuilt, moduleAt } from '../platform/core/modules.ts';
 
 const workflowsPath = fileURLToPath(moduleAt('../workflows/index.ts', import.meta.url));
+/** What a worker would name beside a bundle, it would ignore. */
+const workflowInterceptorModules = [fileURLToPath(moduleAt('../workflows/traces.ts', import.meta.url))];
+
+const bundled = { workflowsPath, workflowInterceptorModules };
 
 /** Where `npm run build` puts the bundle of the artifact. */
 const builtBundle = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url));
@@ -19,7 +23,7 @@ const builtBundle = fileURLToPath(new URL('../workflow-bundle.js', import.meta.u
  * @throws Error when a workflow does not compile, or imports what workflows may not
  */
 export async function writeWorkflowBundle(file: string, logger: Logger): Promise<void> {
-  const { code } = await bundleWorkflowCode({ logger, workflowsPath, webpackConfigHook: mapLines });
+  const { code } = await bundleWorkflowCode({ ...bundled, logger, webpackConfigHook: mapLines });
   const draft = `${file}.${process.pid}`;
   await writeFile(draft, withoutPlaces(code));
   await rename(draft, file);
@@ -34,7 +38,7 @@ export async function workflowBundle(
   logger: Logger,
 ): Promise<{ codePath: string } | { code: string }> {
   if (file !== undefined) return { codePath: file };
-  return isBuilt ? { codePath: builtBundle } : bundleWorkflowCode({ logger, workflowsPath });
+  return isBuilt ? { codePath: builtBundle } : bundleWorkflowCode({ ...bundled, logger });
 }
 
 /** A map of columns would tell how long the path of the project is. */

@@ -3,6 +3,7 @@ import { Client, isGrpcServiceError, ServiceError, WorkflowExecutionAlreadyStart
 import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
 import type { NativeConnection } from '@temporalio/worker';
 import { noClub } from '../platform/core/ids.ts';
+import { inSpan, type SpanOptions } from '../platform/infra/tracing.ts';
 import type { Priority } from '../entities/facts/values.ts';
 import {
   priorityOf,
@@ -13,6 +14,7 @@ import {
   type Run,
   type WorkflowAttributes,
 } from '../platform/engine/workflow-types.ts';
+import { startsInTraces } from './traces.ts';
 
 /** Where a run begins: in this process, which does its first task at once; elsewhere, by its queue; or it was there before. */
 type Started = 'here' | 'elsewhere' | 'before';
@@ -31,7 +33,7 @@ export interface WorkflowClient {
 
 /** @param connection the workers' own: an eager start needs both on one connection */
 export function createWorkflowClient(connection: NativeConnection, namespace: string): WorkflowClient {
-  const { workflow } = new Client({ connection, namespace });
+  const { workflow } = new Client({ connection, namespace, interceptors: { workflow: [startsInTraces] } });
   async function start(run: Run, extraArguments: readonly unknown[]): Promise<Started> {
     try {
       const { eagerlyStarted } = await workflow.start(run.workflowType, {
@@ -53,12 +55,14 @@ export function createWorkflowClient(connection: NativeConnection, namespace: st
       signalArgs: [],
     });
   }
+  const inSpanOf = <T>(run: Run, work: () => Promise<T>) => inSpan(`start ${run.workflowType}`, spanOf(run), work);
   return {
-    start,
-    signalWithStart,
-    async startOrSignal(run) {
-      if ((await start(run, [])) === 'before') await signalWithStart(run);
-    },
+    start: (run, extraArguments) => inSpanOf(run, () => start(run, extraArguments)),
+    signalWithStart: (run) => inSpanOf(run, () => signalWithStart(run)),
+    startOrSignal: (run) =>
+      inSpanOf(run, async () => {
+        if ((await start(run, [])) === 'before') await signalWithStart(run);
+      }),
   };
 }
 
@@ -73,6 +77,11 @@ export function isEngineAway(error: unknown): boolean {
 
 /** Temporal's own scale is 1 to 5; 3 is its default. */
 const priorityKeys = { 0: 1, 1: 3, 2: 5 } as const satisfies Record<Priority, number>;
+
+function spanOf({ workflowType, subjectId }: Run): SpanOptions {
+  const workflowId = workflowIdOf(workflowType, subjectId);
+  return { kind: 'producer', attributes: { 'club.workflow.type': workflowType, 'club.workflow.id': workflowId } };
+}
 
 function optionsOf(run: Run) {
   const { workflowType, subjectId, clubId, attributes } = run;

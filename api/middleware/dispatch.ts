@@ -1,6 +1,7 @@
 /** The last step: holds the request against the contract, calls the handler, answers with what it returns. */
 import { Binary, EventStream, Redirect, type Checked } from '../../contract/contract.ts';
 import { DomainError } from '../../platform/core/errors.ts';
+import { inSpan } from '../../platform/infra/tracing.ts';
 import type { OperationRequest } from '../operation.ts';
 import type { ApiDeps, BoundOperation, Context, Middleware } from './context.ts';
 import { answerWithEvents } from './event-stream.ts';
@@ -50,7 +51,8 @@ export function dispatch(
       },
     };
     // The validators have just made it so: this is the one place where the contract's types meet run-time values.
-    const handle = () => handler(request as unknown as OperationRequest<never>);
+    const handle = () =>
+      inSpan(operation.operationId, {}, () => handler(request as unknown as OperationRequest<never>));
     const isStream = operation.contentTypes.includes('text/event-stream');
     // Taken before anything is done: a question whose answer could not be followed is not accepted.
     const place = isStream ? streams.open.take(callerOf(context)) : undefined;

@@ -6,13 +6,14 @@ import type { Logger } from 'pino';
 import type { ApiDeps, Context, Middleware } from './context.ts';
 
 export function errorEnvelope({ log }: Pick<ApiDeps, 'log'>): Middleware {
-  return async (context, next) => {
+  const enveloped: Middleware = async (context, next) => {
     try {
       await next();
     } catch (error) {
       answerWith(context, error instanceof DomainError ? error : unexpected(log, context, error));
     }
   };
+  return enveloped;
 }
 
 function answerWith(context: Context, { status, code, message, headers }: DomainError): void {

@@ -1,5 +1,6 @@
 /** Gives every request an id, a clock reading and a log line; the line has the route's pattern, never the path or a query. */
 import { randomUUID } from 'node:crypto';
+import { traceId } from '../../platform/infra/tracing.ts';
 import { requestDuration } from '../metrics.ts';
 import type { ApiDeps, Middleware } from './context.ts';
 
@@ -7,7 +8,7 @@ import type { ApiDeps, Middleware } from './context.ts';
 const usableId = /^[A-Za-z0-9._-]{8,64}$/;
 
 export function requestLog({ log, clock }: ApiDeps): Middleware {
-  return async (context, next) => {
+  const logged: Middleware = async (context, next) => {
     const brought = context.get('x-request-id');
     const requestId = usableId.test(brought) ? brought : randomUUID();
     const started = performance.now();
@@ -27,9 +28,11 @@ export function requestLog({ log, clock }: ApiDeps): Middleware {
           route,
           status: context.status,
           duration_ms: Math.round(seconds * 1_000),
+          trace: traceId(),
         },
         'request',
       );
     }
   };
+  return logged;
 }

@@ -53,6 +53,16 @@ export function clientIp(
 }
 
 /**
+ * @param remoteAddress the socket's peer
+ * @param networks (CIDR) of our own proxies
+ * @returns whether the peer is one of them
+ */
+export function isTrusted(remoteAddress: string | undefined, networks: readonly string[]): boolean {
+  const peer = parse(remoteAddress ?? '');
+  return peer !== undefined && networks.some((network) => contains(ipaddr.parseCIDR(network), peer));
+}
+
+/**
  * What a limit for each IP address counts: an IPv4 address, or the networks of an IPv6 address, the narrowest first.
  * @param ip an address as {@link clientIp} returns it; anything else counts as itself
  */

@@ -33,6 +33,10 @@ export class Fact {
   @Column({ type: 'jsonb', nullable: true })
   details: FactDetails | null;
 
+  /** The span in which it was written (W3C); null where nothing is traced. */
+  @Column({ type: 'text', nullable: true })
+  traceparent: string | null;
+
   /** When it happened: of a sale, by the platform's clock (EVT-22). */
   @Column({ type: 'timestamptz' })
   occurredAt: Date;

@@ -40,6 +40,10 @@ export class Wake {
   @Column({ type: 'timestamptz' })
   recordedAt: Date;
 
+  /** The span that it was written in, or raised in last (W3C); null where nothing is traced. */
+  @Column({ type: 'text', nullable: true })
+  traceparent: string | null;
+
   /** How urgent it is; a raised wake keeps the more urgent one. */
   @Column({ type: 'smallint', default: 1 })
   priority: Priority;

@@ -10,6 +10,7 @@ import { sql, type Sql } from '../infra/postgres/sql.ts';
 import { anotherIsCurrent } from './releases.ts';
 import { highestId, idAfter, idOfTime, newId, noClub, type Id } from '../core/ids.ts';
 import type { EventType } from '../core/event-types.ts';
+import { traceparent } from '../infra/tracing.ts';
 
 export interface NewFact {
   clubId: Id;
@@ -37,6 +38,8 @@ export interface FactToTell {
   subjectId: Id | null;
   details: FactDetails | null;
   occurredAt: Date;
+  /** The span that it goes on from; null, or absent, where nothing is traced. */
+  traceparent?: string | null;
 }
 
 /** Records that something of the catalogue happened. @returns the id of the event that it becomes */
@@ -49,11 +52,12 @@ export async function recordFact(tx: Transaction, fact: NewFact): Promise<Id> {
 /** Records many at once; relays get them in this order. @returns their ids */
 export async function recordFacts(tx: Transaction, facts: readonly NewFact[]): Promise<Id[]> {
   if (facts.length === 0) return [];
-  const rows = facts.map((fact) => ({ ...fact, id: newId() }));
+  const here = traceparent();
+  const rows = facts.map((fact) => ({ ...fact, id: newId(), traceparent: here }));
   await tx.run(
-    sql`INSERT INTO facts (id, club_id, type, student_id, subject_id, details, occurred_at, priority)
+    sql`INSERT INTO facts (id, club_id, type, student_id, subject_id, details, occurred_at, priority, traceparent)
      SELECT (one->>'id')::uuid, (one->>'clubId')::uuid, one->>'type', (one->>'studentId')::uuid, (one->>'subjectId')::uuid,
-            one->'details', (one->>'occurredAt')::timestamptz, coalesce((one->>'priority')::smallint, 1)
+            one->'details', (one->>'occurredAt')::timestamptz, coalesce((one->>'priority')::smallint, 1), one->>'traceparent'
        FROM jsonb_array_elements(${JSON.stringify(rows)}::jsonb) WITH ORDINALITY AS given (one, place) ORDER BY place`,
   );
   tx.notifyRelay();
@@ -281,6 +285,6 @@ const leaseFacts = prepared<Claimed<ClaimedFact>>(
     'id',
     'due_at, seq',
     `facts.id, facts.club_id AS "clubId", facts.type, facts.student_id AS "studentId",
-     facts.subject_id AS "subjectId", facts.details, facts.occurred_at AS "occurredAt", facts.priority`,
+     facts.subject_id AS "subjectId", facts.details, facts.occurred_at AS "occurredAt", facts.priority, facts.traceparent`,
   ),
 );

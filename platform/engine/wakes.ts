@@ -2,6 +2,7 @@
 import type { DataSource } from 'typeorm';
 import type { Priority } from '../../entities/facts/values.ts';
 import { noClub, type Id } from '../core/ids.ts';
+import { traceparent } from '../infra/tracing.ts';
 import { Queries, type Transaction } from '../infra/postgres/database.ts';
 import { prepared } from '../infra/postgres/prepared.ts';
 import { sql, type Sql } from '../infra/postgres/sql.ts';
@@ -34,7 +35,10 @@ export function wakesOfRuns(runs: readonly Run[]): string {
   const sorted = runs
     .map((run) => ({ ...run, workflowId: workflowIdOf(run.workflowType, run.subjectId) }))
     .toSorted((a, b) => (a.workflowId < b.workflowId ? -1 : 1));
-  return JSON.stringify(sorted.map((run) => ({ ...run, clubId: run.clubId ?? noClub, priority: priorityOf(run) })));
+  const here = traceparent();
+  return JSON.stringify(
+    sorted.map((run) => ({ ...run, clubId: run.clubId ?? noClub, priority: priorityOf(run), traceparent: here })),
+  );
 }
 
 /**
@@ -42,11 +46,12 @@ export function wakesOfRuns(runs: readonly Run[]): string {
  * @param rows gives each element of `wakesOfRuns` as `one`
  */
 export function insertingWakes(rows: Sql, now: Sql): Sql {
-  return sql`INSERT INTO wakes (workflow_id, workflow_type, subject_id, club_id, attributes, recorded_at, priority)
-     SELECT one->>'workflowId', one->>'workflowType', one->>'subjectId', (one->>'clubId')::uuid, one->'attributes', ${now}::timestamptz, (one->>'priority')::smallint
+  return sql`INSERT INTO wakes (workflow_id, workflow_type, subject_id, club_id, attributes, recorded_at, priority, traceparent)
+     SELECT one->>'workflowId', one->>'workflowType', one->>'subjectId', (one->>'clubId')::uuid, one->'attributes', ${now}::timestamptz, (one->>'priority')::smallint,
+            one->>'traceparent'
        FROM ${rows}
      ON CONFLICT (club_id, workflow_id) DO UPDATE SET seq = nextval('wakes_seq_seq'), raised = true, due_at = least(wakes.due_at, clock_timestamp()),
-       priority = least(wakes.priority, excluded.priority)`;
+       priority = least(wakes.priority, excluded.priority), traceparent = coalesce(excluded.traceparent, wakes.traceparent)`;
 }
 
 export interface ClaimedWake extends Run {
@@ -57,6 +62,10 @@ export interface ClaimedWake extends Run {
   /** It was raised before it was claimed. */
   raised: boolean;
   priority: Priority;
+  /** When it was written first; a raised one keeps its time. */
+  recordedAt: Date;
+  /** The span that it goes on from. */
+  traceparent: string | null;
 }
 
 /** @returns wakes: the most urgent first, in turns over the clubs (ENG-9, ENG-15) */
@@ -71,7 +80,8 @@ const leaseWakes = prepared<Claimed<ClaimedWake>>(
     'workflow_id',
     'due_at',
     `wakes.workflow_id AS "workflowId", wakes.seq, wakes.raised, wakes.workflow_type AS "workflowType",
-     wakes.subject_id AS "subjectId", wakes.club_id AS "clubId", wakes.attributes, wakes.priority`,
+     wakes.subject_id AS "subjectId", wakes.club_id AS "clubId", wakes.attributes, wakes.priority,
+     wakes.recorded_at AS "recordedAt", wakes.traceparent`,
   ),
 );
 

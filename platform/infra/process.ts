@@ -9,6 +9,7 @@ import { describeError } from './describe-error.ts';
 import { checkContractions } from './postgres/contractions.ts';
 import { SharedPool } from './postgres/shared-pool.ts';
 import { schemaBehind, unusable } from './postgres/start-checks.ts';
+import { stopTracing } from './tracing.ts';
 
 /** @param name of the process, on every line */
 export function createLogger(name: string, level: string): Logger {
@@ -71,7 +72,7 @@ export async function runProcess(start: () => Promise<{ stop: () => Promise<void
     if (!running) endBy(signal);
     if (stopping) process.exit(1);
     stopping = true;
-    running.stop().then(
+    stopTraced(running).then(
       () => process.exit(0),
       (error: unknown) => fail('Stopping failed', error),
     );
@@ -80,6 +81,15 @@ export async function runProcess(start: () => Promise<{ stop: () => Promise<void
     running = await start();
   } catch (error) {
     fail('The process cannot start', error);
+  }
+}
+
+/** With the spans of what ended last. */
+async function stopTraced(running: { stop: () => Promise<void> }): Promise<void> {
+  try {
+    await running.stop();
+  } finally {
+    await stopTracing();
   }
 }
 

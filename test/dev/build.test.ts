@@ -11,7 +11,12 @@ const read = (file: string) => readFileSync(path.join(projectDirectory, file), '
 
 /** The modules that the build has, and the files that it copies; contract/generate.ts is no part of the service. */
 const folders = '{activities,api,contract,domain,entities,platform,worker,workflows}';
-const modules = ['main.ts', 'config.ts', ...fs.globSync(`${folders}/**/*.ts`, { cwd: projectDirectory })]
+const modules = [
+  'main.ts',
+  'telemetry.ts',
+  'config.ts',
+  ...fs.globSync(`${folders}/**/*.ts`, { cwd: projectDirectory }),
+]
   .filter((file) => file !== 'contract/generate.ts')
   .toSorted();
 const copied = assetFiles();
@@ -31,6 +36,7 @@ describe('dev/build', () => {
     expect([...loaded].toSorted()).to.deep.equal([
       ...config.files.filter((file) => file.endsWith('-thread.ts')),
       'workflows/index.ts', // in the bundle
+      'workflows/traces.ts', // in the bundle
     ]);
   });
 

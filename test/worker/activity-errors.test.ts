@@ -7,6 +7,7 @@ import { activityInterceptors } from '../../worker/activity-interceptors.ts';
 import { metricsAddress } from '../../worker/temporal.ts';
 import { unreliable } from '../toolkit/fakes/databases.ts';
 import { testDeps } from '../toolkit/stack/database.ts';
+import { useTracing } from '../toolkit/stack/tracing.ts';
 
 const runOf = (workflowType: string, subjectId: string) => ({
   workflowType,
@@ -31,7 +32,7 @@ describe('the log of an activity that failed', () => {
     const run = activityInterceptors(db, log).reduceRight(
       (next, surround) => async () =>
         surround({ info: runOf(workflowType, subjectId) } as never).inbound?.execute?.(
-          { args: [subjectId, Date.now()] } as never,
+          { args: [subjectId, Date.now()], headers: {} },
           next,
         ),
       (): Promise<unknown> => Promise.reject(error),
@@ -76,6 +77,24 @@ describe('the log of an activity that failed', () => {
   it('says nothing of a canceled activity', async () => {
     const { lines } = await failed((await testDeps()).db, 'webhookDelivery', new CancelledFailure('stopped'));
     expect(lines).to.deep.equal([]);
+  });
+
+  describe('while tracing is on', () => {
+    const spans = useTracing();
+
+    it('names the trace, whose span has failed by a code: also where the step answers that it is tried again', async () => {
+      const { db } = await testDeps();
+      for (const [type, name] of [
+        ['webhookDelivery', 'a step failed; it is tried again'],
+        ['retention', 'activity failed'],
+      ] as const) {
+        const { lines } = await failed(db, type, Object.assign(new Error('of Mary'), { code: '23505' }));
+        const span = spans().at(-1);
+        expect(span).to.include({ name: 'attemptDelivery', failed: true });
+        expect(span?.attributes).to.include({ 'error.type': '23505', 'club.workflow.type': type });
+        expect(lines.map(({ msg, trace }) => ({ msg, trace }))).to.deep.equal([{ msg: name, trace: span?.traceId }]);
+      }
+    });
   });
 });
 

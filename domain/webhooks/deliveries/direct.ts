@@ -31,6 +31,8 @@ export interface ClaimedDelivery {
   claim: Claim;
   /** By `performance.now()`. */
   claimedAt: number;
+  /** The span of its fact; absent where nothing is traced. */
+  traceparent?: string;
 }
 
 /** A claim that is older is not posted: its process stood still, and its lease may be over before the answer. In milliseconds. */

@@ -203,7 +203,12 @@ async function insertTold(tx: Transaction, told: readonly Told[], manner: Manner
     for (const { id, endpoint, by } of deliveries) {
       if (!by) continue;
       if (inserted.has(id) && !late.has(id))
-        claims.set(id, { id, claim: firstClaim(fact, endpoint, body ?? '', by, manner), claimedAt });
+        claims.set(id, {
+          id,
+          claim: firstClaim(fact, endpoint, body ?? '', by, manner),
+          claimedAt,
+          ...(fact.traceparent && { traceparent: fact.traceparent }),
+        });
       else by.giveBack([id]);
     }
     for (const claimed of claims.values()) if (claimed.claim.direct) attempts.claimed.push(claimed);

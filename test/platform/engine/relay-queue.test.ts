@@ -38,6 +38,7 @@ describe('facts (ENG-4)', () => {
       details: { previousCohortId: clubB },
       occurredAt: new Date(5),
       priority: 1,
+      traceparent: null,
     });
     expect(second).to.include({ type: 'student.removed', subjectId: null, details: null });
   });
@@ -107,7 +108,9 @@ describe('wakes (ENG-3)', () => {
     const id = newId();
     await wakeNow(wakeOf(id, clubA));
     const [row] = await rows();
-    expect(await someWakes(10)).to.deep.equal([
+    const claimed = await someWakes(10);
+    expect(claimed[0]?.recordedAt).to.be.an.instanceOf(Date);
+    expect(claimed).to.deep.equal([
       {
         workflowId: `webhook-delivery/${id}`,
         seq: row?.seq,
@@ -117,6 +120,8 @@ describe('wakes (ENG-3)', () => {
         clubId: clubA,
         attributes: { EventType: 'student.created' },
         priority: 1,
+        recordedAt: claimed[0]?.recordedAt,
+        traceparent: null,
       },
     ]);
     expect(notifications()).to.equal(1);

@@ -1,0 +1,91 @@
+/**
+ * The spans of requests that come. Ours, and not the instrumentation's: that computes what is not to leave, also of requests that are
+ * not kept, and changes request and response, which makes all of them slower.
+ */
+import { Server, type IncomingMessage, type ServerResponse } from 'node:http';
+import { Server as SecureServer } from 'node:https';
+import {
+  context,
+  createContextKey,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Context,
+  type Span,
+} from '@opentelemetry/api';
+import type { Trusts } from '../tracing.ts';
+import { remote, unkeptRequest } from './tracer.ts';
+
+/** Probes and scrapes come every few seconds, and say nothing. */
+const untraced: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz', '/metrics']);
+
+type Emit = (this: Server, event: string, ...args: unknown[]) => boolean;
+
+/** In a context: the span of the request, and its method. */
+const ofRequest = createContextKey('club-learning request');
+
+export interface Incoming {
+  /** The servers of this process trace from now on what they get. */
+  attach(): void;
+  /** @returns what a request goes on from; undefined for one that leaves no span */
+  parentOf(
+    request: Pick<IncomingMessage, 'url' | 'headers'> & { socket: { remoteAddress?: string | undefined } },
+  ): Context | undefined;
+  trust(trusts: Trusts): void;
+}
+
+/**
+ * A traceparent counts from a trusted peer; nobody is one before `trust`.
+ * @param keeps whether a request that goes on from there has a span
+ */
+export function createIncoming(keeps: (parent: Context) => boolean): Incoming {
+  let trusted: Trusts = () => false;
+  const parentOf: Incoming['parentOf'] = ({ url, headers, socket }) => {
+    if (untraced.has(url)) return undefined;
+    const origin = trusted(socket.remoteAddress) ? remote(headers['traceparent']) : undefined;
+    const parent = origin ? trace.setSpanContext(ROOT_CONTEXT, origin) : ROOT_CONTEXT;
+    return keeps(parent) ? parent : undefined;
+  };
+  return {
+    parentOf,
+    attach() {
+      for (const { prototype } of [Server, SecureServer]) {
+        const emit = prototype.emit as Emit;
+        const traced: Emit = function (event, ...args) {
+          if (event !== 'request') return emit.call(this, event, ...args);
+          const [request, response] = args as [IncomingMessage, ServerResponse];
+          const parent = parentOf(request);
+          const within = parent ? begin(parent, request, response) : unkeptRequest;
+          return context.with(within, () => emit.call(this, event, ...args));
+        };
+        prototype.emit = traced as Server['emit'];
+      }
+    },
+    trust(trusts) {
+      trusted = trusts;
+    },
+  };
+}
+
+/** @returns the context of a request whose span ends with its response, however that ends */
+function begin(parent: Context, { method = 'GET' }: IncomingMessage, response: ServerResponse): Context {
+  const attributes = { 'http.request.method': method };
+  const span = trace.getTracer('club-learning').startSpan(method, { kind: SpanKind.SERVER, attributes }, parent);
+  response.once('close', () => {
+    const { statusCode } = response;
+    span.setAttribute('http.response.status_code', statusCode);
+    if (statusCode >= 500) {
+      span.setStatus({ code: SpanStatusCode.ERROR });
+      span.setAttribute('error.type', String(statusCode));
+    }
+    span.end();
+  });
+  return trace.setSpan(parent, span).setValue(ofRequest, { span, method });
+}
+
+/** @param route the pattern of the active request's path */
+export function nameRequest(route: string): void {
+  const request = context.active().getValue(ofRequest) as { span: Span; method: string } | undefined;
+  request?.span.updateName(`${request.method} ${route}`).setAttribute('http.route', route);
+}

@@ -1,0 +1,17 @@
+/**
+ * Tracing, on with OTEL_EXPORTER_OTLP_ENDPOINT (ADR 42). main.ts loads it before the commands that serve. Another way in loads it
+ * itself: `node --import ./dist/telemetry.js …`. Without the variable it does nothing and loads nothing.
+ */
+import { isMainThread } from 'node:worker_threads';
+
+// Threads inherit --import: what they do belongs to the spans of those who wait for them.
+if (isMainThread && process.env['OTEL_EXPORTER_OTLP_ENDPOINT']) {
+  const { startTelemetry } = await import('./platform/infra/telemetry/start.ts');
+  const [, , command = ''] = process.argv;
+  try {
+    startTelemetry(process.env, ['club-learning', ...(/^[a-z]+$/.test(command) ? [command] : [])].join('-'));
+  } catch (error) {
+    process.stderr.write(`The process cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.exit(1);
+  }
+}

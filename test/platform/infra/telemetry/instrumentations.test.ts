@@ -1,0 +1,78 @@
+/** What instrumentations make of requests, statements and errors with names and secrets in them, in a process of its own. */
+import { expect } from 'chai';
+import { spawnSync } from 'node:child_process';
+import { projectDirectory, scriptArguments } from '../../../../dev/project.ts';
+import type { LeftSpan } from '../../../toolkit/stack/tracing.ts';
+
+const needle = 'needle-mary-smith';
+
+describe('traced requests', () => {
+  let printed = '';
+  let seen: { untrusted: LeftSpan[]; trusted: LeftSpan[]; got: string[][] };
+  before('make them', function () {
+    this.timeout(30_000);
+    const args = [...scriptArguments('test/toolkit/stack/traced-requests-in-a-process.ts'), needle];
+    const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: projectDirectory, encoding: 'utf8', env: {} });
+    if (!stdout.startsWith('{')) throw new Error(stderr);
+    printed = stdout;
+    seen = JSON.parse(stdout) as typeof seen;
+  });
+
+  /** Each with the one above it, as the tree is read. */
+  const treeOf = (spans: readonly LeftSpan[]) =>
+    spans.map(({ name, parent }) => `${spans.find(({ spanId }) => spanId === parent)?.name ?? '-'} > ${name}`);
+
+  it('have a span for the request, each layer of Koa, the operation, statements and calls of others', () => {
+    expect(treeOf(seen.untrusted).toSorted()).to.deep.equal(
+      [
+        '- > POST /v1/clubs/{clubId}',
+        'POST /v1/clubs/{clubId} > middleware named',
+        'middleware named > middleware handled',
+        'middleware handled > createStudent',
+        'createStudent > POST',
+        'createStudent > GET',
+        'createStudent > GET',
+        'createStudent > GET',
+        'createStudent > postgres SELECT',
+        'createStudent > postgres lease_facts',
+      ].toSorted(),
+    );
+    expect(new Set(seen.untrusted.map(({ traceId }) => traceId)).size).to.equal(1);
+  });
+
+  it('leave nothing of path, query, headers, bodies, statements, values and messages in a span', () => {
+    expect(printed).not.to.include(needle);
+    const names = [...seen.untrusted, ...seen.trusted].flatMap(({ attributes }) => Object.keys(attributes));
+    expect([...new Set(names)].toSorted()).to.deep.equal([
+      'db.postgresql.plan',
+      'db.system.name',
+      'error.type',
+      'http.request.method',
+      'http.response.status_code',
+      'http.route',
+      'koa.name',
+      'koa.type',
+    ]);
+  });
+
+  it('give no header of tracing to any other server', () => {
+    expect(seen.got).to.have.length(9); // three of each request, of the probe too
+    for (const headers of seen.got) {
+      expect(headers).to.include('authorization');
+      expect(headers).not.to.include.oneOf(['traceparent', 'tracestate', 'baggage', 'b3']);
+    }
+  });
+
+  it('belong to the trace of a trusted proxy, and of nobody else', () => {
+    const request = (spans: readonly LeftSpan[]) => spans.filter(({ name }) => name === 'POST /v1/clubs/{clubId}');
+    expect(request(seen.untrusted).map(({ traceId }) => traceId)).not.to.include('1'.repeat(32));
+    expect(request(seen.untrusted).map(({ parent }) => parent)).to.deep.equal([undefined]);
+    expect(request(seen.trusted).map(({ traceId, parent }) => [traceId, parent])).to.deep.equal([
+      ['1'.repeat(32), '2'.repeat(16)],
+    ]);
+  });
+
+  it('are none for probes', () => {
+    expect(seen.trusted.filter(({ parent }) => parent === undefined)).to.deep.equal([]);
+  });
+});

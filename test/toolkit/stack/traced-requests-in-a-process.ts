@@ -1,0 +1,99 @@
+/**
+ * For telemetry/instrumentations.test.ts: requests to a Koa application that asks Postgres and other servers, all of them traced by
+ * the packages' own instrumentations. Prints the spans that would leave, and which headers others got. What must be nowhere is its
+ * argument.
+ */
+import net, { type AddressInfo } from 'node:net';
+import { InMemorySpanExporter } from '@opentelemetry/sdk-trace';
+import { allowListed } from '../../../platform/infra/telemetry/allow-list.ts';
+import { hookPackages, traceWith } from '../../../platform/infra/telemetry/start.ts';
+import { samplerOf } from '../../../platform/infra/telemetry/sampler.ts';
+import { inSpan, nameRequest, useTracer } from '../../../platform/infra/tracing.ts';
+import { leftSpan } from './tracing.ts';
+
+const [needle = ''] = process.argv.slice(2);
+const memory = new InMemorySpanExporter();
+hookPackages();
+const tracer = traceWith(
+  { oneByOne: allowListed(memory) },
+  'club-learning-test',
+  samplerOf({ sampler: 'parentbased_always_on', samplerShare: '1' }),
+);
+useTracer(tracer);
+// Only now: what was loaded before is not traced.
+const [{ default: Koa }, { default: pg }, undici, http] = await Promise.all([
+  import('koa'),
+  import('pg'),
+  import('undici'),
+  import('node:http'),
+]);
+
+const listening = async (server: net.Server) => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+};
+
+/** The names of headers that another server gets of the application; without Node's own server, which would be traced. */
+const got: string[][] = [];
+const other = await listening(
+  net.createServer((socket) =>
+    socket.once('data', (head) => {
+      got.push([...String(head).matchAll(/^([\w-]+):/gm)].map(([, name = '']) => name.toLowerCase()));
+      socket.end(`HTTP/1.1 500 ${needle}\r\nConnection: close\r\nContent-Length: ${needle.length}\r\n\r\n${needle}`);
+    }),
+  ),
+);
+const closed = net.createServer();
+const nowhere = await listening(closed);
+closed.close();
+
+const callOthers = async () => {
+  const url = `${other}/${needle}?token=${needle}`;
+  const headers = { authorization: `Bearer ${needle}`, 'user-agent': needle };
+  await (await undici.request(url, { headers, method: 'POST', body: needle })).body.text();
+  await (await fetch(url, { headers })).text();
+  await new Promise<void>((resolve, reject) => {
+    http.get(url, { headers }, (response) => response.resume().on('end', resolve)).on('error', reject);
+  });
+  await fetch(`${nowhere}/${needle}`).catch(() => undefined);
+};
+/** Nobody listens there, so each statement fails. */
+const askPostgres = async (statement: { name?: string; text: string }) => {
+  const client = new pg.Client({ host: '127.0.0.1', port: 9, database: needle, user: needle });
+  await client.connect().catch(() => undefined);
+  await client.query({ values: [needle], ...statement }).catch(() => undefined);
+};
+
+const app = new Koa();
+app.silent = true;
+app.use(async function named(_context, next) {
+  nameRequest('/v1/clubs/{clubId}');
+  await next();
+});
+app.use(async function handled(context) {
+  await inSpan('createStudent', {}, async () => {
+    await callOthers();
+    await askPostgres({ text: `SELECT '${needle}', $1::text` });
+    await askPostgres({ name: 'lease_facts', text: 'SELECT $1::text' });
+  });
+  if (context.path.endsWith('fail')) throw new Error(`of ${needle}`);
+  context.body = needle;
+});
+const handle = app.callback();
+const url = await listening(http.createServer((request, response) => void handle(request, response)));
+const traceparent = `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`;
+const ask = async (path: string) => {
+  const headers = { traceparent, 'user-agent': needle, 'x-forwarded-for': needle, forwarded: `for=${needle}` };
+  const options = { headers, method: 'POST', body: needle };
+  await (await fetch(`${url}/${path}`, options)).text();
+};
+
+await ask(`${needle}?email=${needle}`);
+const untrusted = memory.getFinishedSpans().map(leftSpan);
+memory.reset();
+tracer.trust((address) => address === '127.0.0.1' || address === '::ffff:127.0.0.1');
+await ask(`${needle}/fail`);
+await ask('healthz');
+const trusted = memory.getFinishedSpans().map(leftSpan);
+process.stdout.write(JSON.stringify({ untrusted, trusted, got }));
+process.exit(0);

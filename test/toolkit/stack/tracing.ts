@@ -1,0 +1,60 @@
+/** Tracing in this process, whose spans stay in memory: those of our own, without the instrumentations of packages. */
+import { context, logs, propagation, SpanStatusCode, trace } from '@opentelemetry/api';
+import { NodeSDK } from '@opentelemetry/sdk-node';
+import { InMemorySpanExporter, SimpleSpanProcessor, type ReadableSpan } from '@opentelemetry/sdk-trace';
+import { allowListed } from '../../../platform/infra/telemetry/allow-list.ts';
+import { samplerOf } from '../../../platform/infra/telemetry/sampler.ts';
+import { createTracer } from '../../../platform/infra/telemetry/tracer.ts';
+import { useTracer } from '../../../platform/infra/tracing.ts';
+
+/** A span as it would leave the service. */
+export interface LeftSpan {
+  name: string;
+  traceId: string;
+  spanId: string;
+  /** Of the span above it. */
+  parent: string | undefined;
+  /** Span ids that it links to. */
+  links: string[];
+  failed: boolean;
+  attributes: ReadableSpan['attributes'];
+}
+
+/**
+ * Call it in a `describe`: tracing is on during its tests.
+ * @param now Unix milliseconds, for the age of causes
+ * @returns the spans that have ended since the last test began
+ */
+export function useTracing(now?: () => number): () => LeftSpan[] {
+  const memory = new InMemorySpanExporter();
+  let sdk: NodeSDK | undefined;
+  before('switch tracing on', () => {
+    sdk = new NodeSDK({
+      sampler: samplerOf({ sampler: 'parentbased_always_on', samplerShare: '1' }),
+      spanProcessors: [new SimpleSpanProcessor({ exporter: allowListed(memory) })],
+      metricReaders: [],
+      logRecordProcessors: [],
+      resourceDetectors: [],
+      instrumentations: [],
+    });
+    sdk.start();
+    useTracer({ ...createTracer(now), nameRequest() {}, trust() {}, stop: async () => {} });
+  });
+  beforeEach('forget the spans of the test before', () => memory.reset());
+  after('switch tracing off', async () => {
+    useTracer(undefined);
+    await sdk?.shutdown();
+    for (const api of [trace, context, propagation, logs]) api.disable();
+  });
+  return () => memory.getFinishedSpans().map(leftSpan);
+}
+
+export const leftSpan = (span: ReadableSpan): LeftSpan => ({
+  name: span.name,
+  traceId: span.spanContext().traceId,
+  spanId: span.spanContext().spanId,
+  parent: span.parentSpanContext?.spanId,
+  links: span.links.map((link) => link.context.spanId),
+  failed: span.status.code === SpanStatusCode.ERROR,
+  attributes: span.attributes,
+});

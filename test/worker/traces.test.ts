@@ -1,0 +1,164 @@
+import { defaultPayloadConverter, type Payload } from '@temporalio/common';
+import { expect } from 'chai';
+import { idOfTime, type Id } from '../../platform/core/ids.ts';
+import { longestTraceMs, traceHeader } from '../../platform/core/traces.policy.ts';
+import { inSpan } from '../../platform/infra/tracing.ts';
+import { stepsInSpans } from '../../worker/traces.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
+import { deliveryOf } from '../toolkit/assert/webhooks.ts';
+import { buildSubscription, buildWebhookDelivery, type Subscription } from '../toolkit/builders/webhooks.ts';
+import { untilDelivery, wakeDelivery } from '../toolkit/drive/deliveries.ts';
+import { commitFact } from '../toolkit/drive/facts.ts';
+import { until } from '../toolkit/drive/until.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
+import { useEngine } from '../toolkit/stack/engine.ts';
+import { useTracing, type LeftSpan } from '../toolkit/stack/tracing.ts';
+
+const second = 1_000;
+
+describe('the trace of an activity', () => {
+  const spans = useTracing();
+  const origin = { traceId: '1'.repeat(32), spanId: '2'.repeat(16) };
+  const info = { activityType: 'takeStep', workflowType: 'automationRun', taskQueue: 'automations', attempt: 2 };
+
+  /** Runs an activity that was given such a header. @returns its span */
+  async function ran(header: Payload | undefined): Promise<LeftSpan | undefined> {
+    const { inbound } = stepsInSpans({ info } as never);
+    const headers = header === undefined ? {} : { [traceHeader]: header };
+    expect(await inbound?.execute?.({ args: [], headers }, async () => 'answer')).to.equal('answer');
+    return spans().at(-1);
+  }
+  const caused = (at: number) =>
+    defaultPayloadConverter.toPayload({ traceparent: `00-${origin.traceId}-${origin.spanId}-01`, at });
+
+  it('is that of its header for ten minutes, and then one of its own with a link', async () => {
+    const soon = await ran(caused(Date.now() - longestTraceMs + 60 * second));
+    expect(soon).to.include({ name: 'takeStep', traceId: origin.traceId, parent: origin.spanId });
+    expect(soon?.links).to.deep.equal([]);
+    const late = await ran(caused(Date.now() - longestTraceMs - second));
+    expect(late?.parent).to.equal(undefined);
+    expect(late?.traceId).not.to.equal(origin.traceId);
+    expect(late?.links).to.deep.equal([origin.spanId]);
+  });
+
+  it('is one of its own without a header, and with one that cannot be read', async () => {
+    const unreadable = [
+      undefined,
+      {},
+      { metadata: { encoding: Buffer.from('binary/other') }, data: Buffer.from('x') },
+      defaultPayloadConverter.toPayload('text'),
+      defaultPayloadConverter.toPayload({ traceparent: 'x', at: Date.now() }),
+    ];
+    await eachCase(unreadable, async (header) => {
+      expect(await ran(header)).to.include({ name: 'takeStep', parent: undefined });
+    });
+  });
+});
+
+describe('a trace, from a request to the receiver', function () {
+  this.timeout(60 * second);
+  const spans = useTracing();
+  const engine = useEngine();
+  before('start the worker', async () => {
+    await engine.startWorkerHere({ WORKER_TASK_QUEUES: 'webhooks' });
+  });
+
+  /** @returns the spans from the one of this name to the first of its trace, or to where the trace came from */
+  const wayTo = (name: string): string[] => {
+    const all = spans();
+    const way: LeftSpan[] = [];
+    for (let one = all.find((span) => span.name === name); one;) {
+      way.unshift(one);
+      const { parent } = one;
+      one = all.find(({ spanId }) => spanId === parent);
+    }
+    expect(new Set(way.map(({ traceId }) => traceId)).size, 'traces').to.equal(1);
+    return way.map((span) => span.name);
+  };
+  const untilEnded = (name: string) =>
+    until(`the span ${name}`, { timeoutMs: 5 * second }, async () => spans().find((span) => span.name === name));
+  const delivered = async (eventId: Id, { endpoint }: Subscription) => {
+    const delivery = await until('the fan-out', { timeoutMs: 15 * second }, async () => {
+      const found = await deliveryOf(eventId, endpoint.id);
+      return found ?? undefined;
+    });
+    await untilDelivery(delivery.id, 'succeeded');
+    return delivery.id;
+  };
+  const subscribed = async () => {
+    const receiver = await engine.receiver();
+    return { receiver, subscription: await buildSubscription(receiver.url) };
+  };
+
+  it('goes with a fact through the relay and the run to the attempt, and not to the receiver', async () => {
+    const { receiver, subscription } = await subscribed();
+    const eventId = await inSpan('request', {}, () => commitFact(subscription));
+    const deliveryId = await delivered(eventId, subscription);
+    const attempt = await untilEnded('attemptDelivery');
+    expect(wayTo('attemptDelivery')).to.deep.equal([
+      'request',
+      'fact student.updated',
+      'start webhookDelivery',
+      'attemptDelivery',
+    ]);
+    expect(attempt.attributes).to.deep.equal({
+      'club.workflow.type': 'webhookDelivery',
+      'club.workflow.id': `webhook-delivery/${deliveryId}`,
+      'club.task_queue': 'webhooks',
+      'club.attempt': 1,
+    });
+    expect(receiver.requests.map(({ headers }) => headers['traceparent'])).to.deep.equal([undefined]);
+  });
+
+  it('goes with a wake', async () => {
+    const receiver = await engine.receiver();
+    const delivery = await buildWebhookDelivery(await buildSubscription(receiver.url));
+    await inSpan('request', {}, () => wakeDelivery(delivery));
+    await untilDelivery(delivery.id, 'succeeded');
+    await untilEnded('attemptDelivery');
+    expect(wayTo('attemptDelivery')).to.deep.equal([
+      'request',
+      'wake webhookDelivery',
+      'start webhookDelivery',
+      'attemptDelivery',
+    ]);
+  });
+
+  it('ends before a fact that the relay gets more than ten minutes later: that begins one, with a link', async () => {
+    const { subscription } = await subscribed();
+    const eventId = idOfTime(Date.now() - longestTraceMs - second);
+    const spanId = '2'.repeat(16);
+    await (
+      await testDatabase()
+    ).query(
+      `INSERT INTO facts (id, club_id, type, student_id, occurred_at, traceparent)
+       VALUES ($1, $2, 'student.updated', $3, now(), $4)`,
+      [eventId, subscription.clubId, subscription.studentId, `00-${'1'.repeat(32)}-${spanId}-01`],
+    );
+    await delivered(eventId, subscription);
+    await untilEnded('attemptDelivery');
+    expect(wayTo('attemptDelivery')).to.deep.equal([
+      'fact student.updated',
+      'start webhookDelivery',
+      'attemptDelivery',
+    ]);
+    expect((await untilEnded('fact student.updated')).links).to.deep.equal([spanId]);
+  });
+
+  it('of facts that are fanned out together lies with the first of them, and links to the others', async () => {
+    const { subscription } = await subscribed();
+    await inSpan('request', {}, async () => {
+      for (let count = 0; count < 4; count++) await commitFact(subscription, { notified: count === 3 });
+    });
+    const facts = await until('all facts', { timeoutMs: 10 * second }, async () => {
+      const ended = spans().filter(({ name }) => name === 'fact student.updated');
+      return ended.length === 4 ? ended : undefined;
+    });
+    const batches = spans().filter(({ name }) => name === 'facts together');
+    for (const { parent, links, attributes } of batches) {
+      expect(facts.map(({ spanId }) => spanId)).to.include.members([parent, ...links]);
+      expect(attributes).to.deep.equal({ 'club.facts': links.length + 1 });
+    }
+    expect(batches).to.have.length.above(0);
+  });
+});

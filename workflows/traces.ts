@@ -1,0 +1,37 @@
+/**
+ * Carries a trace through a run: from its start and its signals to its activities, and to the run that continues it. Without `await`
+ * and without a command of its own: histories replay as before, and a signal is never handled later than it was.
+ */
+import type { Headers, WorkflowInterceptorsFactory } from '@temporalio/workflow';
+import { traceHeader } from '../platform/core/traces.policy.ts';
+
+/** The name that Temporal looks for in a module of interceptors. */
+export const interceptors: WorkflowInterceptorsFactory = () => {
+  let cause: Headers[string] | undefined;
+  const take = ({ headers }: { headers: Headers }) => {
+    cause = headers[traceHeader] ?? cause;
+  };
+  const withCause = <Input extends { headers: Headers }>(input: Input): Input =>
+    cause === undefined ? input : { ...input, headers: { ...input.headers, [traceHeader]: cause } };
+  return {
+    inbound: [
+      {
+        execute(input, next) {
+          take(input);
+          return next(input);
+        },
+        handleSignal(input, next) {
+          take(input);
+          return next(input);
+        },
+      },
+    ],
+    outbound: [
+      {
+        scheduleActivity: (input, next) => next(withCause(input)),
+        scheduleLocalActivity: (input, next) => next(withCause(input)),
+        continueAsNew: (input, next) => next(withCause(input)),
+      },
+    ],
+  };
+};

@@ -1,6 +1,6 @@
 /**
- * The real service under a real Prometheus: silent while it plays the tour, loud about what is broken in it, and without a name or a
- * secret in its logs and labels.
+ * The real service under a real Prometheus: silent while it plays the tour, loud about what is broken in it, in one trace from a sign-up
+ * to the receiver, and without a name or a secret in its logs, labels and spans.
  */
 import fs from 'node:fs';
 import path from 'node:path';
@@ -23,6 +23,7 @@ import { progress } from '../../faults/progress.ts';
 import { startStackOn, type Site } from '../site.ts';
 import { needlesOf, requireClean } from './needles.ts';
 import { startPrometheus } from './prometheus.ts';
+import { requireTraceOfASignUp, startSpanReceiver } from './spans.ts';
 
 const readyWithinMs = 120_000;
 /** Longer than any gauge takes to be read anew: the clocks and the sweeper's rounds are looked at every 30 s. */
@@ -41,10 +42,14 @@ export async function watchService(site: Site): Promise<Seen> {
   const ports = await freePorts(['api', 'metrics', 'files', 'worker']);
   const model = await startFakeModel({ delayMs: 1 });
   site.stops.push(() => model.stop());
+  const spanReceiver = await startSpanReceiver();
+  site.stops.push(() => spanReceiver.stop());
   const env = {
     ...process.env,
     ...stack.environment,
     LOG_LEVEL: 'debug',
+    OTEL_EXPORTER_OTLP_ENDPOINT: spanReceiver.url,
+    OTEL_BSP_SCHEDULE_DELAY: '500',
     PUBLIC_URL: `http://${host}:${ports.api}`,
     FILES_URL: `http://${host}:${ports.files}`,
     AUTOMATION_WAIT_SPEED: '3600',
@@ -72,8 +77,9 @@ export async function watchService(site: Site): Promise<Seen> {
   );
   requireServed(await Promise.all(pages));
   const needles = await askPostgres(stack, needlesOf);
-  progress(`${needles.length} names, addresses and URLs are looked for in logs and labels`);
-  requireClean({ 'the labels of metrics': await prometheus.series() }, needles);
+  progress(`${needles.length} names, addresses and URLs are looked for in logs, labels and spans`);
+  progress(`one trace leads from a sign-up to the receiver, with ${requireTraceOfASignUp(spanReceiver.spans())} spans`);
+  requireClean({ 'the labels of metrics': await prometheus.series(), spans: spanReceiver.text() }, needles);
   const fire = async (names: readonly AlertName[]) => {
     await prometheus.untilFiring(names, firesWithinMs);
     seen.fired.push(...names);

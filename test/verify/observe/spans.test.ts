@@ -1,0 +1,67 @@
+import { expect } from 'chai';
+import { requireTraceOfASignUp, startSpanReceiver, type SentSpan } from './spans.ts';
+
+const names = [
+  'POST /v1/clubs/{clubId}/classroom/sign-up',
+  'middleware logged',
+  'signUpStudent',
+  'fact student.created',
+  'start webhookDelivery',
+  'attemptDelivery',
+  'POST',
+];
+/** One below the other: the first three of the API, the others of the worker. */
+const trace: readonly SentSpan[] = names.map((name, place) => ({
+  service: place < 3 ? 'club-learning-api' : 'club-learning-worker',
+  traceId: 'aa',
+  spanId: `0${place + 1}`,
+  parentId: place === 0 ? '' : `0${place}`,
+  name,
+}));
+
+describe('the receiver of spans', () => {
+  it('reads who made each, its place and its name, and keeps the text', async () => {
+    const field = (number: number, ...parts: (Buffer | string)[]) => {
+      const bytes = Buffer.concat(parts.map((part) => Buffer.from(part as string)));
+      return Buffer.concat([Buffer.from([number * 8 + 2, bytes.length]), bytes]);
+    };
+    const span = (id: number, parent: Buffer[], name: string) =>
+      field(
+        2,
+        field(1, Buffer.from([170])),
+        field(2, Buffer.from([id])),
+        ...parent,
+        field(5, name),
+        Buffer.from([48, 3]),
+      );
+    const resource = field(1, field(1, field(1, 'service.name'), field(2, field(1, 'club-learning-api'))));
+    const spans = [span(1, [], 'outer'), span(2, [field(4, Buffer.from([1]))], 'inner')];
+    const receiver = await startSpanReceiver();
+    try {
+      const body = new Uint8Array(field(1, resource, field(2, ...spans)));
+      expect((await fetch(`${receiver.url}/v1/traces`, { method: 'POST', body })).status).to.equal(200);
+      const of = { service: 'club-learning-api', traceId: 'aa' };
+      expect(receiver.spans()).to.deep.equal([
+        { ...of, spanId: '01', parentId: '', name: 'outer' },
+        { ...of, spanId: '02', parentId: '01', name: 'inner' },
+      ]);
+      expect(receiver.text()).to.include('club-learning-api').and.to.include('inner');
+    } finally {
+      await receiver.stop();
+    }
+  });
+});
+
+describe('the trace of a sign-up', () => {
+  it('leads from the request through both processes to the receiver', () => {
+    expect(requireTraceOfASignUp(trace)).to.equal(7);
+  });
+
+  it('is missed where a span, or a process, is not in it', () => {
+    const without = (name: string) => trace.filter((span) => span.name !== name);
+    for (const name of ['POST', 'attemptDelivery', 'signUpStudent', names[0] ?? ''])
+      expect(() => requireTraceOfASignUp(without(name))).to.throw('No trace leads from a sign-up to the receiver');
+    const ofOne = trace.map((span) => ({ ...span, service: 'club-learning-worker' }));
+    expect(() => requireTraceOfASignUp(ofOne)).to.throw('not one trace of API and worker');
+  });
+});

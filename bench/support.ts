@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { allocatorSettings } from '../dev/allocator.ts';
 import { describeExit, startChild, type Child } from '../dev/children.ts';
 import { freePorts } from '../dev/ports.ts';
-import { scriptArguments } from '../dev/project.ts';
+import { projectDirectory, scriptArguments, typescriptArguments } from '../dev/project.ts';
 import { until } from '../dev/readiness.ts';
 import { startStack, type PartName, type Stack } from '../dev/stack.ts';
 
@@ -16,6 +16,14 @@ export interface Bench {
   /** Starts one of our programs and waits until it is ready. @returns its port */
   launch(script: string, portVariable: string, env?: Record<string, string>): Promise<{ port: number; child: Child }>;
 }
+
+/** What is measured is traced where this process has the variables for it: `OTEL_EXPORTER_OTLP_ENDPOINT=… npm run bench -- api`. */
+const tracing = Object.fromEntries(
+  Object.entries(process.env).flatMap(([name, value]) => (name.startsWith('OTEL_') && value ? [[name, value]] : [])),
+);
+const telemetry = tracing['OTEL_EXPORTER_OTLP_ENDPOINT']
+  ? [...typescriptArguments, '--import', path.join(projectDirectory, 'telemetry.ts')]
+  : [];
 
 /**
  * Runs `measure` on a fresh stack, which is gone afterwards.
@@ -60,8 +68,8 @@ export async function onFreshStack(
       const child = startChild({
         name: script,
         command: process.execPath,
-        args: scriptArguments(script),
-        env: { ...env, ...extra, [portVariable]: String(port) },
+        args: [...telemetry, ...scriptArguments(script)],
+        env: { ...env, ...tracing, ...extra, [portVariable]: String(port) },
         logFile: path.join(directory, `${script.replaceAll('/', '-')}.log`),
       });
       children.push(child);

@@ -27,7 +27,7 @@ interface ClusterOptions {
 }
 
 /** A pod that runs, or has run. */
-export interface Pod {
+interface Pod {
   readonly name: string;
   readonly tag: string;
   readonly url: string;

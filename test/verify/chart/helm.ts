@@ -31,7 +31,7 @@ const component: Component = {
 };
 
 /** Where values come from: files, or single ones as `--set` has them. */
-export interface Values {
+interface Values {
   readonly files: readonly string[];
   readonly set?: Readonly<Record<string, string>>;
 }

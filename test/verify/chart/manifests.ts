@@ -70,7 +70,7 @@ export function templateOf({ kind, metadata, spec }: Resource): PodTemplate | un
   return { metadata: { labels: metadata.labels ?? {} }, spec: spec as unknown as PodTemplate['spec'] };
 }
 
-export interface Read {
+interface Read {
   readonly resources: readonly Resource[];
   /** How many are valid in every version. */
   readonly valid: number;

@@ -9,16 +9,8 @@ import type { Database } from '../platform/infra/postgres/database.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import { inSpan, traceparent, type SpanOptions } from '../platform/infra/tracing.ts';
 import { listen, relayChannel } from '../platform/infra/postgres/notifications.ts';
-import {
-  claimFacts,
-  deferFact,
-  removeFacts,
-  turnFromAnywhere,
-  type ClaimedFact,
-  type Failure,
-  type InHand,
-  type Room,
-} from '../platform/engine/facts.ts';
+import { claimFacts, deferFact, removeFacts, type ClaimedFact } from '../platform/engine/facts.ts';
+import { turnFromAnywhere, unknownFront, type Failure, type InHand, type Room } from '../platform/engine/turns.ts';
 import { claimWakes, deferWake, removeWake, type ClaimedWake } from '../platform/engine/wakes.ts';
 import { workflowTypes, type Run } from '../platform/engine/workflow-types.ts';
 import { contextsInLockOrder, type CausedWorkflow, type ConsumerOptions } from '../domain/contexts.ts';
@@ -90,6 +82,8 @@ export function startRelay(deps: RelayDeps): Relay {
   const inHand = { fact: new Map<Id, InHand>(), wake: new Map<Id, InHand>() };
   const carryFact = createCarrier(deps);
   const turns = { fact: turnFromAnywhere(), wake: turnFromAnywhere() };
+  /** Of facts: there are many more of them, and a wake that is raised keeps its time. */
+  const front = unknownFront();
   /** Whether a claim may find rows. After a claim that found fewer than it wanted, not before a NOTIFY, a freed place or a poll. */
   const mayWait = { fact: true, wake: true };
   const notify = (...kinds: readonly Kind[]) => {
@@ -197,6 +191,7 @@ export function startRelay(deps: RelayDeps): Relay {
     bulkPerClub: maxPerClub * openToBulk,
     inHand: inHand[kind],
     turn: turns[kind],
+    ...(kind === 'fact' && { front }),
     buildId: deps.buildId,
   });
 

@@ -1,7 +1,8 @@
 /** What a relay's claim costs, whoever waits: 10 clubs or 5,000, with a short backlog or a million facts. */
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
-import { claimFacts, removeFacts, turnFromAnywhere, type Room } from '../../platform/engine/facts.ts';
+import { claimFacts, removeFacts } from '../../platform/engine/facts.ts';
+import { turnFromAnywhere, type Room } from '../../platform/engine/turns.ts';
 import { prepared } from '../../platform/infra/postgres/prepared.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { migrate } from '../../entities/migrate.ts';

@@ -6,7 +6,7 @@ import { traceparent } from '../infra/tracing.ts';
 import { Queries, type Transaction } from '../infra/postgres/database.ts';
 import { prepared } from '../infra/postgres/prepared.ts';
 import { sql, type Sql } from '../infra/postgres/sql.ts';
-import { claimInTurns, deferring, inTurns, type Claimed, type Failure, type Room } from './facts.ts';
+import { claimInTurns, deferring, inTurns, type Claimed, type Failure, type Room } from './turns.ts';
 import { priorityOf, runOf, workflowIdOf, type Run, type Subject, type WorkflowType } from './workflow-types.ts';
 
 /** Wakes the workflows of rows that this transaction made due. A wake that is not sent yet is raised, not doubled. */

@@ -114,7 +114,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
   },
   'fact-lease': {
     rule: 'ENG-4: facts whose relay died are taken up by another',
-    file: 'platform/engine/facts.ts',
+    file: 'platform/engine/turns.ts',
     changes: [['OR ${table}.lease_until < clock_timestamp())`;', 'OR false)`;']],
     engine: 'webhooks',
   },

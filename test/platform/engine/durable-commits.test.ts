@@ -5,7 +5,8 @@ import { attemptDelivery } from '../../../domain/webhooks/deliveries/attempts.ts
 import { fanOutFacts } from '../../../domain/webhooks/events/fan-out.ts';
 import { createDataSource } from '../../../entities/data-source.ts';
 import { Secret } from '../../../platform/core/secret.ts';
-import { claimFacts, recordFact, removeFacts, turnFromAnywhere } from '../../../platform/engine/facts.ts';
+import { claimFacts, recordFact, removeFacts } from '../../../platform/engine/facts.ts';
+import { turnFromAnywhere } from '../../../platform/engine/turns.ts';
 import { claimWakes, removeWake, wakeRuns } from '../../../platform/engine/wakes.ts';
 import { Database } from '../../../platform/infra/postgres/database.ts';
 import { buildSubscription, type Subscription } from '../../toolkit/builders/webhooks.ts';

@@ -1,7 +1,8 @@
 /** Which rows a relay claims: in turns over the clubs, the most urgent first, past those that others hold. */
 import { expect } from 'chai';
 import { newId } from '../../../platform/core/ids.ts';
-import { claimFacts, deferFact, removeFacts, type Room } from '../../../platform/engine/facts.ts';
+import { claimFacts, deferFact, removeFacts } from '../../../platform/engine/facts.ts';
+import type { Room } from '../../../platform/engine/turns.ts';
 import { countsOf, roomFor, useRelayQueue, wakeOf } from '../../toolkit/drive/relay-queue.ts';
 
 const [clubA, clubB, clubC] = [newId(), newId(), newId()];

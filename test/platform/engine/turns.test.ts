@@ -3,7 +3,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { priorities, type Priority } from '../../../entities/facts/values.ts';
 import { idAfter, idOfTime, newId, noClub, type Id } from '../../../platform/core/ids.ts';
-import { claimFacts, removeFacts, turnFromAnywhere, type Turn } from '../../../platform/engine/facts.ts';
+import { claimFacts, removeFacts } from '../../../platform/engine/facts.ts';
+import { turnFromAnywhere, unknownFront, type Front, type Turn } from '../../../platform/engine/turns.ts';
 import { countsOf, roomFor, useRelayQueue } from '../../toolkit/drive/relay-queue.ts';
 
 /** The nil uuid first, and the others in their order. */
@@ -31,7 +32,7 @@ function stepsOf(queue: Queue, turn: Turn, limit: number): Record<string, number
 }
 
 describe('turns over the streams of clubs (ENG-9, ENG-15)', () => {
-  const { source, recordMany, rowsRead } = useRelayQueue();
+  const { source, recordMany, rowsRead, letLeasesRunOut } = useRelayQueue();
 
   it('go round from where the last claim stopped, the most urgent first, as a model does', async () => {
     const row = fc.record({ club: fc.constantFrom(...clubs), priority: fc.constantFrom<Priority>(...priorities) });
@@ -45,9 +46,10 @@ describe('turns over the streams of clubs (ENG-9, ENG-15)', () => {
         await source().query(`TRUNCATE facts`);
         const queue: Queue = priorities.map(() => new Map());
         const [turn, turnOfModel]: Turn[] = [new Map(), new Map()];
+        const front = unknownFront(); // which hides nothing that a claim has left
         for (const one of [first, ...commands, 100]) {
           if (typeof one === 'number') {
-            const claimed = await claimFacts(source(), { ...roomFor(one, 100), turn: turn ?? new Map() });
+            const claimed = await claimFacts(source(), { ...roomFor(one, 100), turn: turn ?? new Map(), front });
             const taken: Record<string, number> = {};
             for (const { priority, clubId } of claimed)
               taken[`${priority} ${clubId}`] = (taken[`${priority} ${clubId}`] ?? 0) + 1;
@@ -58,6 +60,54 @@ describe('turns over the streams of clubs (ENG-9, ENG-15)', () => {
               await recordMany(club, 1, priority);
               queue[priority]?.set(club, (queue[priority].get(club) ?? 0) + 1);
             }
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('come to every row in the end, also to those of a relay that died, or of a slow transaction', async () => {
+    const command = fc.oneof(
+      {
+        weight: 4,
+        arbitrary: fc.record({
+          full: fc.subarray([...clubs]),
+          claim: fc.integer({ min: 1, max: 9 }),
+          perClub: fc.integer({ min: 1, max: 3 }),
+        }),
+      },
+      { weight: 2, arbitrary: fc.record({ club: fc.constantFrom(...clubs), count: fc.integer({ min: 1, max: 9 }) }) },
+      // Written a while ago, by a transaction that ends only now.
+      { weight: 1, arbitrary: fc.record({ club: fc.constantFrom(...clubs), agoMs: fc.constantFrom(10, 900, 5_000) }) },
+      { weight: 1, arbitrary: fc.constant('a relay dies' as const) },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(command, { maxLength: 20 }), async (commands) => {
+        await source().query(`TRUNCATE facts`);
+        const front = unknownFront();
+        const turn: Turn = new Map();
+        for (const one of commands) {
+          if (one === 'a relay dies') await letLeasesRunOut('facts');
+          else if ('claim' in one) {
+            const inHand = Object.fromEntries(one.full.map((club) => [club, one.perClub]));
+            const room = roomFor(one.claim, one.perClub, inHand, turn);
+            const claimed = await claimFacts(source(), { ...room, front });
+            // Every other one is carried on; the relay of the others is cut off.
+            await removeFacts(
+              source(),
+              claimed.filter((_, place) => place % 2 === 0),
+            );
+          } else if ('count' in one) await recordMany(one.club, one.count);
+          else await recordMany(one.club, 1, 1, one.agoMs);
+        }
+        await letLeasesRunOut('facts');
+        front.lookedAt -= 1_000; // a second later
+        const left = async () =>
+          Number((await source().query<{ count: string }[]>(`SELECT count(*) FROM facts`))[0]?.count);
+        for (let count = await left(); count > 0; count = await left()) {
+          const claimed = await claimFacts(source(), { ...roomFor(9, 3, {}, turn), front });
+          expect(claimed, `of ${count}`).to.have.length.above(0);
+          await removeFacts(source(), claimed);
         }
       }),
       { numRuns: 40 },
@@ -121,6 +171,29 @@ describe('turns over the streams of clubs (ENG-9, ENG-15)', () => {
         await other.release();
       }
     });
+
+  it('pass over rows that are gone while a transaction somewhere keeps Postgres from forgetting them', async () => {
+    const other = source().createQueryRunner();
+    await other.startTransaction('REPEATABLE READ');
+    await other.query('SELECT count(*) FROM facts');
+    try {
+      const gone = 2_000;
+      await recordMany(newId(), gone, 1, 10_000);
+      await source().query(`DELETE FROM facts`);
+      const front = unknownFront();
+      expect(await claimFacts(source(), { ...roomFor(8), front })).to.deep.equal([]);
+      await recordMany(newId(), 3);
+      const read = (known: Front) => rowsRead('facts', (tx) => claimFacts(tx, { ...roomFor(8), front: known }));
+      expect(await read({ ...front })).to.be.below(100);
+      expect(await read({ ...front, lookedAt: front.lookedAt - 1_000 }), 'a look at all rows').to.be.above(gone);
+      expect(await read({ ...front, lookedAt: performance.now() - 4_000, tookMs: 500 }), 'which is slow').to.be.below(
+        100,
+      );
+    } finally {
+      await other.rollbackTransaction();
+      await other.release();
+    }
+  });
 
   it('read as few rows where 5,000 clubs wait as where 100 do', async () => {
     for (const waiting of [100, 5_000]) {

@@ -3,8 +3,8 @@ import { expect } from 'chai';
 import type { DataSource } from 'typeorm';
 import type { Priority } from '../../../entities/facts/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { recordFact } from '../../../platform/engine/facts.ts';
-import { claimFacts, type Room, type Turn } from '../../../platform/engine/facts.ts';
+import { claimFacts, recordFact } from '../../../platform/engine/facts.ts';
+import type { Room, Turn } from '../../../platform/engine/turns.ts';
 import { claimWakes } from '../../../platform/engine/wakes.ts';
 import { wakeRuns } from '../../../platform/engine/wakes.ts';
 import type { Run } from '../../../platform/engine/workflow-types.ts';
@@ -82,12 +82,13 @@ export function useRelayQueue() {
       db.transaction((tx) =>
         recordFact(tx, { clubId, type: 'student.created', studentId, occurredAt: new Date('2026-03-01T10:00:00Z') }),
       ),
-    /** Inserts so many facts of the club at once. */
-    recordMany: (clubId: Id, count: number, priority: Priority = 1) =>
+    /** Inserts so many facts of the club at once, due since then. */
+    recordMany: (clubId: Id, count: number, priority: Priority = 1, agoMs = 0) =>
       source.query(
-        `INSERT INTO facts (id, club_id, type, student_id, occurred_at, priority)
-         SELECT gen_random_uuid(), $1, 'student.created', gen_random_uuid(), now(), $3 FROM generate_series(1, $2::int)`,
-        [clubId, count, priority],
+        `INSERT INTO facts (id, club_id, type, student_id, occurred_at, priority, due_at)
+         SELECT gen_random_uuid(), $1, 'student.created', gen_random_uuid(), now(), $3, now() - make_interval(secs => $4 / 1000.0)
+           FROM generate_series(1, $2::int)`,
+        [clubId, count, priority, agoMs],
       ),
     wakeNow: (...wakes: Run[]) => db.transaction((tx) => wakeRuns(tx, wakes, new Date())),
     /** What waits after a failure has waited long enough. */

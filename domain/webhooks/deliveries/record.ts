@@ -1,6 +1,6 @@
 /** Records the outcome of an attempt, where its claim still holds (ENG-2, HOOK-7). */
 import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
-import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { planOnce, type Database, type Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { DeliveryStatus } from '../../../entities/webhooks/values.ts';
 import type { DeliveredEventType } from '../../../platform/core/event-types.ts';
 import { gathered } from '../../../platform/core/gathered.ts';
@@ -73,8 +73,8 @@ async function recordAlone(db: Database, { id, claim, answer, now }: Accepted): 
 }
 
 /**
- * Scheduled attempts at endpoints whose rows need no change but, now and then, `last_success_at`: one statement, which waits for no
- * lock.
+ * Scheduled attempts at endpoints whose rows need no change but, now and then, `last_success_at`: one statement with one plan, which
+ * waits for no lock.
  * @returns the status of each delivery; undefined for each of which nothing was written: its endpoint fails, its claim is lost, more is asked for, or it is held
  */
 async function recordTogether(
@@ -85,7 +85,7 @@ async function recordTogether(
   const ids = accepted.map(({ id }) => id);
   const sortedIds = ids.toSorted();
   const times = accepted.map(({ claim }) => claim.startedAt.getTime());
-  const rows = await recordSucceeded(db.source, [
+  const values = [
     ids,
     accepted.map(({ claim }) => claim.fence),
     accepted.map(({ now }) => now),
@@ -99,7 +99,11 @@ async function recordTogether(
     sortedIds.at(-1),
     new Date(Math.min(...times)),
     new Date(Math.max(...times)),
-  ]);
+  ];
+  const rows = await db.transaction(async (tx) => {
+    await planOnce(tx);
+    return recordSucceeded(tx, values);
+  });
   onBatch(accepted.length);
   const statuses = new Map(rows.map(({ id, fence, status }) => [`${id} ${fence}`, { status }]));
   return accepted.map(({ id, claim }) => statuses.get(`${id} ${claim.fence}`));
@@ -123,8 +127,7 @@ const isHealthy = 'consecutive_failures = 0 AND breaker_step = 0';
 
 /**
  * Endpoints are locked before deliveries, in the order of their ids, and whatever somebody holds is passed over (ENG-6). The endpoint's
- * row is written only where it says something new. Ids and times have bounds, too: Postgres plans for the partitions between them, and
- * else for all, in five milliseconds.
+ * row is written only where it says something new. Ids and times have bounds, too: only the partitions between them are looked at.
  */
 const recordSucceeded = prepared<{ id: Id; fence: number; status: string }>(
   'record_succeeded',

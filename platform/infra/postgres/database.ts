@@ -137,5 +137,16 @@ export async function boundLockWaits(tx: Transaction, atMostMs: number): Promise
   await tx.run(sql`SELECT set_config('lock_timeout', ${String(atMostMs)}, true)`);
 }
 
+/**
+ * Until the transaction ends, each prepared statement keeps one plan of its connection for all values, and finds rows by their keys. For
+ * statements on partitions that are run often: Postgres expects such a plan to read them all, and else plans anew for each run (1.0 ms
+ * for a record of 0.3 ms). The plan leaves out at its start the partitions that bounds among the values exclude.
+ */
+export async function planOnce(tx: Transaction): Promise<void> {
+  // It may be made while the tables are empty, and kept while they grow: it must not read them from end to end.
+  await tx.run(sql`SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
+                          set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`);
+}
+
 /** The wait for a lock timed out. */
 const lockTimeout = '55P03';

@@ -17,6 +17,7 @@ import {
   pauseEndpoint,
 } from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
 import { createDataSource } from '../../../../entities/data-source.ts';
+import { newId } from '../../../../platform/core/ids.ts';
 import { Secret } from '../../../../platform/core/secret.ts';
 import { Database } from '../../../../platform/infra/postgres/database.ts';
 import { sqlStateOf } from '../../../../platform/infra/postgres/errors.ts';
@@ -411,6 +412,26 @@ describe('successes of a process (HOOK-19)', () => {
         0,
       );
     });
+  });
+
+  it('keep one plan for all values, which reads no partition from end to end and leaves out those out of bounds', async () => {
+    const plannedAnew: number[] = [];
+    const steps: string[] = [];
+    const db = watching(deps.db, async (tx) => {
+      const plans = await tx.one<{ count: number }>(
+        sql`SELECT custom_plans::int AS count FROM pg_prepared_statements WHERE name = 'record_succeeded'`,
+      );
+      plannedAnew.push(plans?.count ?? NaN);
+      const explained = await tx.manager.query<{ 'QUERY PLAN': string }[]>(
+        `EXPLAIN EXECUTE record_succeeded ('{}', '{}', '{}', '{}', '{}', '{}', '{}', 5, '{}', '${newId()}', '${newId()}', now(), now())`,
+      );
+      steps.push(...explained.map((step) => step['QUERY PLAN']));
+    });
+    record = createSuccessWriter(db);
+    for (const one of await several(2)) expect(await succeeds(one)).to.equal(true);
+    expect(plannedAnew).to.deep.equal([0, 0]);
+    expect(steps.filter((step) => /Seq Scan on webhook|Hash Join|Merge Join/.test(step))).to.deep.equal([]);
+    expect(steps.filter((step) => step.includes('Subplans Removed'))).to.have.length.above(0);
   });
 
   describe('that Postgres refuses', () => {

@@ -10,7 +10,14 @@ import { describeError } from '../platform/infra/describe-error.ts';
 import { inSpan, traceparent, type SpanOptions } from '../platform/infra/tracing.ts';
 import { listen, relayChannel } from '../platform/infra/postgres/notifications.ts';
 import { claimFacts, deferFact, removeFacts, type ClaimedFact } from '../platform/engine/facts.ts';
-import { turnFromAnywhere, unknownFront, type Failure, type InHand, type Room } from '../platform/engine/turns.ts';
+import {
+  turnFromAnywhere,
+  unknownFront,
+  untilNextLook,
+  type Failure,
+  type InHand,
+  type Room,
+} from '../platform/engine/turns.ts';
 import { claimWakes, deferWake, removeWake, type ClaimedWake } from '../platform/engine/wakes.ts';
 import { workflowTypes, type Run } from '../platform/engine/workflow-types.ts';
 import { contextsInLockOrder, type CausedWorkflow, type ConsumerOptions } from '../domain/contexts.ts';
@@ -74,7 +81,7 @@ export function startRelay(deps: RelayDeps): Relay {
   let stopped = false;
   let notified = false;
   let lookedAt = performance.now();
-  let lookedForLostAt = -Infinity;
+  let looksForLostAt = -Infinity;
   let wakeUp = () => {};
   /** A sent wake of bulk keeps its place for so long, so the places of a club limit its pace. */
   const bulkWakeMs = (1_000 * maxPerClub * openToBulk) / deps.bulkStartsPerSecond;
@@ -82,8 +89,7 @@ export function startRelay(deps: RelayDeps): Relay {
   const inHand = { fact: new Map<Id, InHand>(), wake: new Map<Id, InHand>() };
   const carryFact = createCarrier(deps);
   const turns = { fact: turnFromAnywhere(), wake: turnFromAnywhere() };
-  /** Of facts: there are many more of them, and a wake that is raised keeps its time. */
-  const front = unknownFront();
+  const fronts = { fact: unknownFront(), wake: unknownFront() };
   /** Whether a claim may find rows. After a claim that found fewer than it wanted, not before a NOTIFY, a freed place or a poll. */
   const mayWait = { fact: true, wake: true };
   const notify = (...kinds: readonly Kind[]) => {
@@ -114,10 +120,12 @@ export function startRelay(deps: RelayDeps): Relay {
 
   /** Whichever process began a direct attempt: one that died, or was given another lane, looks no more. */
   async function lookForLost(): Promise<void> {
-    if (performance.now() - lookedForLostAt < pollMs) return;
-    lookedForLostAt = performance.now();
+    const begun = performance.now();
+    if (begun < looksForLostAt) return;
+    looksForLostAt = begun + pollMs;
     try {
       const count = await handOverLost(deps.db, new Date());
+      looksForLostAt = begun + untilNextLook(performance.now() - begun);
       if (count === 0) return;
       handedOver.inc(count);
       await deps.failpoint('handed_over');
@@ -191,7 +199,7 @@ export function startRelay(deps: RelayDeps): Relay {
     bulkPerClub: maxPerClub * openToBulk,
     inHand: inHand[kind],
     turn: turns[kind],
-    ...(kind === 'fact' && { front }),
+    front: fronts[kind],
     buildId: deps.buildId,
   });
 

@@ -40,7 +40,7 @@ export type Turn = Map<Priority, Id>;
 
 /**
  * Where claims of a relay begin. Rows that are gone stay in the index for as long as a transaction somewhere may still see them, and each
- * claim would read all of them: 50 ms after a minute. So a claim begins shortly before the oldest row that the last one saw. What
+ * claim would read all of them: 50 ms after a minute. So a claim begins shortly before the oldest free row of the last one. What
  * becomes free before that all the same, such as a row whose relay died, or whose transaction was slow, is found by the next look at
  * all rows.
  */
@@ -56,21 +56,29 @@ export function unknownFront(): Front {
   return { since: undefined, lookedAt: -Infinity, tookMs: 0 };
 }
 
-/** How often all rows are looked at: so much later a row may be found. Less often where a look is slow: a tenth of the time at most. */
-const allRowsEveryMs = 1_000;
-const restAfterLook = 10;
+/** How often all rows are looked at, unless that is slow. */
+const looksEveryMs = 1_000;
+/** A look takes a tenth of the time at most … */
+const restForEachMs = 10;
+/** … unless it is slow because it waited: for a connection, or behind a lock. */
+const longestRestMs = 5_000;
 /** Rows are written with a time, and seen when their transaction has ended. */
 const slowTransactionMs = 1_000;
 
+/** @returns milliseconds from one look at many rows to the next, where it took so long: until then what it may find waits */
+export const untilNextLook = (tookMs: number): number =>
+  Math.min(longestRestMs, Math.max(looksEveryMs, restForEachMs * tookMs));
+
 /** @returns from when on rows are to be looked at; undefined for all */
 function beginOf({ since, lookedAt, tookMs }: Front): Date | undefined {
-  return performance.now() - lookedAt < Math.max(allRowsEveryMs, restAfterLook * tookMs) ? since : undefined;
+  return performance.now() - lookedAt < untilNextLook(tookMs) ? since : undefined;
 }
 
 /** Notes where the next claim begins. @param since where this one did @param oldest of the rows that were free, if that is known */
 function moveOn(front: Front, since: Date | undefined, oldest: Date | null, tookMs: number): void {
   if (since === undefined) Object.assign(front, { since, lookedAt: performance.now(), tookMs } satisfies Front);
-  if (oldest) front.since = new Date(oldest.getTime() - slowTransactionMs);
+  // While claims are slow, so are transactions.
+  if (oldest) front.since = new Date(oldest.getTime() - Math.max(slowTransactionMs, restForEachMs * tookMs));
 }
 
 /** Clubs of before have ids of before. */
@@ -139,7 +147,7 @@ export type Claimed<Row> = Row & {
   found: boolean;
   /** Whether there were candidates. */
   contended: boolean;
-  /** Since when the oldest free row is due that the claim could see, taken or not; now if there is none; null where it did not see all. */
+  /** The earliest `due_at` of the free rows, taken or not; the time of the claim if none is free; null where it did not see all streams. */
   oldest: Date | null;
 };
 
@@ -179,7 +187,7 @@ const laps = priorities.flatMap((priority) => {
  *
  * The statement skips through the index from stream to stream and stops at enough, and reads a few rows of each: neither many clubs
  * that wait nor a long backlog cost more. It skips rows that other relays or transactions have locked before the limit counts, so
- * they delay no others. It locks in the order of the candidates, one by one, and so no more than it takes. Entries of rows that were due
+ * they delay no others. It locks in the order of the candidates, one by one, and no more than it may take, unless others hold some. Entries of rows that were due
  * before its front it passes over in the index alone.
  *
  * A build claims while it is the current one, or while none is: an eager start runs the first task of its workflow where it was
@@ -199,7 +207,8 @@ export function inTurns(table: 'facts' | 'wakes', key: string, order: string, co
     WITH quickly AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)),
     in_hand AS (SELECT * FROM unnest($4::uuid[], $5::int[], $6::int[]) AS held (club_id, count, bulk)),
     streams AS MATERIALIZED (
-      SELECT lap.priority, club.club_id, first.due_at, row_number() OVER () AS place
+      SELECT lap.priority, club.club_id, first.due_at, row_number() OVER () AS place,
+             least($3 - coalesce(in_hand.count, 0), CASE WHEN lap.priority = ${bulk} THEN $8 - coalesce(in_hand.bulk, 0) END) AS places
         FROM (VALUES ${laps.join(', ')}) AS lap (priority, first_id, last_id)
        CROSS JOIN LATERAL (
         WITH RECURSIVE clubs AS (
@@ -223,7 +232,8 @@ export function inTurns(table: 'facts' | 'wakes', key: string, order: string, co
            FROM (SELECT ${key} AS key, ${order} FROM ${table}
                   WHERE priority = streams.priority AND club_id = streams.club_id AND ${free} ORDER BY ${order}
                   LIMIT (SELECT greatest(1, $11 * ${readACandidate} / count(*)) FROM streams)) first) waiting
-       ORDER BY priority, turn, place LIMIT $11),
+       -- Beyond the places of its club only where others hold the rows before them.
+       ORDER BY turn > places, priority, turn, place LIMIT $11),
     locked AS (
       SELECT candidates.* FROM candidates CROSS JOIN LATERAL (
         SELECT FROM ${table} WHERE club_id = candidates.club_id AND ${key} = candidates.key AND ${free} FOR UPDATE SKIP LOCKED) row

@@ -97,7 +97,8 @@ const deleteWake = prepared(
 );
 const freeWake = prepared(
   'free_wake',
-  `UPDATE wakes SET lease_until = NULL, attempt_count = 0 WHERE club_id = $1 AND workflow_id = $2`,
+  // Free since now: claims may have passed its time already.
+  `UPDATE wakes SET lease_until = NULL, attempt_count = 0, due_at = clock_timestamp() WHERE club_id = $1 AND workflow_id = $2`,
 );
 
 /** A wake that could not be sent is due again as a fact is (`deferFact`); one that is raised meanwhile is due at once. */

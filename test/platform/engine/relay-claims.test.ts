@@ -1,6 +1,7 @@
 /** Which rows a relay claims: in turns over the clubs, the most urgent first, past those that others hold. */
 import { expect } from 'chai';
 import { newId } from '../../../platform/core/ids.ts';
+import { bulk } from '../../../entities/facts/values.ts';
 import { claimFacts, deferFact, removeFacts } from '../../../platform/engine/facts.ts';
 import type { Room } from '../../../platform/engine/turns.ts';
 import { countsOf, roomFor, useRelayQueue, wakeOf } from '../../toolkit/drive/relay-queue.ts';
@@ -54,6 +55,23 @@ describe('facts (ENG-9)', () => {
     await other.rollbackTransaction();
     await other.release();
     expect((await everyFact()).map(({ id }) => id)).to.deep.equal([held]);
+  });
+
+  it('of a long urgent backlog take no places that the less urgent of another club may have', async () => {
+    await recordMany(clubA, 200);
+    await recordMany(clubB, 10, bulk);
+    const room: Room = { ...roomFor(32, 8), bulk: 24, bulkPerClub: 6 };
+    const claimed = await claimFacts(source(), room);
+    expect(countsOf(claimed)).to.deep.equal({ [clubA]: 8, [clubB]: 6 });
+    const inHand = new Map([
+      [clubA, { all: 7, bulk: 0 }],
+      [clubB, { all: 0, bulk: 0 }],
+    ]);
+    await source().query(`UPDATE facts SET lease_until = NULL`);
+    expect(countsOf(await claimFacts(source(), { ...room, limit: 25, inHand }))).to.deep.equal({
+      [clubA]: 1,
+      [clubB]: 6,
+    });
   });
 
   it('are claimed up to the limit of a club, together with those in hand', async () => {

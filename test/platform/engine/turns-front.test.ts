@@ -1,0 +1,95 @@
+import { expect } from 'chai';
+import { bulk } from '../../../entities/facts/values.ts';
+import { idOfTime, newId, type Id } from '../../../platform/core/ids.ts';
+import { claimFacts, removeFacts } from '../../../platform/engine/facts.ts';
+import {
+  turnFromAnywhere,
+  unknownFront,
+  untilNextLook,
+  type Front,
+  type Room,
+} from '../../../platform/engine/turns.ts';
+import { countsOf, roomFor, useRelayQueue } from '../../toolkit/drive/relay-queue.ts';
+
+/** Due for longer than a transaction may take. */
+const longMs = 5_000;
+const aClub = idOfTime(1_700_000_000_000);
+const anotherClub = idOfTime(1_700_000_000_100);
+
+describe('where a claim begins (ENG-9)', () => {
+  const { source, recordMany, rowsRead } = useRelayQueue();
+
+  /** Claims without a look at all rows. @returns how many of each club */
+  const claimOn = async (front: Front, limit: number, room: Partial<Room> = {}) => {
+    front.lookedAt = performance.now();
+    const claimed = await claimFacts(source(), { ...roomFor(limit, 8), front, ...room });
+    await removeFacts(source(), claimed);
+    return countsOf(claimed);
+  };
+  const inHandOfOne = (all: number, ofBulk: number): Partial<Room> => ({
+    inHand: new Map([[aClub, { all, bulk: ofBulk }]]),
+    bulkPerClub: 6,
+  });
+
+  it('leaves the rest of a long backlog to the next claims', async () => {
+    await recordMany(aClub, 12, 1, longMs);
+    const front = unknownFront();
+    for (let nth = 1; nth <= 3; nth++) expect(await claimOn(front, 4), `claim ${nth}`).to.deep.equal({ [aClub]: 4 });
+  });
+
+  for (const { what, priority, room } of [
+    { what: 'a club whose places were full', priority: 1, room: inHandOfOne(8, 0) },
+    { what: 'a club whose places for bulk were full', priority: bulk, room: inHandOfOne(6, 6) },
+    { what: 'bulk, for which there was no room', priority: bulk, room: { bulk: 0 } },
+  ] as const)
+    it(`leaves rows of ${what} to the next claim`, async () => {
+      await recordMany(aClub, 2, priority, longMs);
+      await recordMany(anotherClub, 2);
+      const front = unknownFront();
+      expect(await claimOn(front, 4, room)).to.deep.equal({ [anotherClub]: 2 });
+      expect(await claimOn(front, 4)).to.deep.equal({ [aClub]: 2 });
+    });
+
+  it('leaves rows of clubs that it did not come to to the next claims', async () => {
+    const clubs = Array.from({ length: 9 }, (_, index): Id => idOfTime(1_700_000_000_000 + index));
+    for (const [place, club] of clubs.entries()) await recordMany(club, 1, 1, place < 8 ? 0 : longMs);
+    const front = unknownFront();
+    const turn = turnFromAnywhere();
+    let count = 0;
+    for (let nth = 1; nth <= 9; nth++) count += Object.keys(await claimOn(front, 1, { turn })).length;
+    expect(count).to.equal(9);
+  });
+
+  it('is early enough for a transaction that wrote 900 ms ago and ends only now', async () => {
+    await recordMany(anotherClub, 1);
+    const front = unknownFront();
+    expect(await claimOn(front, 4)).to.deep.equal({ [anotherClub]: 1 });
+    expect(await claimOn(front, 4), 'the front is that of this moment').to.deep.equal({});
+    await recordMany(aClub, 1, 1, 900);
+    expect(await claimOn(front, 4)).to.deep.equal({ [aClub]: 1 });
+  });
+
+  it('passes over rows that are gone while a transaction somewhere keeps Postgres from forgetting them', async () => {
+    const other = source().createQueryRunner();
+    await other.startTransaction('REPEATABLE READ');
+    await other.query('SELECT count(*) FROM facts');
+    try {
+      const gone = 2_000;
+      await recordMany(newId(), gone, 1, 10_000);
+      await source().query(`DELETE FROM facts`);
+      const front = unknownFront();
+      expect(await claimFacts(source(), { ...roomFor(8), front })).to.deep.equal([]);
+      await recordMany(newId(), 3);
+      const read = (known: Front) => rowsRead('facts', (tx) => claimFacts(tx, { ...roomFor(8), front: known }));
+      expect(await read({ ...front, lookedAt: performance.now() })).to.be.below(100);
+      expect(await read({ ...front, lookedAt: performance.now() - 1_000 }), 'a look at all rows').to.be.above(gone);
+    } finally {
+      await other.rollbackTransaction();
+      await other.release();
+    }
+  });
+
+  it('is the first row again after a second, ten times a longer look, but 5 s at most', () => {
+    expect([0, 100, 200, 500, 30_000].map(untilNextLook)).to.deep.equal([1_000, 1_000, 2_000, 5_000, 5_000]);
+  });
+});

@@ -9,7 +9,11 @@ export type RetentionRound = { more: boolean } & Readonly<Record<string, number 
 
 export function retentionActivities(deps: MediaDeps & VaultDeps) {
   return {
-    /** @param now the workflow's time in Unix milliseconds */
+    /**
+     * A job that fails keeps none from running.
+     * @param now the workflow's time in Unix milliseconds
+     * @throws error of the first that failed, after all
+     */
     async retain(now: number): Promise<RetentionRound> {
       const signUps: RetentionJob = { run: () => removeOldSignUps(deps, new Date(now)) };
       const jobs = [...contextsInLockOrder.flatMap(({ retention }) => retention), signUps];
@@ -18,11 +22,17 @@ export function retentionActivities(deps: MediaDeps & VaultDeps) {
       );
       const rows: Record<string, number> = {};
       let more = false;
+      const errors: unknown[] = [];
       for (const job of inOrder) {
-        const done = await job.run(deps, new Date(now));
-        Object.assign(rows, done.rows);
-        more ||= done.more;
+        try {
+          const done = await job.run(deps, new Date(now));
+          Object.assign(rows, done.rows);
+          more ||= done.more;
+        } catch (error) {
+          errors.push(error);
+        }
       }
+      if (errors.length > 0) throw errors[0];
       return { ...rows, more };
     },
   };

@@ -52,7 +52,10 @@ export const placesOfAHost = 64;
 /** @returns the places of the step and what they share with the direct lane, the callback for ended attempts, and the starts of the relay */
 export function createAttemptPlaces(
   { ofAnEndpoint, ofAHost } = { ofAnEndpoint: placesOfAnEndpoint, ofAHost: placesOfAHost },
-): LocalStarts & { places: AttemptPlaces; ofEndpoints: Places; ofHosts: Places } & Pick<DeliveryDeps, 'onAttempt'> {
+): LocalStarts & { places: AttemptPlaces; ofEndpoints: Places; ofHosts: Places; records: Records } & Pick<
+    DeliveryDeps,
+    'onAttempt'
+  > {
   const admission = createAdmission(bounds);
   const ofEndpoints = createPlaces(ofAnEndpoint, Math.random);
   const ofHosts = createPlaces(ofAHost, Math.random);
@@ -92,17 +95,19 @@ export function createAttemptPlaces(
     },
     ofEndpoints,
     ofHosts,
+    records,
     places: {
       take({ deliveryId, endpointId, host, asked }, now) {
         const isLocal = admission.holds(deliveryId); // it has a place of its endpoint already
         if (!asked && !isLocal && ofEndpoints.isFull(endpointId)) return ofEndpoints.comeAgainAt(endpointId, now);
         if (!asked && ofHosts.isFull(host)) return ofHosts.comeAgainAt(host, now);
-        const later = asked ? undefined : records.comeAgainAt(held.size, now);
-        if (later !== undefined) return later;
+        if (!asked && records.areLate()) return records.comeAgainAt(now);
         leave(deliveryId); // an attempt of it that outlived its lease
+        records.enter();
         ofHosts.enter(host);
         if (!isLocal) ofEndpoints.enter(endpointId);
         held.set(deliveryId, () => {
+          records.leave();
           ofHosts.leave(host);
           if (!isLocal) ofEndpoints.leave(endpointId);
         });
@@ -131,22 +136,34 @@ const timeForRecordMs = 8_000;
 /** Weight of the newest record while records get quicker; a slower one counts at once. */
 const weightOfNewest = 0.2;
 
+/** Attempts under way, of both lanes, which are all to be recorded in time. */
+interface Records {
+  enter(): void;
+  leave(): void;
+  /** Whether one more could be too late. */
+  areLate(): boolean;
+  /** @param now Unix milliseconds @returns when to come again */
+  comeAgainAt(now: number): number;
+  /** How long a record took, in milliseconds. */
+  report(tookMs: number): void;
+}
+
 /**
  * Attempts under way must all be recorded before their leases end, also if all end at the same moment: what is posted and not
  * recorded is posted again. So their number is bounded by how long a record takes (ENG-18): thousands at some milliseconds,
  * 32 at a second.
  */
-function watchRecords() {
+function watchRecords(): Records {
   let recordMs = 0;
+  let underWay = 0;
+  const allTakeMs = () => (underWay / connectionsForRecords) * recordMs;
   return {
-    report(tookMs: number) {
+    enter: () => void underWay++,
+    leave: () => void underWay--,
+    areLate: () => allTakeMs() >= timeForRecordMs,
+    comeAgainAt: (now) => Math.round(now + Math.min(longestWaitMs, allTakeMs() * (1 + Math.random()))),
+    report(tookMs) {
       recordMs = Math.max(tookMs, recordMs + (tookMs - recordMs) * weightOfNewest);
-    },
-    /** @param underWay attempts @param now Unix milliseconds @returns when to come again; undefined where there is room */
-    comeAgainAt(underWay: number, now: number): number | undefined {
-      const recorded = underWay / connectionsForRecords;
-      if (recorded * recordMs < timeForRecordMs) return undefined;
-      return Math.round(now + Math.min(longestWaitMs, recorded * recordMs * (1 + Math.random())));
     },
   };
 }

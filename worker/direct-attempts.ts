@@ -46,8 +46,8 @@ interface DirectAttempts extends DirectLane {
 interface Parts {
   /** How many attempts at once, over all endpoints. */
   slots: number;
-  /** What attempts of both lanes share (HOOK-16, HOOK-17). */
-  shared: Pick<ReturnType<typeof createAttemptPlaces>, 'ofEndpoints' | 'ofHosts'>;
+  /** What attempts of both lanes share (HOOK-16, HOOK-17, ENG-18). */
+  shared: Pick<ReturnType<typeof createAttemptPlaces>, 'ofEndpoints' | 'ofHosts' | 'records'>;
   deliveries: DeliveryDeps;
   /** A place where tests stop the process. */
   failpoint: (name: 'direct_claimed' | 'direct_posted' | 'direct_recorded') => Promise<void>;
@@ -82,6 +82,7 @@ export function createDirectLane({ slots, shared, deliveries, failpoint, log }: 
     else ofEndpoint.delete(slot.endpointId);
     if (slot.isUnknown) unknown--;
     shared.ofHosts.leave(slot.host);
+    shared.records.leave();
     onFreed();
   }
 
@@ -128,12 +129,14 @@ export function createDirectLane({ slots, shared, deliveries, failpoint, log }: 
         !(isUnknown && unknown >= slots * shareOfUnknown) &&
         (ofEndpoint.get(endpointId) ?? 0) < slotsOfAnEndpoint &&
         !shared.ofEndpoints.isFull(endpointId) &&
-        !shared.ofHosts.isFull(host);
+        !shared.ofHosts.isFull(host) &&
+        !shared.records.areLate();
       if (!hasRoom) return false;
       taken.set(deliveryId, { endpointId, host, isUnknown });
       ofEndpoint.set(endpointId, (ofEndpoint.get(endpointId) ?? 0) + 1);
       if (isUnknown) unknown++;
       shared.ofHosts.enter(host);
+      shared.records.enter();
       directInFlight.set(taken.size);
       return true;
     },

@@ -127,6 +127,24 @@ describe('the slots of direct first attempts (HOOK-18)', () => {
     (await firstAttempts.get()).values.find(({ labels }) => labels.lane === 'direct')?.value ?? 0;
 
   describe('a slot', () => {
+    it('is given only while all attempts of both lanes can be recorded before their leases end (ENG-18)', () => {
+      const scene = laneOf(256);
+      const run = { deliveryId: newId(), endpointId: newId(), host: 'of-a-run.example', asked: false };
+      expect(scene.places.places.take(run, Date.now())).to.equal(undefined);
+      scene.places.places.recorded(1_000);
+      expect(
+        fill(scene, 256).filter((id) => id !== ''),
+        'besides the run, at a second each',
+      ).to.have.length(31);
+      scene.places.places.leave(run.deliveryId);
+      expect(fill(scene, 2).filter((id) => id !== '')).to.have.length(1);
+      for (let records = 0; records < 40; records++) scene.places.places.recorded(3);
+      expect(
+        fill(scene, 256).filter((id) => id !== ''),
+        'Postgres is quick again',
+      ).to.have.length(256 - 32);
+    });
+
     it('is given as often as the configuration says, over all endpoints', () => {
       const scene = laneOf(6);
       const [first = ''] = fill(scene, 6);

@@ -7,7 +7,10 @@ import { callbackify } from 'node:util';
 import { Client, type Dispatcher } from 'undici';
 
 export interface ConnectionLimits {
-  /** Connections of the process, busy and kept. A guard against leaks: how many attempts run at once is the caller's to bound. */
+  /**
+   * Connections of the process, busy and kept. A guard against leaks: how many attempts run at once is the caller's to bound, at most
+   * 900 direct ones, 600 of runs and 64 local ones.
+   */
   open: number;
   kept: number;
   keptPerOrigin: number;
@@ -20,7 +23,7 @@ export interface ConnectionLimits {
 }
 
 export const connectionLimits: ConnectionLimits = {
-  open: 1_000,
+  open: 2_000,
   kept: 512,
   // As many attempts as go to one host at a time (HOOK-17): with fewer, a busy receiver costs a handshake a request.
   keptPerOrigin: 64,

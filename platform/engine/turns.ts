@@ -187,8 +187,8 @@ const laps = priorities.flatMap((priority) => {
  *
  * The statement skips through the index from stream to stream and stops at enough, and reads a few rows of each: neither many clubs
  * that wait nor a long backlog cost more. It skips rows that other relays or transactions have locked before the limit counts, so
- * they delay no others. It locks in the order of the candidates, one by one, and no more than it may take, unless others hold some. Entries of rows that were due
- * before its front it passes over in the index alone.
+ * they delay no others. It locks in the order of the candidates, one by one, and no more than it may take, unless others hold some.
+ * Entries of rows that were due before its front it passes over in the index alone.
  *
  * A build claims while it is the current one, or while none is: an eager start runs the first task of its workflow where it was
  * started, whichever version Temporal has as current (ENG-19).

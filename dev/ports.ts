@@ -51,6 +51,19 @@ export async function freePorts<N extends string>(names: readonly N[]): Promise<
   return Object.fromEntries(ports) as Record<N, number>;
 }
 
+/** Below those that outgoing connections use on Linux. */
+const quietRange = { from: 20_000, count: 10_000 };
+
+/** Free ports in a row, for servers that are killed and come back: no outgoing connection takes one of them meanwhile. */
+export async function quietPorts<N extends string>(names: readonly N[]): Promise<Record<N, number>> {
+  for (;;) {
+    const first = quietRange.from + Math.floor(Math.random() * (quietRange.count - names.length));
+    const ports = names.map((name, index) => [name, first + index] as const);
+    const free = await Promise.all(ports.map(([, port]) => isFree(port)));
+    if (free.every(Boolean)) return Object.fromEntries(ports) as Record<N, number>;
+  }
+}
+
 /**
  * Refuses to go on while one of these ports is taken.
  * @param patienceMs how long to wait for them to come free: after a killed run its processes need a moment to end

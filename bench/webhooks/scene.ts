@@ -105,22 +105,7 @@ async function setScene(
       return { url, arrivals };
     },
     async addClubs(urls) {
-      const added = urls.map((url) => ({ url, clubId: newId(), studentId: newId(), endpointId: newId() }));
-      for (const { url, clubId, studentId, endpointId } of added) {
-        await source.query(`INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, 'Club', $2, now())`, [
-          clubId,
-          `club-${clubId}`,
-        ]);
-        await source.query(
-          `INSERT INTO students (id, club_id, name, email, created_at) VALUES ($1, $2, 'Student', 'student@example.com', now())`,
-          [studentId, clubId],
-        );
-        await source.query(
-          `INSERT INTO webhook_endpoints (id, club_id, url, event_types, secret, created_at, updated_at)
-           VALUES ($1, $2, $3, '{student.updated}', $4, now(), now())`,
-          [endpointId, clubId, url, vault.seal(newSecret(), endpointId)],
-        );
-      }
+      const added = await insertClubs(source, vault, urls);
       clubs.push(...added);
       return added;
     },
@@ -145,6 +130,27 @@ async function setScene(
       });
     },
   };
+}
+
+/** Inserts a club with its endpoint for each of these addresses. */
+export async function insertClubs(source: DataSource, vault: Vault, urls: readonly string[]): Promise<BenchClub[]> {
+  const added = urls.map((url) => ({ url, clubId: newId(), studentId: newId(), endpointId: newId() }));
+  for (const { url, clubId, studentId, endpointId } of added) {
+    await source.query(`INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, 'Club', $2, now())`, [
+      clubId,
+      `club-${clubId}`,
+    ]);
+    await source.query(
+      `INSERT INTO students (id, club_id, name, email, created_at) VALUES ($1, $2, 'Student', 'student@example.com', now())`,
+      [studentId, clubId],
+    );
+    await source.query(
+      `INSERT INTO webhook_endpoints (id, club_id, url, event_types, secret, created_at, updated_at)
+       VALUES ($1, $2, $3, '{student.updated}', $4, now(), now())`,
+      [endpointId, clubId, url, vault.seal(newSecret(), endpointId)],
+    );
+  }
+  return added;
 }
 
 async function countUnderWay(source: DataSource): Promise<number> {

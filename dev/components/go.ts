@@ -1,10 +1,13 @@
 /** Builds a component from source with Go, straight into the cache. */
+import { rename } from 'node:fs/promises';
+import path from 'node:path';
 import { runCommand } from '../commands.ts';
 import type { Source } from './catalogue.ts';
 
 export interface GoModule {
   /** What `go install` takes: package@version. */
   readonly module: string;
+  /** What it is called here; Go calls it by the last part of its package. */
   readonly executable: string;
   /** Told before it begins, for it can be long. */
   readonly duration: string;
@@ -23,6 +26,8 @@ export function goInstall({ module, executable, duration }: GoModule): Source {
         env: { GOBIN: directory, GOOS: '', GOARCH: '' },
         stillRunning: (seconds) => report(`  still building ${executable} (${seconds} s)`),
       });
+      const built = path.posix.basename(module.split('@')[0] ?? '');
+      if (built !== executable) await rename(path.join(directory, built), path.join(directory, executable));
     },
   };
 }

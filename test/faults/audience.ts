@@ -18,18 +18,25 @@ export interface Subject {
 
 const clubs = 10;
 /** Every third club has two endpoints: a fact must not stop half-way either. */
-const endpointsOf = (club: number): number => (club % 3 === 0 ? 2 : 1);
+const usualEndpoints = (club: number): number => (club % 3 === 0 ? 2 : 1);
 /** Neighbours in the list are of one club. */
 const neighbours = 4;
 
-/** @param urlOf an endpoint's url by its id @returns the subject of each fact, spread over the clubs */
+/**
+ * @param urlOf an endpoint's url by its id
+ * @param endpointsOf how many endpoints the club of this number has
+ * @returns the subject of each fact, spread over the clubs
+ */
 export async function buildAudience(
   source: DataSource,
   vault: Vault,
   facts: number,
   urlOf: (endpointId: Id) => string,
+  endpointsOf = usualEndpoints,
 ): Promise<Subject[]> {
-  const built = await Promise.all(Array.from({ length: clubs }, (_, club) => buildClub(source, vault, club, urlOf)));
+  const built = await Promise.all(
+    Array.from({ length: clubs }, (_, club) => buildClub(source, vault, club, urlOf, endpointsOf(club))),
+  );
   const subjects = Array.from({ length: facts }, (_, index) => ({
     ...(built[Math.floor(index / neighbours) % clubs] as Omit<Subject, 'studentId'>),
     studentId: newId(),
@@ -47,10 +54,11 @@ async function buildClub(
   vault: Vault,
   number: number,
   urlOf: (endpointId: Id) => string,
+  endpointCount: number,
 ): Promise<Omit<Subject, 'studentId'>> {
   const now = new Date();
   const ownerId = newId();
-  const endpoints = Array.from({ length: endpointsOf(number) }, newId);
+  const endpoints = Array.from({ length: endpointCount }, newId);
   return source.transaction(async (tx) => {
     await tx.query(
       `INSERT INTO administrators (id, name, email, verified_at, created_at) VALUES ($1, 'Owner', $2, $3, $3)`,

@@ -12,9 +12,7 @@ import { parseArgs } from 'node:util';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
 import { allocatorSettings } from '../../dev/allocator.ts';
-import { freePorts, host } from '../../dev/ports.ts';
 import { messageOf, Problem } from '../../dev/problem.ts';
-import { untilOk } from '../../dev/readiness.ts';
 import { startStack, type Stack } from '../../dev/stack.ts';
 import { removeDataElsewhere } from '../../dev/stack/postgres-place.ts';
 import { createDataSource } from '../../entities/data-source.ts';
@@ -24,8 +22,9 @@ import { createVault } from '../../platform/infra/vault.ts';
 import { pgBasebackup } from '../verify/programs.ts';
 import { buildAudience, type Subject } from './audience.ts';
 import { installBuilds, type InstalledBuild } from './deploy/builds.ts';
+import { startService } from './deploy/service.ts';
 import { factsAbout } from './facts.ts';
-import { killed, repeated, toItsEnd } from './processes.ts';
+import { repeated, toItsEnd } from './processes.ts';
 import { progress } from './progress.ts';
 import { startCounting, type Receipts } from './receipts.ts';
 import { backUp, type Backup } from './restore/backup.ts';
@@ -42,7 +41,6 @@ const everyMs = 30;
 const breaksDownBeforeMs = 6_000;
 /** What came after the point goes on for so long: deliveries end in Temporal and at receivers that Postgres will know nothing of. */
 const goesOnMs = 5_000;
-const readyWithinMs = 180_000;
 /** The sweeper's three minutes, an attempt's wait of half a minute and a breaker's of one; the rest is for slow machines. */
 const deadlineMs = 10 * 60_000;
 const lookEveryMs = 1_000;
@@ -233,29 +231,6 @@ const isoOf = (point: string) => point.replace(' ', 'T').replace(/\+00$/, 'Z');
 
 async function install(build: InstalledBuild, env: Environment): Promise<void> {
   for (const command of ['migrate', 'setup']) await toItsEnd(build.run(command, env));
-}
-
-async function startService(build: InstalledBuild, shared: Environment, stops: Scene['stops']) {
-  const ports = await freePorts(['api', 'files', 'worker']);
-  const apiUrl = `http://${host}:${ports.api}`;
-  const env = {
-    ...shared,
-    API_PORT: String(ports.api),
-    API_METRICS_PORT: '0',
-    FILES_PORT: String(ports.files),
-    WORKER_PORT: String(ports.worker),
-    FILES_URL: `http://${host}:${ports.files}`,
-  };
-  const [api, worker] = [build.run('api', env), build.run('worker', env)];
-  const kill = async () => {
-    await Promise.all([killed(api), killed(worker)]);
-  };
-  stops.push(kill);
-  await Promise.all([
-    untilOk(`${apiUrl}/readyz`, { timeoutMs: readyWithinMs, child: api }),
-    untilOk(`http://${host}:${ports.worker}/readyz`, { timeoutMs: readyWithinMs, child: worker }),
-  ]);
-  return { apiUrl, kill };
 }
 
 const sourceOf = (env: Environment): Promise<DataSource> =>

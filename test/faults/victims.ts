@@ -5,7 +5,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { allocatorSettings } from '../../dev/allocator.ts';
 import { startChild, type Child } from '../../dev/children.ts';
-import { ensurePortsAreFree, fixedPorts, host, type PortName } from '../../dev/ports.ts';
+import { fixedPorts, host, quietPorts, type PortName } from '../../dev/ports.ts';
 import { messageOf } from '../../dev/problem.ts';
 import { projectDirectory, scriptArguments } from '../../dev/project.ts';
 import { untilOk } from '../../dev/readiness.ts';
@@ -40,8 +40,6 @@ export interface Ground {
   startAgain(victim: Victim): Promise<void>;
 }
 
-/** A port of the range that outgoing connections use could be taken by one of them while its owner is dead. */
-const portRange = { from: 20_000, count: 10_000 };
 const readyWithinMs = 180_000;
 /** How long a process that ended by itself rests before it is started again. */
 const restMs = 1_000;
@@ -61,7 +59,7 @@ export async function onGround<T>(
   parts: readonly PartName[] = ['temporal', 'postgres'],
 ): Promise<T | undefined> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-faults-'));
-  const ports = await quietPorts();
+  const ports = await quietPorts(Object.keys(fixedPorts) as PortName[]);
   // With the ports of people, wherever they lie, come data that outlive the process: tests' own Postgres may lose commits.
   const stack = await startStack({
     directory,
@@ -206,19 +204,6 @@ function keptUp({ name, script, url, env, logs }: Program) {
       await kill();
     },
   };
-}
-
-async function quietPorts(): Promise<Record<PortName, number>> {
-  const names = Object.keys(fixedPorts) as PortName[];
-  for (;;) {
-    const first = portRange.from + Math.floor(Math.random() * (portRange.count - names.length));
-    const ports = Object.fromEntries(names.map((name, index) => [name, first + index])) as Record<PortName, number>;
-    const free = await ensurePortsAreFree(ports).then(
-      () => true,
-      () => false,
-    );
-    if (free) return ports;
-  }
 }
 
 function portVariables(ports: Readonly<Record<PortName, number>>): Record<string, string> {

@@ -1,8 +1,9 @@
-/** `npm run verify -- build | chart | connections | image | keys | observe | upgrade`: proofs of what is shipped, on a site of its own. Each ends with its line, on stdout. */
+/** `npm run verify -- build | chart | cluster | connections | image | keys | observe | upgrade`: proofs of what is shipped, on a site of its own. Each ends with its line, on stdout. */
 import { interruption } from '../../dev/interruption.ts';
 import { runScript, say } from '../../dev/problem.ts';
 import { verifyBuild } from './build.ts';
 import { verifyChart } from './chart.ts';
+import { verifyCluster } from './cluster.ts';
 import { verifyImage } from './image.ts';
 import { verifyKeys } from './keys.ts';
 import { verifyObserve } from './observe.ts';
@@ -14,6 +15,7 @@ import { verifyUpgrade } from './upgrade.ts';
 const proofs: Readonly<Record<string, (site: Site) => Promise<string>>> = {
   build: verifyBuild,
   chart: verifyChart,
+  cluster: verifyCluster,
   image: verifyImage,
   keys: verifyKeys,
   observe: verifyObserve,

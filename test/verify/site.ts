@@ -28,12 +28,16 @@ export async function onSite<T>(
   }
 }
 
-/** @returns a stack of the site's own, on free ports; it stops, and its data go, with the site */
-export async function startStackOn(site: Site): Promise<Stack> {
+/**
+ * @param options.durable Postgres waits for the disk at each commit, as in production
+ * @returns a stack of the site's own, on free ports; it stops, and its data go, with the site
+ */
+export async function startStackOn(site: Site, options: { durable?: boolean } = {}): Promise<Stack> {
   const directory = path.join(site.directory, 'stack');
   const stack = await startStack({
     directory,
     ports: 'free',
+    ...options,
     env: { PATH: process.env['PATH'] },
     onUnexpectedEnd: progress,
   });

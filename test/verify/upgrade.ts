@@ -13,9 +13,7 @@ import { allocatorSettings } from '../../dev/allocator.ts';
 import { locate } from '../../dev/components.ts';
 import { components } from '../../dev/components/catalogue.ts';
 import { startFakeModel } from '../../dev/fake-model.ts';
-import { freePorts, host } from '../../dev/ports.ts';
 import { messageOf, Problem } from '../../dev/problem.ts';
-import { untilOk } from '../../dev/readiness.ts';
 import { startReceiver } from '../../dev/receiver.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { dueRowsOf } from '../../platform/engine/due-rows.ts';
@@ -26,7 +24,8 @@ import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import { sealedColumns } from '../../platform/infra/keys/sealed-columns.ts';
 import { createVault, SealUnreadable, type Vault } from '../../platform/infra/vault.ts';
 import { installBuilds, type InstalledBuild } from '../faults/deploy/builds.ts';
-import { killed, toItsEnd } from '../faults/processes.ts';
+import { startService } from '../faults/deploy/service.ts';
+import { toItsEnd } from '../faults/processes.ts';
 import { progress } from '../faults/progress.ts';
 import { rowsThatWait } from '../faults/restore/stuck.ts';
 import { readRelease, recordedVersions, releaseKey, type Release } from '../releases/archive.ts';
@@ -38,7 +37,6 @@ import { startStackOn, type Site } from './site.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
-const readyWithinMs = 120_000;
 /** The sweeper's rounds, the facts of a release, and waits of steps of some minutes. */
 const deadlineMs = 4 * 60_000;
 /** A row that is due within this time is waited for: it is tried again, or an automation's hours pass in seconds. */
@@ -124,7 +122,7 @@ async function upgrade(site: Site, { build, release, receiverUrl, env }: Upgrade
   await makeDue(db);
   const before = await inFlight(db);
 
-  const stop = await startService(site, build, env);
+  const service = await startService(build, env, site.stops);
   await toItsEnd(build.run('promote', env));
   const lines = await untilNothingWaits(db);
   const after = await inFlight(db);
@@ -135,7 +133,7 @@ async function upgrade(site: Site, { build, release, receiverUrl, env }: Upgrade
       : 'none is left';
     if (count > 0) progress(`${type}: ${count} were in flight, ${waiting}`);
   }
-  await stop();
+  await service.kill();
   await source.destroy();
   return lines;
 }
@@ -223,29 +221,6 @@ function rowsInFlight(source: DataSource, type: WorkflowType) {
     from,
     condition,
   }));
-}
-
-async function startService(site: Site, build: InstalledBuild, env: Environment): Promise<() => Promise<void>> {
-  const ports = await freePorts(['api', 'files', 'worker']);
-  const own = {
-    ...env,
-    API_PORT: String(ports.api),
-    API_METRICS_PORT: '0',
-    FILES_PORT: String(ports.files),
-    WORKER_PORT: String(ports.worker),
-    PUBLIC_URL: `http://${host}:${ports.api}`,
-    FILES_URL: `http://${host}:${ports.files}`,
-  };
-  const [api, worker] = [build.run('api', own), build.run('worker', own)];
-  const stop = async () => {
-    await Promise.all([killed(api), killed(worker)]);
-  };
-  site.stops.push(stop);
-  await Promise.all([
-    untilOk(`http://${host}:${ports.api}/readyz`, { timeoutMs: readyWithinMs, child: api }),
-    untilOk(`http://${host}:${ports.worker}/readyz`, { timeoutMs: readyWithinMs, child: worker }),
-  ]);
-  return stop;
 }
 
 /** Until no row is behind, and none is due soon; or until the time is over. @returns a line for each row that is behind then */

@@ -30,14 +30,27 @@ export async function wakeRuns(tx: Transaction, runs: readonly Run[], now: Date)
   tx.notifyRelay();
 }
 
-/** @returns the wakes as JSON: sorted, so that two transactions that wake the same workflows lock the rows in one order */
-export function wakesOfRuns(runs: readonly Run[]): string {
+/** A run to be woken. A shared writer names the span of each: the active one is that of whoever asked first. */
+export interface RunToWake extends Run {
+  traceparent?: string | undefined;
+}
+
+/**
+ * @param runs go on from their own spans, or else from the active one
+ * @returns the wakes as JSON: sorted, so that two transactions that wake the same workflows lock the rows in one order
+ */
+export function wakesOfRuns(runs: readonly RunToWake[]): string {
   const sorted = runs
     .map((run) => ({ ...run, workflowId: workflowIdOf(run.workflowType, run.subjectId) }))
     .toSorted((a, b) => (a.workflowId < b.workflowId ? -1 : 1));
   const here = traceparent();
   return JSON.stringify(
-    sorted.map((run) => ({ ...run, clubId: run.clubId ?? noClub, priority: priorityOf(run), traceparent: here })),
+    sorted.map((run) => ({
+      ...run,
+      clubId: run.clubId ?? noClub,
+      priority: priorityOf(run),
+      traceparent: 'traceparent' in run ? run.traceparent : here,
+    })),
   );
 }
 

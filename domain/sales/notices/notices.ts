@@ -11,6 +11,7 @@ import { gathered } from '../../../platform/core/gathered.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { type Page, type PageRequest, listPage } from '../../../platform/infra/postgres/lists/page.ts';
 import type { DatabaseDeps, VaultDeps } from '../../deps.ts';
+import { traceparent } from '../../../platform/infra/tracing.ts';
 import { sha256 } from '../../../platform/infra/vault.ts';
 import { insertingWakes, wake, wakesOfRuns } from '../../../platform/engine/wakes.ts';
 import { runOf } from '../../../platform/engine/workflow-types.ts';
@@ -74,6 +75,7 @@ export function createNoticeReceiver({ db, vault }: VaultDeps): ReceiveNotice {
       body: received.raw,
       proof: proof === null ? null : vault.seal(proof, id),
       addresses: addressesIn(received.body),
+      traceparent: traceparent(), // before it is gathered: the writer has the span of whoever asked first
       now,
     });
     if ('error' in written) throw written.error;
@@ -118,6 +120,8 @@ interface NewNotice extends ConnectionKey {
   /** Sealed. */
   proof: Buffer | null;
   addresses: readonly string[];
+  /** The span of its request. */
+  traceparent: string | undefined;
   now: Date;
 }
 
@@ -131,7 +135,7 @@ async function insertNotices(db: Database, notices: readonly NewNotice[]): Promi
     notices.map(({ proof }) => proof),
     notices.map(({ addresses }) => JSON.stringify(addresses)),
     notices.map(({ now }) => now),
-    wakesOfRuns(notices.map((notice) => runOf('salesNotice', notice))),
+    wakesOfRuns(notices.map((notice) => ({ ...runOf('salesNotice', notice), traceparent: notice.traceparent }))),
   ]);
   if (inserted.length > 0) db.notifier.notify();
   const ids = new Set(inserted.map(({ id }) => id));

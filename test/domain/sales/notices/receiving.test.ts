@@ -4,11 +4,13 @@ import { deleteConnection, rotateConnection } from '../../../../domain/sales/pla
 import { SalesNotice } from '../../../../entities/sales/sales-notice.ts';
 import type { Database } from '../../../../platform/infra/postgres/database.ts';
 import { workflowIdOf } from '../../../../platform/engine/workflow-types.ts';
+import { inSpan, traceparent } from '../../../../platform/infra/tracing.ts';
 import { wakesOf } from '../../../toolkit/assert/wakes.ts';
 import { buildClub } from '../../../toolkit/builders/clubs.ts';
 import { buildSalesConnection, type TestSalesConnection } from '../../../toolkit/builders/sales.ts';
 import { unreliable } from '../../../toolkit/fakes/databases.ts';
 import { testDeps } from '../../../toolkit/stack/database.ts';
+import { useTracing } from '../../../toolkit/stack/tracing.ts';
 
 type Key = Pick<TestSalesConnection, 'platform' | 'token'>;
 
@@ -147,5 +149,25 @@ describe('notices that come at once', () => {
     expect(await rowsOf(clubId)).to.deep.equal([]);
     await receive(notice(connection, 'later'), now);
     expect(await bodies(clubId)).to.deep.equal(['later']);
+  });
+
+  describe('while requests are traced', () => {
+    useTracing();
+
+    it('are woken each from the span of its own request', async () => {
+      const shops = [await shop(), await shop()];
+      const receive = createNoticeReceiver(deps);
+      const requests = await Promise.all(
+        shops.map(({ connection }) =>
+          inSpan('request', {}, async () => {
+            await receive(notice(connection, 'notice'), now);
+            return traceparent();
+          }),
+        ),
+      );
+      const woken = await Promise.all(shops.map(({ clubId }) => wakesOf(clubId)));
+      expect(woken.map((wakes) => wakes.map((wake) => wake.traceparent))).to.deep.equal(requests.map((one) => [one]));
+      expect(new Set(requests)).to.have.property('size', 2);
+    });
   });
 });

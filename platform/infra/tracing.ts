@@ -21,9 +21,9 @@ export interface SpanOptions {
 export type Trusts = (remoteAddress: string | undefined) => boolean;
 
 export interface Tracer {
-  /** @returns the traceparent of the active span */
+  /** @returns the traceparent of the active span; undefined where none is, or it has ended */
   current(): string | undefined;
-  /** @returns the id of the trace that is active; undefined where none is, or it has no id */
+  /** @returns the id of the active trace; undefined where none is, or it is not kept: nobody would find it */
   traceId(): string | undefined;
   /** Runs the work as a span, which is the active one meanwhile. An error makes it a failed one, by its code alone. */
   inSpan<T>(name: string, options: SpanOptions, work: () => Promise<T>): Promise<T>;
@@ -49,7 +49,7 @@ export const isTracing = (): boolean => tracer !== undefined;
 /** @returns what goes with facts, wakes and starts; undefined while tracing is off, or nothing is traced here */
 export const traceparent = (): string | undefined => tracer?.current();
 
-/** @returns the id of the active trace, for the log */
+/** @returns the id of the active trace, if it is kept, for the log */
 export const traceId = (): string | undefined => tracer?.traceId();
 
 export function inSpan<T>(name: string, options: SpanOptions, work: () => Promise<T>): Promise<T> {

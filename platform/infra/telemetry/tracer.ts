@@ -32,8 +32,10 @@ export function createTracer(now: () => number = Date.now): Omit<Tracer, 'nameRe
   const ids = new RandomIdGenerator();
   const here = (): unknown => {
     const active = context.active();
-    const span = trace.getSpan(active)?.spanContext();
-    return span !== undefined && trace.isSpanContextValid(span) ? written(span) : active.getValue(unkept);
+    const span = trace.getSpan(active);
+    if (span === undefined) return active.getValue(unkept);
+    // One that has ended: what outlives it is not of its trace.
+    return span.isRecording() ? written(span.spanContext()) : undefined;
   };
   return {
     current() {
@@ -43,7 +45,10 @@ export function createTracer(now: () => number = Date.now): Omit<Tracer, 'nameRe
         ? traceparentOf({ traceId: ids.generateTraceId(), spanId: ids.generateSpanId(), isSampled: false })
         : (known as string | undefined);
     },
-    traceId: () => spanOf(here())?.traceId,
+    traceId() {
+      const span = spanOf(here());
+      return span?.isSampled ? span.traceId : undefined;
+    },
     inSpan(name, options, work) {
       const active = context.active();
       if (options.cause === undefined && active.getValue(unkept) !== undefined) return work();

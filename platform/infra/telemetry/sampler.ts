@@ -14,11 +14,10 @@ import type { telemetryVariables } from './settings.ts';
 
 type Settings = Pick<Read<typeof telemetryVariables>, 'sampler' | 'samplerShare'>;
 
-/** Of traces that begin here. */
+/** Of traces that begin here. `traceidratio` is none: it decides about each span anew, which tears traces apart. */
 const roots: Readonly<Record<Settings['sampler'], (share: number) => Sampler>> = {
   always_on: () => new AlwaysOnSampler(),
   always_off: () => new AlwaysOffSampler(),
-  traceidratio: (share) => new TraceIdRatioBasedSampler(share),
   parentbased_always_on: () => new ParentBasedSampler({ root: new AlwaysOnSampler() }),
   parentbased_always_off: () => new ParentBasedSampler({ root: new AlwaysOffSampler() }),
   parentbased_traceidratio: (share) => new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(share) }),
@@ -35,7 +34,7 @@ export function samplerOf({ sampler, samplerShare }: Settings): RequestSampler {
   const standard = roots[sampler](Number(samplerShare));
   const ids = new RandomIdGenerator();
   return {
-    isShare: sampler.endsWith('traceidratio'),
+    isShare: sampler === 'parentbased_traceidratio',
     keepsRequest: (parent) =>
       standard.shouldSample(parent, ids.generateTraceId(), 'request', SpanKind.SERVER, {}, []).decision ===
       SamplingDecision.RECORD_AND_SAMPLED,
@@ -49,8 +48,8 @@ export function samplerOf({ sampler, samplerShare }: Settings): RequestSampler {
 }
 
 /**
- * What a request or a step has set going, and what outlives it, such as a loop, a shared writer or a connection, still has its context:
- * all that it does later would be added to a trace that is over.
+ * Loops, shared writers and connections keep the context of the request that started them. Without this check their later spans would
+ * join a finished trace.
  */
 function isBelowEnded(context: Context): boolean {
   const parent = trace.getSpan(context);

@@ -27,18 +27,11 @@ export const telemetryVariables = {
     'OTEL_TRACES_SAMPLER',
     'Which traces are kept. In production `parentbased_traceidratio` with a share of 0.05.',
     {
-      of: [
-        'parentbased_always_on',
-        'parentbased_traceidratio',
-        'parentbased_always_off',
-        'always_on',
-        'traceidratio',
-        'always_off',
-      ],
+      of: ['parentbased_always_on', 'parentbased_traceidratio', 'parentbased_always_off', 'always_on', 'always_off'],
       default: 'parentbased_always_on',
     },
   ),
-  samplerShare: text('OTEL_TRACES_SAMPLER_ARG', 'The share of traces that a sampler with `ratio` keeps, 0 to 1.', {
+  samplerShare: text('OTEL_TRACES_SAMPLER_ARG', 'The share of traces that `parentbased_traceidratio` keeps, 0 to 1.', {
     default: '1',
     pattern: /^(0|1|0?\.\d+|1\.0+)$/,
   }),

@@ -3,6 +3,8 @@ import { SamplingDecision } from '@opentelemetry/sdk-trace';
 import { expect } from 'chai';
 import { createIncoming } from '../../../../platform/infra/telemetry/incoming.ts';
 import { samplerOf } from '../../../../platform/infra/telemetry/sampler.ts';
+import { telemetryVariables } from '../../../../platform/infra/telemetry/settings.ts';
+import { readVariables } from '../../../../platform/infra/variables.ts';
 
 const remote = (isSampled: boolean) =>
   trace.setSpanContext(ROOT_CONTEXT, {
@@ -23,12 +25,17 @@ describe('which requests are kept', () => {
       ['parentbased_traceidratio', '1', [true, true, false]],
       ['always_on', '1', [true, true, true]],
       ['always_off', '1', [false, false, false]],
-      ['traceidratio', '0', [false, false, false]],
     ] as const;
     for (const [sampler, share, kept] of cases) {
       const { keepsRequest } = settings(sampler, share);
       expect([ROOT_CONTEXT, remote(true), remote(false)].map(keepsRequest), sampler).to.deep.equal(kept);
     }
+  });
+
+  it('follows no sampler that decides about each span anew', () => {
+    const problems: string[] = [];
+    readVariables(telemetryVariables, { OTEL_TRACES_SAMPLER: 'traceidratio' }, problems);
+    expect(problems.map((problem) => problem.split(' ')[0])).to.deep.equal(['OTEL_TRACES_SAMPLER']);
   });
 
   it('is about the share that is asked for', () => {

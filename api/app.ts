@@ -12,6 +12,7 @@ import { secureHeaders } from './middleware/secure-headers.ts';
 import { steadyAnswer } from './middleware/steady-answer.ts';
 import { dispatch, type AnyOperation } from './middleware/dispatch.ts';
 import { errorEnvelope } from './middleware/errors.ts';
+import { useLayers } from './middleware/layers.ts';
 import { chargeRateLimit } from './middleware/rate-limit.ts';
 import { requestLog } from './middleware/request-log.ts';
 import {
@@ -57,15 +58,17 @@ export function createApp(deps: ApiDeps): Koa<RequestState> {
   requireKnownHandlers(contract);
 
   const app = new Koa<RequestState>({ proxy: false });
-  app.use(requestLog(deps) as never);
-  app.use(secureHeaders as never);
-  app.use(corsByList(deps.settings.corsOrigins));
-  app.use(errorEnvelope(deps) as never);
-  app.use(router.routes);
-  app.use(operatorRoutes(deps) as never);
-  app.use(referenceRoutes() as never);
-  app.use(chargeRateLimit(deps) as never);
-  app.use(unmatched);
+  useLayers(app, {
+    requestLog: requestLog(deps),
+    secureHeaders,
+    cors: corsByList(deps.settings.corsOrigins),
+    errorEnvelope: errorEnvelope(deps),
+    operations: router.routes,
+    operatorRoutes: operatorRoutes(deps),
+    referenceRoutes: referenceRoutes(),
+    rateLimit: chargeRateLimit(deps),
+    unmatched,
+  });
   // An error after the answer has begun, as when a client goes away: no status can be sent any more.
   app.on('error', (error: unknown) => deps.log.debug({ error: describeError(error) }, 'an answer was cut off'));
   return app;

@@ -5,6 +5,7 @@ import { DomainError } from '../../platform/core/errors.ts';
 import { describeError } from '../../platform/infra/describe-error.ts';
 import type { ApiDeps, RequestState } from '../middleware/context.ts';
 import { errorEnvelope } from '../middleware/errors.ts';
+import { useLayers } from '../middleware/layers.ts';
 import { requestLog } from '../middleware/request-log.ts';
 import { secureHeaders } from '../middleware/secure-headers.ts';
 import { operatorRoutes } from '../operator-routes.ts';
@@ -13,15 +14,17 @@ import { uploads, type UploadsDeps } from './uploads.ts';
 
 export function createFilesApp(api: ApiDeps, deps: UploadsDeps & DownloadsDeps): Koa<RequestState> {
   const app = new Koa<RequestState>({ proxy: false });
-  app.use(requestLog(api) as never);
-  app.use(secureHeaders as never);
-  app.use(corsOf(deps.corsOrigins));
-  app.use(errorEnvelope(api) as never);
-  app.use(uploads(deps) as never);
-  app.use(downloads(deps) as never);
-  app.use(operatorRoutes(api) as never);
-  app.use(() => {
-    throw new DomainError('not_found', 'There is no such path.');
+  useLayers(app, {
+    requestLog: requestLog(api),
+    secureHeaders,
+    cors: corsOf(deps.corsOrigins),
+    errorEnvelope: errorEnvelope(api),
+    uploads: uploads(deps),
+    downloads: downloads(deps),
+    operatorRoutes: operatorRoutes(api),
+    unmatched() {
+      throw new DomainError('not_found', 'There is no such path.');
+    },
   });
   app.on('error', (error: unknown) => api.log.debug({ error: describeError(error) }, 'an answer was cut off'));
   return app;

@@ -1,0 +1,32 @@
+import { expect } from 'chai';
+import { createApp } from '../../api/app.ts';
+import { createFilesApp } from '../../api/files/app.ts';
+
+describe('layers of Koa', () => {
+  const deps = { deps: {}, settings: { corsOrigins: [] }, corsOrigins: [] } as never;
+  const namesOf = ({ middleware }: { middleware: readonly { name: string }[] }) => middleware.map(({ name }) => name);
+
+  it('have each a name, by which a trace shows them', () => {
+    expect(namesOf(createApp(deps))).to.deep.equal([
+      'requestLog',
+      'secureHeaders',
+      'cors',
+      'errorEnvelope',
+      'operations',
+      'operatorRoutes',
+      'referenceRoutes',
+      'rateLimit',
+      'unmatched',
+    ]);
+    expect(namesOf(createFilesApp(deps, deps))).to.deep.equal([
+      'requestLog',
+      'secureHeaders',
+      'cors',
+      'errorEnvelope',
+      'uploads',
+      'downloads',
+      'operatorRoutes',
+      'unmatched',
+    ]);
+  });
+});

@@ -1,6 +1,6 @@
 /**
- * The spans of requests that come. Ours, and not the instrumentation's: that computes what is not to leave, also of requests that are
- * not kept, and changes request and response, which makes all of them slower.
+ * Spans of incoming requests. We make them ourselves: the instrumentation computes URLs and addresses, which may not leave, for every
+ * request, and wraps request and response. Both slow down requests that are not kept.
  */
 import { Server, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Server as SecureServer } from 'node:https';
@@ -18,7 +18,7 @@ import type { Trusts } from '../tracing.ts';
 import { remote, unkeptRequest } from './tracer.ts';
 
 /** Probes and scrapes come every few seconds, and say nothing. */
-const untraced: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz', '/metrics']);
+const untraced: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
 type Emit = (this: Server, event: string, ...args: unknown[]) => boolean;
 
@@ -42,7 +42,7 @@ export interface Incoming {
 export function createIncoming(keeps: (parent: Context) => boolean): Incoming {
   let trusted: Trusts = () => false;
   const parentOf: Incoming['parentOf'] = ({ url, headers, socket }) => {
-    if (untraced.has(url)) return undefined;
+    if (untraced.has(pathOf(url))) return undefined;
     const origin = trusted(socket.remoteAddress) ? remote(headers['traceparent']) : undefined;
     const parent = origin ? trace.setSpanContext(ROOT_CONTEXT, origin) : ROOT_CONTEXT;
     return keeps(parent) ? parent : undefined;
@@ -68,14 +68,20 @@ export function createIncoming(keeps: (parent: Context) => boolean): Incoming {
   };
 }
 
+function pathOf(url = ''): string {
+  const query = url.indexOf('?');
+  return query === -1 ? url : url.slice(0, query);
+}
+
 /** @returns the context of a request whose span ends with its response, however that ends */
 function begin(parent: Context, { method = 'GET' }: IncomingMessage, response: ServerResponse): Context {
   const attributes = { 'http.request.method': method };
   const span = trace.getTracer('club-learning').startSpan(method, { kind: SpanKind.SERVER, attributes }, parent);
   response.once('close', () => {
-    const { statusCode } = response;
-    span.setAttribute('http.response.status_code', statusCode);
-    if (statusCode >= 500) {
+    const { headersSent, statusCode } = response;
+    if (headersSent) span.setAttribute('http.response.status_code', statusCode);
+    else span.setAttribute('error.type', 'aborted'); // the caller has gone: the status that stands there was never sent
+    if (headersSent && statusCode >= 500) {
       span.setStatus({ code: SpanStatusCode.ERROR });
       span.setAttribute('error.type', String(statusCode));
     }

@@ -5,6 +5,8 @@
  */
 import net, { type AddressInfo } from 'node:net';
 import { InMemorySpanExporter } from '@opentelemetry/sdk-trace';
+import type { Middleware } from '../../../api/middleware/context.ts';
+import { useLayers } from '../../../api/middleware/layers.ts';
 import { allowListed } from '../../../platform/infra/telemetry/allow-list.ts';
 import { hookPackages, traceWith } from '../../../platform/infra/telemetry/start.ts';
 import { samplerOf } from '../../../platform/infra/telemetry/sampler.ts';
@@ -66,18 +68,27 @@ const askPostgres = async (statement: { name?: string; text: string }) => {
 
 const app = new Koa();
 app.silent = true;
-app.use(async function named(_context, next) {
-  nameRequest('/v1/clubs/{clubId}');
-  await next();
-});
-app.use(async function handled(context) {
-  await inSpan('createStudent', {}, async () => {
-    await callOthers();
-    await askPostgres({ text: `SELECT '${needle}', $1::text` });
-    await askPostgres({ name: 'lease_facts', text: 'SELECT $1::text' });
-  });
-  if (context.path.endsWith('fail')) throw new Error(`of ${needle}`);
-  context.body = needle;
+const { promise: hangs, resolve: hang } = Promise.withResolvers<void>();
+/** As most layers are: without a name of its own. */
+const returned = (layer: Middleware) => layer;
+useLayers(app, {
+  named: returned(async (_context, next) => {
+    nameRequest('/v1/clubs/{clubId}');
+    await next();
+  }),
+  handled: returned(async (context) => {
+    if (context.path.endsWith('hang')) {
+      hang();
+      return new Promise(() => undefined);
+    }
+    await inSpan('createStudent', {}, async () => {
+      await callOthers();
+      await askPostgres({ text: `SELECT '${needle}', $1::text` });
+      await askPostgres({ name: 'lease_facts', text: 'SELECT $1::text' });
+    });
+    if (context.path.endsWith('fail')) throw new Error(`of ${needle}`);
+    context.body = needle;
+  }),
 });
 const handle = app.callback();
 const url = await listening(http.createServer((request, response) => void handle(request, response)));
@@ -88,12 +99,27 @@ const ask = async (path: string) => {
   await (await fetch(`${url}/${path}`, options)).text();
 };
 
-await ask(`${needle}?email=${needle}`);
-const untrusted = memory.getFinishedSpans().map(leftSpan);
-memory.reset();
+/** Goes before it is answered. */
+const leave = async () => {
+  const socket = net.connect(Number(new URL(url).port), '127.0.0.1');
+  socket.write(`POST /${needle}/hang HTTP/1.1\r\nHost: ${needle}\r\n\r\n`);
+  await hangs;
+  socket.destroy();
+  while (memory.getFinishedSpans().length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+};
+/** @returns the spans that leave by it */
+const leftBy = async (work: () => Promise<void>) => {
+  memory.reset();
+  await work();
+  return memory.getFinishedSpans().map(leftSpan);
+};
+
+const untrusted = await leftBy(() => ask(`${needle}?email=${needle}`));
+const probes = await leftBy(async () => {
+  for (const path of ['healthz', `readyz?${needle}`]) await ask(path);
+});
+const left = await leftBy(leave);
 tracer.trust((address) => address === '127.0.0.1' || address === '::ffff:127.0.0.1');
-await ask(`${needle}/fail`);
-await ask('healthz');
-const trusted = memory.getFinishedSpans().map(leftSpan);
-process.stdout.write(JSON.stringify({ untrusted, trusted, got }));
+const trusted = await leftBy(() => ask(`${needle}/fail`));
+process.stdout.write(JSON.stringify({ untrusted, probes, left, trusted, got }));
 process.exit(0);

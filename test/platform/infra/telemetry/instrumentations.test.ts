@@ -8,7 +8,7 @@ const needle = 'needle-mary-smith';
 
 describe('traced requests', () => {
   let printed = '';
-  let seen: { untrusted: LeftSpan[]; trusted: LeftSpan[]; got: string[][] };
+  let seen: Record<'untrusted' | 'probes' | 'left' | 'trusted', LeftSpan[]> & { got: string[][] };
   before('make them', function () {
     this.timeout(30_000);
     const args = [...scriptArguments('test/toolkit/stack/traced-requests-in-a-process.ts'), needle];
@@ -56,7 +56,7 @@ describe('traced requests', () => {
   });
 
   it('give no header of tracing to any other server', () => {
-    expect(seen.got).to.have.length(9); // three of each request, of the probe too
+    expect(seen.got).to.have.length(12); // three of each request, of the probes too
     for (const headers of seen.got) {
       expect(headers).to.include('authorization');
       expect(headers).not.to.include.oneOf(['traceparent', 'tracestate', 'baggage', 'b3']);
@@ -72,7 +72,21 @@ describe('traced requests', () => {
     ]);
   });
 
-  it('are none for probes', () => {
-    expect(seen.trusted.filter(({ parent }) => parent === undefined)).to.deep.equal([]);
+  it('have no span for probes, with a query or without', () => {
+    expect(seen.probes).to.deep.equal([]);
+  });
+
+  it('have no status where the caller has gone before an answer', () => {
+    expect(seen.left.map(({ name, failed, attributes }) => ({ name, failed, attributes }))).to.deep.equal([
+      {
+        name: 'POST /v1/clubs/{clubId}',
+        failed: false,
+        attributes: {
+          'http.request.method': 'POST',
+          'http.route': '/v1/clubs/{clubId}',
+          'error.type': 'aborted',
+        },
+      },
+    ]);
   });
 });

@@ -19,7 +19,7 @@ import { createObjectStore } from '../platform/infra/object-store.ts';
 import { watchClock } from '../platform/infra/postgres/clock-watch.ts';
 import { beginRunning } from '../platform/infra/postgres/contractions.ts';
 import { databaseMistakes } from '../platform/infra/postgres/start-checks.ts';
-import { createLogger, openDatabase, runProcess, throwMistakes } from '../platform/infra/process.ts';
+import { createProcessLogger, openDatabase, runProcess, throwMistakes } from '../platform/infra/process.ts';
 import { trustPeers } from '../platform/infra/tracing.ts';
 import { keyMistakes, openVault } from '../platform/infra/keys/open-vault.ts';
 import { storeDeadlineMs } from './rate-limits/counter-store.ts';
@@ -70,7 +70,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
     counterDeadlineMs = storeDeadlineMs,
   } = options;
   trustPeers((address) => isTrusted(address, config.api.trustedProxies));
-  const log = createLogger('api', config.log.level);
+  const log = createProcessLogger('api', config.log.level);
   const source = await openDatabase(config.database, 'club-api');
   const stopBeating = await beginRunning(source, { name: 'api', build }, (error) =>
     log.warn({ error: describeError(error) }, 'Postgres could not be told that this process runs'),

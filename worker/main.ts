@@ -27,7 +27,13 @@ import { beginRunning } from '../platform/infra/postgres/contractions.ts';
 import { StartProblem } from '../platform/core/start-problem.ts';
 import { watchClock } from '../platform/infra/postgres/clock-watch.ts';
 import { databaseMistakes } from '../platform/infra/postgres/start-checks.ts';
-import { createLogger, openDatabase, runProcess, throwMistakes } from '../platform/infra/process.ts';
+import {
+  createLogger,
+  createProcessLogger,
+  openDatabase,
+  runProcess,
+  throwMistakes,
+} from '../platform/infra/process.ts';
 import { ffmpegAt, type Ffmpeg } from '../platform/infra/video/ffmpeg.ts';
 import { keyMistakes, openVault } from '../platform/infra/keys/open-vault.ts';
 import { freeBytes, removeAbandoned } from '../platform/infra/work-directory.ts';
@@ -89,7 +95,7 @@ export async function startWorker(
   env: Readonly<Record<string, string | undefined>> = {},
   build: Build | undefined = ownBuild,
 ): Promise<RunningWorker> {
-  const log = createLogger('worker', config.log.level);
+  const log = createProcessLogger('worker', config.log.level);
   const source = await openDatabase(config.database, 'club-worker', {
     reserved: Math.min(connectionsForRecords, Math.floor(config.database.poolSize / 2)),
   });

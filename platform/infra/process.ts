@@ -9,9 +9,16 @@ import { describeError } from './describe-error.ts';
 import { checkContractions } from './postgres/contractions.ts';
 import { SharedPool } from './postgres/shared-pool.ts';
 import { schemaBehind, unusable } from './postgres/start-checks.ts';
-import { stopTracing } from './tracing.ts';
+import { reportLostSpans, stopTracing } from './tracing.ts';
 
-/** @param name of the process, on every line */
+/** @param name of the process, on every line: also on those about its spans, where they are lost */
+export function createProcessLogger(name: string, level: string): Logger {
+  const log = createLogger(name, level);
+  reportLostSpans((lost) => log.warn(lost, 'spans are lost: their receiver does not take them'));
+  return log;
+}
+
+/** @param name on every line */
 export function createLogger(name: string, level: string): Logger {
   return pino(
     {
@@ -84,7 +91,7 @@ export async function runProcess(start: () => Promise<{ stop: () => Promise<void
   }
 }
 
-/** With the spans of what ended last. */
+/** Also sends the spans that ended last. */
 async function stopTraced(running: { stop: () => Promise<void> }): Promise<void> {
   try {
     await running.stop();

@@ -17,6 +17,12 @@ export interface SpanOptions {
   attributes?: SpanAttributes;
 }
 
+/** Spans that their receiver did not take, and the code of the last error: a status of HTTP, or that of a system call. */
+export interface LostSpans {
+  spans: number;
+  code: string;
+}
+
 /** Says whether the peer of a connection is a proxy of our own. */
 export type Trusts = (remoteAddress: string | undefined) => boolean;
 
@@ -33,6 +39,8 @@ export interface Tracer {
   nameRequest(route: string): void;
   /** From now on a traceparent counts that comes from these. */
   trust(trusts: Trusts): void;
+  /** From now on losses are told here, once a minute at most. */
+  reportLosses(tell: (lost: LostSpans) => void): void;
   /** Sends what is left, for some seconds at most. */
   stop(): Promise<void>;
 }
@@ -61,6 +69,8 @@ export const failSpan = (error: unknown): void => tracer?.fail(error);
 export const nameRequest = (route: string): void => tracer?.nameRequest(route);
 
 export const trustPeers = (trusts: Trusts): void => tracer?.trust(trusts);
+
+export const reportLostSpans = (tell: (lost: LostSpans) => void): void => tracer?.reportLosses(tell);
 
 export async function stopTracing(): Promise<void> {
   await tracer?.stop();

@@ -57,10 +57,15 @@ describe('the trace of an activity', () => {
 
 describe('a trace, from a request to the receiver', function () {
   this.timeout(60 * second);
-  const spans = useTracing();
+  let lossesGo = 0;
+  const spans = useTracing(undefined, () => lossesGo++);
   const engine = useEngine();
   before('start the worker', async () => {
     await engine.startWorkerHere({ WORKER_TASK_QUEUES: 'webhooks' });
+  });
+
+  it('is logged by the worker where its spans are lost', () => {
+    expect(lossesGo).to.equal(1);
   });
 
   /** @returns the spans from the one of this name to the first of its trace, or to where the trace came from */

@@ -16,6 +16,7 @@ import { useTracer, type Tracer } from '../tracing.ts';
 import { readVariables, type Environment } from '../variables.ts';
 import { allowListed } from './allow-list.ts';
 import { createIncoming, nameRequest } from './incoming.ts';
+import { createLosses } from './losses.ts';
 import { samplerOf, type RequestSampler } from './sampler.ts';
 import { telemetryVariables } from './settings.ts';
 import { createTracer } from './tracer.ts';
@@ -65,6 +66,7 @@ export function traceWith(
   sampler: RequestSampler,
 ): Tracer {
   const incoming = createIncoming(sampler.keepsRequest);
+  const losses = createLosses();
   const resource = resourceFromAttributes({
     'service.name': serviceName,
     ...(build && { 'service.version': build.version, 'club.build': build.buildId }),
@@ -86,8 +88,8 @@ export function traceWith(
       new UndiciInstrumentation({ ignoreRequestHook: isOutside }),
     ],
     ...('oneByOne' in exported
-      ? { spanProcessors: [new SimpleSpanProcessor({ exporter: exported.oneByOne })] }
-      : { traceExporter: exported.traceExporter }),
+      ? { spanProcessors: [new SimpleSpanProcessor({ exporter: losses.counting(exported.oneByOne) })] }
+      : { traceExporter: losses.counting(exported.traceExporter) }),
   });
   sdk.start();
   wrapHttp();
@@ -96,6 +98,7 @@ export function traceWith(
     ...createTracer(),
     nameRequest,
     trust: incoming.trust,
+    reportLosses: losses.report,
     async stop() {
       const stopped = sdk.shutdown().catch(() => undefined);
       await Promise.race([stopped, new Promise((resolve) => setTimeout(resolve, lastSpansMs).unref())]);

@@ -27,7 +27,9 @@ export const unkeptRequest = ROOT_CONTEXT.setValue(unkept, true);
 const kinds = { producer: SpanKind.PRODUCER, consumer: SpanKind.CONSUMER } as const;
 
 /** @returns the parts of a tracer that do not depend on what receives the spans @param now Unix milliseconds */
-export function createTracer(now: () => number = Date.now): Omit<Tracer, 'nameRequest' | 'trust' | 'stop'> {
+export function createTracer(
+  now: () => number = Date.now,
+): Omit<Tracer, 'nameRequest' | 'trust' | 'reportLosses' | 'stop'> {
   const tracer = trace.getTracer('club-learning');
   const ids = new RandomIdGenerator();
   const here = (): unknown => {

@@ -51,6 +51,25 @@ describe('a process that serves', () => {
   });
 });
 
+describe('the log of a process', () => {
+  it('has a line where its spans are lost', async () => {
+    const { stdout } = await end(`runOnce('It failed', async () => {
+      const { useTracer } = await import(${module('platform/infra/tracing.ts')});
+      const { createProcessLogger } = await import(${module('platform/infra/process.ts')});
+      useTracer({ reportLosses: (tell) => tell({ spans: 3, code: '401' }) });
+      createProcessLogger('api', 'info').flush();
+      return 0;
+    })`);
+    expect(JSON.parse(stdout)).to.deep.include({
+      level: 40,
+      name: 'api',
+      spans: 3,
+      code: '401',
+      msg: 'spans are lost: their receiver does not take them',
+    });
+  });
+});
+
 describe('a command that ends by itself', () => {
   it('ends with the exit code that it returns, with 1 and a reason where it throws, or at a signal', async () => {
     const [returned, thrown, ended] = await Promise.all([

@@ -5,7 +5,7 @@ import { InMemorySpanExporter, SimpleSpanProcessor, type ReadableSpan } from '@o
 import { allowListed } from '../../../platform/infra/telemetry/allow-list.ts';
 import { samplerOf } from '../../../platform/infra/telemetry/sampler.ts';
 import { createTracer } from '../../../platform/infra/telemetry/tracer.ts';
-import { useTracer } from '../../../platform/infra/tracing.ts';
+import { useTracer, type Tracer } from '../../../platform/infra/tracing.ts';
 
 /** A span as it would leave the service. */
 export interface LeftSpan {
@@ -23,9 +23,13 @@ export interface LeftSpan {
 /**
  * Call it in a `describe`: tracing is on during its tests.
  * @param now Unix milliseconds, for the age of causes
+ * @param reportLosses gets whom lost spans are to be told; none is lost
  * @returns the spans that have ended since the last test began
  */
-export function useTracing(now?: () => number): () => LeftSpan[] {
+export function useTracing(
+  now?: () => number,
+  reportLosses: Tracer['reportLosses'] = () => undefined,
+): () => LeftSpan[] {
   const memory = new InMemorySpanExporter();
   let sdk: NodeSDK | undefined;
   before('switch tracing on', () => {
@@ -38,7 +42,7 @@ export function useTracing(now?: () => number): () => LeftSpan[] {
       instrumentations: [],
     });
     sdk.start();
-    useTracer({ ...createTracer(now), nameRequest() {}, trust() {}, stop: async () => {} });
+    useTracer({ ...createTracer(now), nameRequest() {}, trust() {}, reportLosses, stop: async () => {} });
   });
   beforeEach('forget the spans of the test before', () => memory.reset());
   after('switch tracing off', async () => {

@@ -1,11 +1,28 @@
 /** Tracing as a process begins with it: by `--import`, or as main.ts does. */
 import { expect } from 'chai';
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import os from 'node:os';
 import path from 'node:path';
 import { projectDirectory } from '../dev/project.ts';
 
+const nowhere = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
+
+/** Runs a module in a process. @param script its text, which may `await` and ends by itself */
+async function run(script: string, env: Readonly<Record<string, string>> = {}) {
+  const load = path.join(projectDirectory, 'platform/load.mjs');
+  const args = ['--import', load, '--input-type=module', '--eval', script];
+  return new Promise<{ code: unknown; stdout: string; stderr: string }>((resolve) => {
+    execFile(process.execPath, args, { cwd: projectDirectory, encoding: 'utf8', env }, (error, stdout, stderr) =>
+      resolve({ code: error ? error.code : 0, stdout, stderr }),
+    );
+  });
+}
+
 /** Loads modules in a process. @returns what it loaded of tracing: packages, by their names */
-function loadedBy(modules: readonly string[], env: Readonly<Record<string, string>>): string[] {
+async function loadedBy(modules: readonly string[], env: Readonly<Record<string, string>>): Promise<string[]> {
   const script = `
     import { registerHooks } from 'node:module';
     const found = new Set();
@@ -19,28 +36,104 @@ function loadedBy(modules: readonly string[], env: Readonly<Record<string, strin
     for (const file of ${JSON.stringify(modules)}) await import(file);
     process.stdout.write(JSON.stringify([...found].sort()));
     process.exit(0);`;
-  const load = path.join(projectDirectory, 'platform/load.mjs');
-  const args = ['--import', load, '--input-type=module', '--eval', script];
-  const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: projectDirectory, encoding: 'utf8', env });
+  const { stdout, stderr } = await run(script, env);
   if (!stdout.startsWith('[')) throw new Error(stderr);
   return JSON.parse(stdout) as string[];
 }
 
-describe('telemetry', () => {
-  it('loads nothing of OpenTelemetry without an endpoint', () => {
-    expect(loadedBy(['./telemetry.ts'], {})).to.deep.equal([]);
+describe('telemetry', function () {
+  this.timeout(60_000);
+
+  it('loads nothing of OpenTelemetry without an endpoint', async () => {
+    expect(await loadedBy(['./telemetry.ts'], {})).to.deep.equal([]);
   });
 
-  it('is all that does: API and worker load what the client of the model brings, which does nothing alone', function () {
-    this.timeout(60_000);
-    expect(loadedBy(['./api/server.ts', './worker/main.ts'], {})).to.deep.equal(['@opentelemetry/api']);
+  it('is all that does: API and worker load what the client of the model brings, which does nothing alone', async () => {
+    expect(await loadedBy(['./api/server.ts', './worker/main.ts'], {})).to.deep.equal(['@opentelemetry/api']);
   });
 
-  it('loads it with an endpoint', () => {
-    const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
-    expect(loadedBy(['./telemetry.ts'], endpoint)).to.include.members([
+  it('loads it with an endpoint', async () => {
+    expect(await loadedBy(['./telemetry.ts'], nowhere)).to.include.members([
       '@opentelemetry/sdk-node',
       'import-in-the-middle',
     ]);
+  });
+
+  it('traces nothing with a mistake in its variables, which the configuration tells, or switched off', async () => {
+    const { stdout, stderr } = await run(`
+      const { startTelemetry } = await import('./platform/infra/telemetry/start.ts');
+      const { isTracing } = await import('./platform/infra/tracing.ts');
+      const traces = (env) => {
+        startTelemetry({ ...${JSON.stringify(nowhere)}, ...env }, 'club-learning');
+        return isTracing();
+      };
+      const mistakes = [{ OTEL_TRACES_SAMPLER: 'some' }, { OTEL_TRACES_SAMPLER_ARG: '2' }];
+      process.stdout.write(JSON.stringify([...mistakes, { OTEL_SDK_DISABLED: 'true' }, {}].map(traces)));
+      process.exit(0);`);
+    expect(stdout, stderr).to.equal('[false,false,false,true]');
+  });
+
+  it('ends a process whose Node cannot trace, and says what to do', async () => {
+    const { code, stderr } = await run(
+      `const version = '24.11.0';
+       Object.defineProperty(process, 'version', { value: 'v' + version });
+       Object.defineProperty(process, 'versions', { value: { ...process.versions, node: version } });
+       await import('./telemetry.ts');`,
+      nowhere,
+    );
+    expect([code, stderr]).to.deep.equal([
+      1,
+      'The process cannot start: Node v24.11.0 cannot trace: take 24.11.1 or later, or unset OTEL_EXPORTER_OTLP_ENDPOINT.\n',
+    ]);
+  });
+
+  it('waits 3 s for the last spans where their receiver does not answer', async () => {
+    const { stdout, stderr } = await run(`
+      const { mock } = await import('node:test');
+      const { traceWith } = await import('./platform/infra/telemetry/start.ts');
+      const { samplerOf } = await import('./platform/infra/telemetry/sampler.ts');
+      const silent = { export() {}, forceFlush: async () => {}, shutdown: () => new Promise(() => {}) };
+      const sampler = samplerOf({ sampler: 'parentbased_always_on', samplerShare: '1' });
+      const tracer = traceWith({ oneByOne: silent }, 'club-learning', sampler);
+      mock.timers.enable({ apis: ['setTimeout'] });
+      let hasStopped = false;
+      void tracer.stop().then(() => (hasStopped = true));
+      const stoppedAfter = async (ms) => {
+        mock.timers.tick(ms);
+        await new Promise(setImmediate);
+        return hasStopped;
+      };
+      process.stdout.write(JSON.stringify([await stoppedAfter(2_999), await stoppedAfter(1)]));
+      process.exit(0);`);
+    expect(stdout, stderr).to.equal('[false,true]');
+  });
+
+  it('sends its headers as the standard writes them, and tells what a receiver refuses', async () => {
+    const directory = await mkdtemp(path.join(os.tmpdir(), 'club-telemetry-'));
+    const headers = path.join(directory, 'headers');
+    await writeFile(headers, 'api-key=a%20b=c, tenant=50%');
+    const got: unknown[] = [];
+    const receiver = http.createServer((request, response) => {
+      const { 'api-key': key, tenant } = request.headers;
+      got.push([request.method, request.url, key, tenant]);
+      request.resume().on('end', () => response.writeHead(401).end('of mary@example.com'));
+    });
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+    const { stdout, stderr } = await run(
+      `await import('./telemetry.ts');
+       const { inSpan, reportLostSpans, stopTracing } = await import('./platform/infra/tracing.ts');
+       reportLostSpans((lost) => process.stdout.write(JSON.stringify(lost)));
+       await inSpan('step', {}, async () => {});
+       await stopTracing();
+       process.exit(0);`,
+      {
+        OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`,
+        OTEL_EXPORTER_OTLP_HEADERS_FILE: headers,
+      },
+    );
+    receiver.close();
+    await rm(directory, { recursive: true });
+    expect(got, stderr).to.deep.equal([['POST', '/v1/traces', 'a b=c', '50%']]);
+    expect(stdout).to.equal('{"spans":1,"code":"401"}');
   });
 });

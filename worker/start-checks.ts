@@ -5,6 +5,7 @@ import { StartProblem, StartProblems } from '../platform/core/start-problem.ts';
 import type { TemporalSettings } from '../platform/infra/temporal-settings.ts';
 import { codeOf, missingAttributes } from './setup.ts';
 import { connectCommand } from './temporal.ts';
+import { cannotBeUsed, isRefusal } from './temporal-reach.ts';
 
 /** The first server on which all that this service asks of it was seen to work. */
 const oldestServer = [1, 29, 1] as const;
@@ -13,21 +14,24 @@ const notFound = 5;
 
 /** @returns a sentence for each mistake, which says what to do */
 export async function engineMistakes(settings: TemporalSettings): Promise<string[]> {
+  /** A check that cannot be made says why, and does not keep the other from being made. */
+  const told = (error: unknown): string[] => {
+    if (error instanceof StartProblems) return [...error.problems];
+    return [error instanceof StartProblem ? error.message : cannotBeUsed(settings.address, error)];
+  };
   try {
     const connection = await connectCommand(settings);
     try {
       const checks = await Promise.all([
-        versionMistakes(connection),
-        namespaceMistakes(connection, settings.namespace),
+        versionMistakes(connection).catch(told),
+        namespaceMistakes(connection, settings.namespace).catch(told),
       ]);
-      return checks.flat();
+      return [...new Set(checks.flat())];
     } finally {
       await connection.close();
     }
   } catch (error) {
-    if (error instanceof StartProblems) return [...error.problems];
-    if (error instanceof StartProblem) return [error.message];
-    throw error;
+    return told(error);
   }
 }
 
@@ -50,7 +54,7 @@ function isTooOld(version: string): boolean {
   return parts.length > 0 && different < 0;
 }
 
-/** @returns a sentence where the namespace, or a search attribute of it, is not there */
+/** @returns a sentence where the namespace, or a search attribute of it, is not there, or not ours to see */
 async function namespaceMistakes(
   connection: Pick<Connection, 'workflowService' | 'operatorService'>,
   namespace: string,
@@ -64,6 +68,10 @@ async function namespaceMistakes(
           `The namespace ${namespace} has no search attribute ${missing.join(', ')}: run "${commandLine('setup')}", which creates them, or says who must.`,
         ];
   } catch (error) {
+    if (isRefusal(error))
+      return [
+        `Temporal does not let us see the namespace ${namespace} (gRPC status ${codeOf(error)}): give our API key or client certificate access to it, or set TEMPORAL_NAMESPACE to the one that they are for.`,
+      ];
     if (codeOf(error) !== notFound) throw error;
     return [`Temporal has no namespace ${namespace}: run "${commandLine('setup')}", or set TEMPORAL_NAMESPACE.`];
   }

@@ -31,11 +31,12 @@ export async function whyUnreachable(
       ? `${at} refuses the key of TEMPORAL_API_KEY: give one that is valid for the namespace.`
       : `${at} refuses us without an API key: set TEMPORAL_API_KEY_FILE, or TEMPORAL_API_KEY.`;
   const word = await firstWord(address, options);
-  return (
-    describeWord(word, { address, tls: settings }) ??
-    `${at} cannot be used (${grpcStatus(error)}): its log may say why.`
-  );
+  return describeWord(word, { address, tls: settings }) ?? cannotBeUsed(address, error);
 }
+
+/** @returns a sentence for operators, with the status of gRPC */
+export const cannotBeUsed = (address: string, error: unknown): string =>
+  `Temporal at ${address} cannot be used (${grpcStatus(error)}): its log may say why.`;
 
 /**
  * Asks before gRPC does, which would try for long, and not say why it fails.
@@ -91,7 +92,7 @@ function grpcStatus(error: unknown): string {
 }
 
 /** @returns whether the server has answered that we may not, in the error or in what caused it */
-function isRefusal(error: unknown): boolean {
+export function isRefusal(error: unknown): boolean {
   if (isGrpcServiceError(error)) return refusals.includes(error.code);
   if (!(error instanceof Error)) return false;
   return nativeRefusals.test(error.message) || isRefusal(error.cause);

@@ -7,7 +7,7 @@ import { makeAuthority } from '../../dev/certificates.ts';
 import { readConfig } from '../../config.ts';
 import { engineMistakes } from '../../worker/start-checks.ts';
 import { connectCommand } from '../../worker/temporal.ts';
-import { startTemporalTerminator } from '../toolkit/fakes/temporal-terminator.ts';
+import { startTemporalTerminator, type TerminatorOptions } from '../toolkit/fakes/temporal-terminator.ts';
 import { until } from '../toolkit/drive/until.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
 
@@ -23,6 +23,21 @@ describe('what must be right of Temporal for a start', function () {
   after(() => rm(directory, { recursive: true }));
 
   const settings = (env: Record<string, string> = {}) => readConfig({ ...process.env, ...env }).temporal;
+
+  const tooOld = (version: string) =>
+    `The Temporal server is ${version}; 1.29.1 or later is needed: upgrade it, one minor version after another.`;
+
+  /** @returns what is told of a server that answers some calls so */
+  async function mistakesBehind(answers: Pick<TerminatorOptions, 'serverVersion' | 'statuses'>) {
+    const authority = await makeAuthority();
+    const file = path.join(directory, 'authority');
+    await writeFile(file, authority.certificate);
+    const terminator = await startTemporalTerminator({ to: settings().address, authority, ...answers });
+    const { address } = terminator;
+    const told = await engineMistakes(settings({ TEMPORAL_ADDRESS: address, TEMPORAL_TLS_SERVER_CA_CERT_PATH: file }));
+    await terminator.stop();
+    return { told, address };
+  }
 
   it('is right of the development stack', async () => {
     expect(await engineMistakes(settings())).to.deep.equal([]);
@@ -56,22 +71,30 @@ describe('what must be right of Temporal for a start', function () {
     ['unknown', false],
   ] as const) {
     it(`a server that says ${version} is ${isOld ? 'too old' : 'new enough'}`, async () => {
-      const authority = await makeAuthority();
-      const to = settings().address;
-      const file = path.join(directory, 'authority');
-      await writeFile(file, authority.certificate);
-      const terminator = await startTemporalTerminator({ to, authority, serverVersion: version });
-      const env = { TEMPORAL_ADDRESS: terminator.address, TEMPORAL_TLS_SERVER_CA_CERT_PATH: file };
-      expect(await engineMistakes(settings(env))).to.deep.equal(
-        isOld
-          ? [
-              `The Temporal server is ${version}; 1.29.1 or later is needed: upgrade it, one minor version after another.`,
-            ]
-          : [],
-      );
-      await terminator.stop();
+      expect((await mistakesBehind({ serverVersion: version })).told).to.deep.equal(isOld ? [tooOld(version)] : []);
     });
   }
+
+  for (const [status, why] of [
+    ['7', 'permission denied'],
+    ['16', 'unauthenticated'],
+  ] as const) {
+    it(`tells a namespace that is refused to us (${why}), beside what else is wrong`, async () => {
+      const { told } = await mistakesBehind({ serverVersion: '1.28.0', statuses: { DescribeNamespace: status } });
+      expect(told).to.deep.equal([
+        tooOld('1.28.0'),
+        `Temporal does not let us see the namespace ${settings().namespace} (gRPC status ${status}): give our API key or client certificate access to it, or set TEMPORAL_NAMESPACE to the one that they are for.`,
+      ]);
+    });
+  }
+
+  it('tells any other status of gRPC, beside what else is wrong', async () => {
+    const { told, address } = await mistakesBehind({ serverVersion: '1.28.0', statuses: { DescribeNamespace: '9' } });
+    expect(told).to.deep.equal([
+      tooOld('1.28.0'),
+      `Temporal at ${address} cannot be used (gRPC status 9): its log may say why.`,
+    ]);
+  });
 
   it('tells all that its files lack, and that nobody is there', async () => {
     const missing = { TEMPORAL_TLS_SERVER_CA_CERT_PATH: '/nowhere/ca', TEMPORAL_TLS_CLIENT_CERT_PATH: '/nowhere/cert' };

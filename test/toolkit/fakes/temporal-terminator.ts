@@ -4,7 +4,7 @@ import http2 from 'node:http2';
 import type net from 'node:net';
 import type { Authority } from '../../../dev/certificates.ts';
 
-interface TerminatorOptions {
+export interface TerminatorOptions {
   /** Host and port of the server behind it. */
   readonly to: string;
   /** Has signed its certificate. */
@@ -17,6 +17,8 @@ interface TerminatorOptions {
   readonly serverVersion?: string;
   /** Refuses the calls of an operator, and to make a namespace, as Temporal Cloud does. */
   readonly refusesOperators?: boolean;
+  /** Statuses of gRPC, in digits, in the place of the server's answers, by the names of calls. */
+  readonly statuses?: Readonly<Record<string, string>>;
 }
 
 export interface TemporalTerminator {
@@ -53,6 +55,8 @@ export async function startTemporalTerminator(options: TerminatorOptions): Promi
     if (terminator.apiKeys.length > 0 && !terminator.apiKeys.includes(key)) return refuse(unauthenticated);
     const path = headers[':path'] ?? '';
     if (options.refusesOperators && /OperatorService|\/RegisterNamespace$/.test(path)) return refuse(permissionDenied);
+    const status = options.statuses?.[path.slice(path.lastIndexOf('/') + 1)];
+    if (status !== undefined) return refuse(status);
     if (options.serverVersion !== undefined && path.endsWith('/GetSystemInfo'))
       return answerVersion(near, options.serverVersion);
     passOn(near, headers, upstream.session());

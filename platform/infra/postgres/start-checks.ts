@@ -18,10 +18,13 @@ const tries = 3;
 /** Postgres: there is such a prepared statement already; there is none. */
 const preparedTwice = ['42P05', '26000'];
 const noSuchTable = '42P01';
+const noRight = '42501';
 
 /** @returns a sentence for operators */
 export function unusable(error: unknown, name = 'DATABASE_URL'): string {
   const { code, name: kind } = describeError(error);
+  if (code === noRight)
+    return `The role of ${name} lacks a right in Postgres (${code}): take the role that owns the database and its tables.`;
   return `Postgres cannot be used (${code ?? kind}): is ${name} right, and is the server up?`;
 }
 
@@ -45,18 +48,23 @@ export async function databaseMistakes(
         const clock = clockMistakes(database);
         // One after another: they share a connection.
         const checks = [
-          await schemaMistakes(client, build),
-          await limitMistakes(client),
-          await poolerMistakes(url, client),
+          await asFarAsPossible(schemaMistakes(client, build)),
+          await asFarAsPossible(limitMistakes(client)),
+          await asFarAsPossible(poolerMistakes(database, client)),
           await listeningMistakes(database, client),
         ];
-        return [await clock, checks].flat(2);
+        return [...new Set([await clock, checks].flat(2))];
       },
       database.connectWithinMs,
     );
   } catch (error) {
     return [unusable(error)];
   }
+}
+
+/** A check that cannot be made says why, and does not keep the others from being made. */
+async function asFarAsPossible(check: Promise<string[]>): Promise<string[]> {
+  return check.catch((error: unknown) => [unusable(error)]);
 }
 
 async function clockMistakes(database: DatabaseSettings): Promise<string[]> {
@@ -93,26 +101,40 @@ async function limitMistakes(client: pg.Client): Promise<string[]> {
   ];
 }
 
+/** @param first connected to the same address */
+async function poolerMistakes({ url, connectWithinMs }: DatabaseSettings, first: pg.Client): Promise<string[]> {
+  const isMixed = await withClient(url.reveal(), (second) => mixesStatements(first, second), connectWithinMs);
+  return isMixed
+    ? [
+        'DATABASE_URL leads through a pooler that loses prepared statements: take PgBouncer 1.21 or later, with max_prepared_statements above 0, or let it pool sessions.',
+      ]
+    : [];
+}
+
+type Session = Pick<pg.Client, 'query'>;
+
 /**
- * Prepares two statements of one name in two sessions. Where a pooler mixes sessions up, the second finds the first one's.
- * @param first connected to the same address
+ * Prepares two statements of one name in two sessions. Where a pooler mixes sessions up, one finds the other's: Postgres refuses to
+ * prepare it again, or answers with the other's.
+ * @returns whether sessions are mixed up
  */
-async function poolerMistakes(url: string, first: pg.Client): Promise<string[]> {
+export async function mixesStatements(first: Session, second: Session): Promise<boolean> {
   try {
-    await withClient(url, async (second) => {
-      for (let nth = 0; nth < tries; nth++) {
-        const name = `start_check_${process.pid}_${nth}`;
-        await first.query({ name, text: 'SELECT 1 AS first' });
-        await second.query({ name, text: 'SELECT 2 AS second' });
-        await first.query({ name, text: 'SELECT 1 AS first' });
+    for (let nth = 0; nth < tries; nth++) {
+      const name = `start_check_${process.pid}_${nth}`;
+      for (const [session, answer] of [
+        [first, 1],
+        [second, 2],
+        [first, 1],
+      ] as const) {
+        const { rows } = await session.query<{ answer: number }>({ name, text: `SELECT ${answer} AS answer` });
+        if (rows[0]?.answer !== answer) return true;
       }
-    });
-    return [];
+    }
+    return false;
   } catch (error) {
     if (!preparedTwice.includes(String((error as { code?: unknown }).code))) throw error;
-    return [
-      'DATABASE_URL leads through a pooler that loses prepared statements: take PgBouncer 1.21 or later, with max_prepared_statements above 0, or let it pool sessions.',
-    ];
+    return true;
   }
 }
 
@@ -121,13 +143,15 @@ async function poolerMistakes(url: string, first: pg.Client): Promise<string[]> 
  * @param notifying connected to DATABASE_URL
  */
 export async function listeningMistakes(
-  database: Pick<DatabaseSettings, 'directUrl' | 'url'>,
+  database: Pick<DatabaseSettings, 'directUrl' | 'url' | 'connectWithinMs'>,
   notifying: Pick<pg.Client, 'query'>,
 ): Promise<string[]> {
   const name = database.directUrl === undefined ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL';
   try {
-    await withClient(directUrlOf(database).reveal(), (listening) =>
-      proveListening(listening, (statement) => notifying.query(statement), hearWithinMs),
+    await withClient(
+      directUrlOf(database).reveal(),
+      (listening) => proveListening(listening, (statement) => notifying.query(statement), hearWithinMs),
+      database.connectWithinMs,
     );
     return [];
   } catch (error) {

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import net from 'node:net';
 import { expect } from 'chai';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../../../config.ts';
 import { limitsOfTime } from '../../../../entities/data-source.ts';
 import { Secret } from '../../../../platform/core/secret.ts';
 import { limitRole } from '../../../../platform/infra/postgres/role-limits.ts';
-import { databaseMistakes } from '../../../../platform/infra/postgres/start-checks.ts';
+import { databaseMistakes, mixesStatements } from '../../../../platform/infra/postgres/start-checks.ts';
 import { scratchDatabase, testDatabase } from '../../../toolkit/stack/database.ts';
 
 describe('what must be right of Postgres for a start', () => {
@@ -78,6 +79,54 @@ describe('what must be right of Postgres for a start', () => {
     ]);
   });
 
+  it('a role that may not read our tables is told so, together with everything else', async () => {
+    const rights = `SELECT ON migrations, schema_contractions`;
+    await source.query(`REVOKE ${rights} FROM ${role}; ALTER ROLE ${role} IN DATABASE ${nameOf(source)} RESET ALL`);
+    try {
+      const told = await mistakes({ url: ofRole, directUrl: addressOf((url) => (url.port = '9')) });
+      expect(told[0]).to.equal(
+        'The role of DATABASE_URL lacks a right in Postgres (42501): take the role that owns the database and its tables.',
+      );
+      expect(told.slice(1).map((one) => one.slice(0, 24))).to.deep.equal([
+        'The role of DATABASE_URL',
+        'Postgres cannot be used ',
+      ]);
+    } finally {
+      await source.query(`GRANT ${rights} TO ${role}`);
+      await limitRole(ofRole.reveal());
+    }
+  });
+
+  it('waits for each connection no longer than it is told', async () => {
+    const { hostname, port } = new URL(database().url.reveal());
+    let connections = 0;
+    const lead = (near: net.Socket) => {
+      const far = net.connect(Number(port), hostname).on('error', () => near.destroy());
+      near.on('close', () => far.destroy()).pipe(far);
+      far.pipe(near);
+    };
+    const slow = net.createServer((near) => {
+      near.on('error', () => undefined);
+      // The first two are the check's own and that of the clock.
+      if (++connections > 2) setTimeout(lead, 2_000, near).unref();
+      else lead(near);
+    });
+    await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve));
+    const away = (name: string) => `Postgres cannot be used (Error): is ${name} right, and is the server up?`;
+    try {
+      const url = addressOf((address) => {
+        address.hostname = '127.0.0.1';
+        address.port = String((slow.address() as net.AddressInfo).port);
+      });
+      expect(await mistakes({ url, directUrl: url, connectWithinMs: 200 })).to.deep.equal([
+        away('DATABASE_URL'),
+        away('DATABASE_DIRECT_URL'),
+      ]);
+    } finally {
+      slow.close();
+    }
+  });
+
   it('tells a schema that is contracted beyond this build, and not to a later one or a checkout', async () => {
     await source.query(`INSERT INTO schema_contractions (migration, needs) VALUES ('Contracting1', '99.1.0')`);
     const built = (version: string) => databaseMistakes(database(), { version, buildId: 'a' });
@@ -103,5 +152,48 @@ describe('what must be right of Postgres for a start', () => {
       'The role of DATABASE_URL',
       'A listener at DATABASE_D',
     ]);
+  });
+});
+
+describe('prepared statements of two sessions', () => {
+  type Statements = Map<string, number>;
+  const refused = (code: string) => Object.assign(new Error('refused'), { code });
+  /** A client that prepares each statement once. @param servers that a pooler gives it, in turns */
+  const client = (...servers: Statements[]) => {
+    const known = new Set<string>();
+    let calls = 0;
+    const query = async ({ name, text }: { name: string; text: string }) => {
+      const server = servers[calls++ % servers.length] ?? new Map();
+      if (!known.has(name)) {
+        if (server.has(name)) throw refused('42P05');
+        server.set(name, Number(/\d/.exec(text)?.[0]));
+      }
+      known.add(name);
+      const answer = server.get(name);
+      if (answer === undefined) throw refused('26000');
+      return { rows: [{ answer }] };
+    };
+    return { query: query as never };
+  };
+
+  it('are mixed up where one is there already, is not there, or answers for the other', async () => {
+    const servers = () => [new Map(), new Map(), new Map()] as [Statements, Statements, Statements];
+    const looks = {
+      'each has its own': ([a, b]: Statements[]) => [[a], [b]],
+      'both have one': ([a]: Statements[]) => [[a], [a]],
+      'the first comes to the second’s': ([a, b]: Statements[]) => [[a, b], [b]],
+      'the first comes to a third': ([a, b, c]: Statements[]) => [[a, c], [b]],
+    };
+    const found: Record<string, boolean> = {};
+    for (const [how, given] of Object.entries(looks)) {
+      const [first = [], second = []] = given(servers()) as Statements[][];
+      found[how] = await mixesStatements(client(...first), client(...second));
+    }
+    expect(found).to.deep.equal({
+      'each has its own': false,
+      'both have one': true,
+      'the first comes to the second’s': true,
+      'the first comes to a third': true,
+    });
   });
 });

@@ -21,6 +21,7 @@ export async function bucketMistakes(settings: ObjectStoreSettings, origins: rea
     const checks = buckets.map(async ({ prefix, bucket, variable, origins: asking }) => {
       const key = `${prefix}doctor-${randomUUID()}`;
       const named = `the bucket ${bucket} (${variable})`;
+      let isRemoved = false;
       try {
         const { url, headers } = await storage.signPut(key, type, 1, 60);
         const put = async () =>
@@ -31,8 +32,9 @@ export async function bucketMistakes(settings: ObjectStoreSettings, origins: rea
             `S3 answers ${first} where a file is sent to ${named}: does it exist, and may the key of S3_ACCESS_KEY_ID write there (docs/how-to/deploy.md, Buckets)?`,
           ];
         const second = await put();
-        await storage.remove(key);
         const refusals = await Promise.all(asking.map((origin) => corsMistakes(url, named, origin)));
+        await storage.remove(key);
+        isRemoved = true;
         return [
           ...(second === 412 || second === 409
             ? []
@@ -44,6 +46,9 @@ export async function bucketMistakes(settings: ObjectStoreSettings, origins: rea
       } catch (error) {
         const { code, name } = describeError(error);
         return [`S3 cannot be used with ${named} (${code ?? name}): is S3_ENDPOINT right, and is the server up?`];
+      } finally {
+        // Also where an answer got lost: the file may be there.
+        if (!isRemoved) await storage.remove(key).catch(() => undefined);
       }
     });
     return (await Promise.all(checks)).flat();

@@ -1,0 +1,16 @@
+import { expect } from 'chai';
+import { readConfig } from '../../../config.ts';
+import { bucketMistakes } from '../../../platform/infra/bucket-checks.ts';
+import { testBucket } from '../../toolkit/stack/storage.ts';
+
+describe('whether the buckets take files', () => {
+  it('is seen without a file that stays, also where a look fails', async () => {
+    const bucket = await testBucket();
+    const { storage } = readConfig();
+    const unsendable = 'https://pages.example.com\n.'; // no header can have it: the look at it throws
+    expect(await bucketMistakes(storage, [unsendable])).to.deep.equal([
+      'S3 cannot be used with the bucket club-private (S3_PRIVATE_BUCKET) (TypeError): is S3_ENDPOINT right, and is the server up?',
+    ]);
+    expect(await bucket.objects('media/doctor-')).to.deep.equal([]);
+  });
+});

@@ -6,7 +6,10 @@ import { stepsForClubs } from './activity-clubs.ts';
 import { errorsAsCodes, faultsAsAnswers } from './activity-errors.ts';
 import { stepsInSpans } from './traces.ts';
 
-/** @returns the outermost first: what is logged of an error names its trace, and a fault is noted outside of the club's share of connections, which its step may have used up */
+/**
+ * @returns the outermost first. The span comes first, so that log lines of errors name its trace. Faults are noted outside the club's
+ *   share of connections, which the step may have used up
+ */
 export function activityInterceptors(db: Database, log: Logger): ActivityInterceptorsFactory[] {
   return [stepsInSpans, errorsAsCodes(log), faultsAsAnswers(db, log), stepsForClubs];
 }

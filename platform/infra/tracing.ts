@@ -1,6 +1,6 @@
 /**
- * Spans, as the rest of the service makes them (ADR 42). Off, which it is unless `telemetry.ts` has found an endpoint, each function
- * costs a comparison. Nothing here loads OpenTelemetry.
+ * Spans, as the rest of the service makes them (ADR 42). Tracing is off unless `telemetry.ts` has found an endpoint: then no function
+ * here does anything but the work that it is given. Nothing here loads OpenTelemetry.
  */
 import type { Cause } from '../core/traces.policy.ts';
 

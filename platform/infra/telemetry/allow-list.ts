@@ -1,6 +1,6 @@
 /**
- * What leaves the service of a span: what stands here, and nothing else. Instrumentations note URLs, paths, addresses, statements
- * and messages of errors, and their next versions may note more.
+ * Only the attributes below leave the service with a span. Instrumentations also record URLs, paths, addresses, statements and error
+ * messages; later versions may record more.
  */
 import type { Attributes } from '@opentelemetry/api';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';

@@ -32,7 +32,7 @@ const wrapped = ['koa', 'pg', 'pg-pool'];
 
 /**
  * Traces this process from now on.
- * @param env its mistakes are the configuration's to tell: with one, nothing is traced
+ * @param env With a mistake in it nothing is traced: the configuration reports the mistake.
  * @param name of the process, unless `OTEL_SERVICE_NAME` is set
  * @throws StartProblem where Node is too old for it
  */

@@ -10,6 +10,7 @@ import { describeExit, startChild, type Child } from '../../../dev/children.ts';
 import { Problem } from '../../../dev/problem.ts';
 import { projectDirectory } from '../../../dev/project.ts';
 import type { InstalledBuild } from '../../faults/deploy/builds.ts';
+import { killed } from '../../faults/processes.ts';
 import { progress } from '../../faults/progress.ts';
 import { templateOf, type Container, type Resource } from './manifests.ts';
 
@@ -272,20 +273,9 @@ export function createCluster({ directory, builds, secrets, service }: ClusterOp
     pods: (words) => [...running].filter(([name]) => name.includes(words)).flatMap(([, { pods }]) => pods),
     async stop() {
       isOver = true;
-      await Promise.all([...children].map(killed));
+      await Promise.all([...children].map(killed)); // when a proof is over, nobody waits for graces
     },
   };
-}
-
-/** When a proof is over, nobody waits for graces. */
-async function killed({ pid, exited }: Child): Promise<void> {
-  if (pid === undefined) return;
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    return; // it has ended
-  }
-  await exited;
 }
 
 /** In the order of their weights. */

@@ -62,10 +62,15 @@ export async function openDatabase(
   return source;
 }
 
-/** Waits for all checks, so that all mistakes are told at once. @throws StartProblems */
+/**
+ * Waits for all checks, so that all mistakes are told at once.
+ * @throws StartProblems where there are mistakes; what a check throws only where there are none, because they may be why
+ */
 export async function throwMistakes(checks: readonly Promise<readonly string[]>[]): Promise<void> {
-  const mistakes = (await Promise.all(checks)).flat();
+  const settled = await Promise.allSettled(checks);
+  const mistakes = settled.flatMap((check) => (check.status === 'fulfilled' ? check.value : []));
   if (mistakes.length > 0) throw new StartProblems(mistakes);
+  for (const check of settled) if (check.status === 'rejected') throw check.reason;
 }
 
 /**

@@ -5,6 +5,8 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { projectDirectory, typescriptArguments } from '../../../dev/project.ts';
+import { StartProblems } from '../../../platform/core/start-problem.ts';
+import { throwMistakes } from '../../../platform/infra/process.ts';
 
 const module = (file: string) => JSON.stringify(pathToFileURL(path.join(projectDirectory, file)).href);
 
@@ -48,6 +50,18 @@ describe('a process that serves', () => {
     ]);
     expect(terminated).to.deep.equal({ code: 143, signal: null, stdout: 'starts', stderr: '' });
     expect(interrupted).to.deep.equal({ code: 130, signal: null, stdout: 'starts', stderr: '' });
+  });
+});
+
+describe('the checks of a start', () => {
+  const thrownBy = (...checks: Promise<string[]>[]) => throwMistakes(checks).catch((error: unknown) => error);
+  const broken = new Error('a check is broken');
+
+  it('tell all mistakes together, also where a check throws, and that only where there are none', async () => {
+    const mistakes = await thrownBy(Promise.resolve(['one']), Promise.reject(broken), Promise.resolve(['two']));
+    expect(mistakes).to.be.instanceOf(StartProblems).and.have.deep.property('problems', ['one', 'two']);
+    expect(await thrownBy(Promise.resolve([]), Promise.reject(broken))).to.equal(broken);
+    expect(await thrownBy(Promise.resolve([]))).to.equal(undefined);
   });
 });
 

@@ -9,7 +9,6 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { readConfig } from '../../config.ts';
-import { allocatorSettings } from '../../dev/allocator.ts';
 import { describeExit, type Child } from '../../dev/children.ts';
 import { startFakeModel } from '../../dev/fake-model.ts';
 import { freePorts, host } from '../../dev/ports.ts';
@@ -28,6 +27,7 @@ import { buildAudience } from './audience.ts';
 import { buildNames, installBuilds, type BuildName, type InstalledBuild } from './deploy/builds.ts';
 import { startProxy, type Proxy } from './deploy/proxy.ts';
 import { startReading } from './deploy/reading.ts';
+import { bareEnvironment } from './environment.ts';
 import { factsAbout } from './facts.ts';
 import { killed, toItsEnd } from './processes.ts';
 import { progress } from './progress.ts';
@@ -140,14 +140,7 @@ async function run(directory: string, facts: number, stops: (() => Promise<unkno
   stops.push(proxy.stop);
 
   const env = {
-    PATH: process.env['PATH'] ?? '',
-    HOME: os.homedir(),
-    LOG_LEVEL: 'warn',
-    ...allocatorSettings,
-    SMTP_URL: 'smtp://127.0.0.1:9',
-    S3_ENDPOINT: 'http://127.0.0.1:9',
-    S3_ACCESS_KEY_ID: 'unused',
-    S3_SECRET_ACCESS_KEY: 'unused',
+    ...bareEnvironment,
     ...stack.environment,
     API_CLOSES_AFTER_MS: '2000',
     ANTHROPIC_API_KEY: 'unused',

@@ -11,7 +11,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
-import { allocatorSettings } from '../../dev/allocator.ts';
 import { messageOf, Problem } from '../../dev/problem.ts';
 import { startStack, type Stack } from '../../dev/stack.ts';
 import { removeDataElsewhere } from '../../dev/stack/postgres-place.ts';
@@ -23,6 +22,7 @@ import { pgBasebackup } from '../verify/programs.ts';
 import { buildAudience, type Subject } from './audience.ts';
 import { installBuilds, type InstalledBuild } from './deploy/builds.ts';
 import { startService } from './deploy/service.ts';
+import { bareEnvironment } from './environment.ts';
 import { factsAbout } from './facts.ts';
 import { repeated, toItsEnd } from './processes.ts';
 import { progress } from './progress.ts';
@@ -111,14 +111,7 @@ async function run(directory: string, facts: number, stops: Scene['stops']): Pro
   const receipts = await startCounting(await stack.authority.issue(['127.0.0.1']));
   stops.push(receipts.stop);
   const env = {
-    PATH: process.env['PATH'] ?? '',
-    HOME: os.homedir(),
-    LOG_LEVEL: 'warn',
-    ...allocatorSettings,
-    SMTP_URL: 'smtp://127.0.0.1:9',
-    S3_ENDPOINT: 'http://127.0.0.1:9',
-    S3_ACCESS_KEY_ID: 'unused',
-    S3_SECRET_ACCESS_KEY: 'unused',
+    ...bareEnvironment,
     ...stack.environment,
     TEMPORAL_NAMESPACE: 'made-by-setup',
   };

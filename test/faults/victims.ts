@@ -3,7 +3,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { allocatorSettings } from '../../dev/allocator.ts';
 import { startChild, type Child } from '../../dev/children.ts';
 import { fixedPorts, host, quietPorts, type PortName } from '../../dev/ports.ts';
 import { messageOf } from '../../dev/problem.ts';
@@ -12,6 +11,7 @@ import { untilOk } from '../../dev/readiness.ts';
 import { startStack, type PartName, type Stack } from '../../dev/stack.ts';
 import { removeDataElsewhere } from '../../dev/stack/postgres-place.ts';
 import { runCommand } from '../../dev/commands.ts';
+import { bareEnvironment } from './environment.ts';
 import { repeated } from './processes.ts';
 import { progress } from './progress.ts';
 
@@ -69,17 +69,11 @@ export async function onGround<T>(
     onUnexpectedEnd: progress,
   });
   const env: Record<string, string> = {
-    PATH: process.env['PATH'] ?? '',
-    HOME: os.homedir(),
-    LOG_LEVEL: 'warn',
-    ...allocatorSettings,
+    ...bareEnvironment,
     ...portVariables(ports),
     FILES_URL: `http://${host}:${ports.files}`,
     // Whoever wants mails listens here. Nothing is stored; a configuration names it nevertheless.
     SMTP_URL: `smtp://${host}:${ports.smtp}`,
-    S3_ENDPOINT: 'http://127.0.0.1:9',
-    S3_ACCESS_KEY_ID: 'unused',
-    S3_SECRET_ACCESS_KEY: 'unused',
     ...stack.environment,
     ...more,
   };

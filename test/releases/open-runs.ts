@@ -26,7 +26,7 @@ import { accepted } from '../toolkit/drive/attempts.ts';
 import { roomFor } from '../toolkit/drive/relay-queue.ts';
 import { testDeps } from '../toolkit/stack/database.ts';
 import { useDeliveries } from '../toolkit/stack/receivers.ts';
-import { testBucket } from '../toolkit/stack/storage.ts';
+import { closeStorage, testBucket } from '../toolkit/stack/storage.ts';
 import type { Ends, Release } from './archive.ts';
 
 const dayMs = 86_400_000;
@@ -63,6 +63,7 @@ export function useOpenRuns(): (release: Release) => Promise<Ends> {
       return await letAllEnd(from, Object.assign({}, ...Object.values(byQueue)) as Activities);
     } finally {
       mock.timers.reset();
+      closeStorage();
     }
   };
 }

@@ -11,6 +11,7 @@ import { counterDeadlineMs, testConfig } from '../toolkit/drive/api.ts';
 import { historyFrom } from '../toolkit/drive/replay.ts';
 import { scratchDatabase, testDatabase } from '../toolkit/stack/database.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
+import { testObjectStore } from '../toolkit/stack/storage.ts';
 import { quietRuntime } from '../toolkit/stack/time-skipping.ts';
 import { workflowBundle } from '../toolkit/stack/worker.ts';
 import { readEnds, readRelease, recordedVersions, releaseKey, releasesDirectory, type Release } from './archive.ts';
@@ -124,6 +125,10 @@ describe('recorded releases', function () {
 
       it('lets every open run go on to its end', async () => {
         expect(await openRuns(recorded())).to.deep.equal(readEnds(version));
+      });
+
+      it('leaves the next release a bucket that answers by the clock of today', async () => {
+        expect(await (await testObjectStore()).size(`public/${version}`)).to.equal(undefined);
       });
 
       it('replays its histories with the workflows of today', async () => {

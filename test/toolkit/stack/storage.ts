@@ -22,12 +22,24 @@ let client: S3Client | undefined;
 export async function testObjectStore(): Promise<ObjectStore> {
   await testStack();
   if (store) return store;
-  const opened = createObjectStore(readConfig().storage);
-  atEndOfFile(() => {
-    store = undefined;
-    opened.close();
-  });
-  return (store = opened);
+  atEndOfFile(closeStore);
+  return (store = createObjectStore(readConfig().storage));
+}
+
+/** Closes store and client; the next use opens new ones. After a test has moved the clock: both sign by how far it was from the server's. */
+export function closeStorage(): void {
+  closeStore();
+  closeClient();
+}
+
+function closeStore(): void {
+  store?.close();
+  store = undefined;
+}
+
+function closeClient(): void {
+  client?.destroy();
+  client = undefined;
 }
 
 /** The buckets as S3 shows them, without the product's code in between. */
@@ -109,10 +121,6 @@ async function* paginateListObjectVersions(
 function openClient(): S3Client {
   const { endpoint, region, accessKeyId, secretAccessKey } = readConfig().storage;
   const credentials = { accessKeyId: accessKeyId.reveal(), secretAccessKey: secretAccessKey.reveal() };
-  const opened = new S3Client({ endpoint, region, forcePathStyle: true, credentials });
-  atEndOfFile(() => {
-    client = undefined;
-    opened.destroy();
-  });
-  return opened;
+  atEndOfFile(closeClient);
+  return new S3Client({ endpoint, region, forcePathStyle: true, credentials });
 }

@@ -1,13 +1,14 @@
 /**
  * `npm run release -- VERSION` makes a release of the code as it is: records it in test/releases/VERSION/, holds the code against the
- * recording, and gives package.json, its lock file, the chart and the changelog the version. Nothing is written unless all of it goes.
+ * recording, and gives package.json, its lock file, the chart and the changelog the version. Nothing is written unless all of it goes; Ctrl-C leaves nothing behind.
  */
-import { spawnSync } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, utimesSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
+import { startChild } from '../../dev/children.ts';
+import { interruption } from '../../dev/interruption.ts';
 import { Problem, runScript, say } from '../../dev/problem.ts';
-import { projectDirectory } from '../../dev/project.ts';
+import { projectDirectory, typescriptArguments } from '../../dev/project.ts';
 import { announcement } from './announcement.ts';
 import { releasesDirectory } from './archive.ts';
 
@@ -21,18 +22,30 @@ await runScript(async () => {
     throw new Problem(
       `Release ${version} is recorded already, and stays as it was. Delete its folder to record it again.`,
     );
-  const mocha = path.join(projectDirectory, 'node_modules', 'mocha', 'bin', 'mocha.js');
+  // The process of the tests itself: mocha's own command starts it as a child, which would outlive a command that is killed.
+  const mocha = path.join(projectDirectory, 'node_modules', 'mocha', 'lib', 'cli', 'cli.js');
+  const interrupted = interruption();
   for (const file of ['record.ts', 'record-ends.ts', 'releases.test.ts'].map((name) => `test/releases/${name}`)) {
-    const { status } = spawnSync(process.execPath, [mocha, '--bail', file], {
+    const run = startChild({
+      name: file,
+      command: process.execPath,
+      args: [...typescriptArguments, mocha, '--bail', file],
       cwd: projectDirectory,
-      stdio: 'inherit',
       env: { ...process.env, RELEASE_VERSION: version, RELEASE_DIRECTORY: directory },
+      logFile: undefined,
+      attached: 'terminal',
     });
-    if (status === 0) continue;
+    const signal = await Promise.race([run.exited.then(() => undefined), interrupted]);
+    await run.stop();
+    if ((await run.exited).code === 0 && signal === undefined) continue;
     await rm(directory, { recursive: true, force: true });
-    throw new Problem(`Release ${version} is not recorded: see above.`);
+    throw new Problem(
+      `Release ${version} is not recorded: ${signal === undefined ? 'see above' : `it got ${signal}`}.`,
+    );
   }
   for (const { file, text } of changes) writeFileSync(path.join(projectDirectory, file), text);
+  // The lock file has another version of the project, and the same packages: dev/bootstrap.mjs need not install them again.
+  utimesSync(path.join(projectDirectory, 'node_modules', '.package-lock.json'), new Date(), new Date());
   say(`Release ${version}: recorded in ${path.relative(projectDirectory, directory)}.`);
   say(`Changed: ${changes.map(({ file }) => file).join(', ')}.`);
   say(`Read release.json and CHANGELOG.md, commit all of it, and tag the commit v${version}.`);

@@ -27,7 +27,12 @@ const buildahWithinMs = 1_200_000;
 /** Where the service in the image finds the authority that it trusts. */
 const authorityFile = '/run/authority.pem';
 const user = '10001:10001';
+/** Of this machine, and of the image: there the step that installs it must have made it. */
 const authorities = '/etc/ssl/certs/ca-certificates.crt';
+/** Whom npm trusts in the stand-in, apart from where the image has its own. */
+const authoritiesOfNpm = '/usr/local/lib/node_modules/npm-authorities.crt';
+/** Debian's list has some 140. */
+const fewestAuthorities = 100;
 
 type Buildah = (...args: readonly string[]) => Promise<string>;
 type Base = 'official' | 'stand-in';
@@ -53,12 +58,13 @@ export async function verifyImage(site: Site): Promise<string> {
   const build = async (tag: string, ffmpeg: 'on' | 'off') => {
     const args = ['build', '--isolation', 'chroot', '--layers', '--pull-never', '--file', dockerfile, '--tag', tag];
     const given = ['--build-arg', `BASE=${name}`, '--build-arg', `FFMPEG=${ffmpeg}`];
-    const secret = ['--secret', `id=npmrc,src=${await npmrcIn(site)}`];
+    const secret = ['--secret', `id=npmrc,src=${await npmrcIn(site, base)}`];
     await buildah(...args, ...given, ...secret, projectDirectory);
     return mounted(site, buildah, tag);
   };
   const whole = await build('whole', 'on');
   const small = await build('small', 'off');
+  for (const { root } of [whole, small]) await requireAuthorities(root);
 
   const here = await buildInto(path.join(site.directory, 'dist-here'));
   const there = JSON.parse(
@@ -107,7 +113,7 @@ async function ensureBase(site: Site, buildah: Buildah): Promise<{ base: Base; n
   if (isThere) return { base: 'official', name: official };
 
   const packages = path.join(site.directory, 'debian.tar');
-  await runCommand('mmdebstrap', ['--variant=minbase', '--include=ca-certificates', 'trixie', packages]);
+  await runCommand('mmdebstrap', ['--variant=minbase', 'trixie', packages]);
   const container = (await buildah('from', 'scratch')).trim();
   await buildah('add', container, packages, '/');
   await buildah(
@@ -117,8 +123,8 @@ async function ensureBase(site: Site, buildah: Buildah): Promise<{ base: Base; n
     '/usr/local/bin/node',
   );
   await buildah('copy', container, npmDirectory(), '/usr/local/lib/node_modules/npm');
-  // It trusts whom this machine trusts, so that npm reaches what it reaches here.
-  await buildah('copy', container, authorities, authorities);
+  // npm trusts whom this machine trusts, so that it reaches what it reaches here.
+  await buildah('copy', container, authorities, authoritiesOfNpm);
   await buildah(
     'run',
     '--isolation',
@@ -142,10 +148,11 @@ function npmDirectory(): string {
 }
 
 /** Where npm finds packages from here, without what else a person has set. */
-async function npmrcIn(site: Site): Promise<string> {
+async function npmrcIn(site: Site, base: Base): Promise<string> {
   const file = path.join(site.directory, 'npmrc');
   const registry = await runCommand('npm', ['config', 'get', 'registry'], { cwd: os.homedir() });
-  await writeFile(file, `registry=${registry.trim()}\ncafile=${authorities}\n`);
+  const cafile = base === 'stand-in' ? `cafile=${authoritiesOfNpm}\n` : '';
+  await writeFile(file, `registry=${registry.trim()}\n${cafile}`);
   return file;
 }
 
@@ -162,6 +169,13 @@ async function mounted(site: Site, buildah: Buildah, tag: string): Promise<Mount
     OCIv1: { config: ImageConfig };
   };
   return { root, config: OCIv1.config };
+}
+
+/** Workers know authorities by this list alone: without it they do not reach Temporal Cloud. No base may bring it for us. */
+async function requireAuthorities(root: string): Promise<void> {
+  const list = await readFile(path.join(root, authorities), 'utf8').catch(() => '');
+  const count = list.split('-----BEGIN CERTIFICATE-----').length - 1;
+  if (count < fewestAuthorities) throw new Problem(`The image knows ${count} authorities at ${authorities}.`);
 }
 
 /** @returns megabytes of all files, each counted once */

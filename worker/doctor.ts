@@ -9,10 +9,11 @@ import { describeError } from '../platform/infra/describe-error.ts';
 import { keyMistakes } from '../platform/infra/keys/open-vault.ts';
 import { databaseMistakes } from '../platform/infra/postgres/start-checks.ts';
 import { runOnce } from '../platform/infra/process.ts';
+import { publicFilesMistakes } from '../platform/infra/public-files-check.ts';
 import { smtpMistakes } from '../platform/infra/smtp.ts';
 import { lookForFairness } from './fairness.ts';
 import { engineMistakes } from './start-checks.ts';
-import { connectCommand } from './temporal.ts';
+import { connectCommand, connectWorkers } from './temporal.ts';
 
 interface Check {
   /** What is looked at. */
@@ -30,17 +31,35 @@ function checksOf(config: Config): readonly Check[] {
       look: () => databaseMistakes(database),
     },
     { title: 'Keys: MASTER_KEY, MASTER_KEYS_OLD', look: () => keyMistakes(config) },
-    { title: 'Temporal: connection, version, namespace, search attributes', look: () => engineMistakes(temporal) },
+    {
+      title: 'Temporal: connections, version, namespace, search attributes',
+      look: async () => {
+        const mistakes = await engineMistakes(temporal);
+        return mistakes.length === 0 ? workerMistakes(temporal) : mistakes;
+      },
+    },
     { title: 'Temporal: fairness between clubs', look: () => fairnessMistakes(temporal) },
     {
       title: 'S3: files are sent once, from the pages of CORS_ORIGINS',
       look: () => bucketMistakes(storage, api.corsOrigins),
     },
+    { title: 'S3: everybody reads public files, at PUBLIC_FILES_URL', look: () => publicFilesMistakes(storage) },
     { title: 'SMTP: SMTP_URL', look: () => smtpMistakes(mail.smtpUrl, 'SMTP_URL') },
     ...(mail.bulkSmtpUrl.reveal() === mail.smtpUrl.reveal()
       ? []
       : [{ title: 'SMTP: BULK_SMTP_URL', look: () => smtpMistakes(mail.bulkSmtpUrl, 'BULK_SMTP_URL') }]),
   ];
+}
+
+/** Workers reach Temporal in another way than commands do: by Rust, and the authorities of the system. @returns what only they would meet */
+async function workerMistakes(temporal: Config['temporal']): Promise<string[]> {
+  try {
+    await (await connectWorkers(temporal)).close();
+    return [];
+  } catch (error) {
+    if (error instanceof StartProblem) return [error.message];
+    throw error;
+  }
 }
 
 async function fairnessMistakes(temporal: Config['temporal']): Promise<string[]> {

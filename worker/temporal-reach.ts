@@ -13,7 +13,9 @@ const withinMs = 3_000;
 
 /** gRPC: permission denied, unauthenticated. */
 const refusals: readonly number[] = [7, 16];
-/** The same as the workers' own connection says it. */
+/** Of the workers' own connection, which knows no other authorities than the system's. */
+const noAuthorities = /NativeCertsNotFound/;
+/** The refusals as that connection says them. */
 const nativeRefusals = /does not have (permission|valid authentication credentials)/;
 
 /**
@@ -30,6 +32,8 @@ export async function whyUnreachable(
     return apiKey
       ? `${at} refuses the key of TEMPORAL_API_KEY: give one that is valid for the namespace.`
       : `${at} refuses us without an API key: set TEMPORAL_API_KEY_FILE, or TEMPORAL_API_KEY.`;
+  if (error instanceof Error && noAuthorities.test(error.message))
+    return `The workers' connection to ${at} finds no certificates of authorities on this machine: install the package ca-certificates, or name an authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH.`;
   const word = await firstWord(address, options);
   return describeWord(word, { address, tls: settings }) ?? cannotBeUsed(address, error);
 }

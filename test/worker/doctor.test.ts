@@ -1,18 +1,27 @@
 import { expect } from 'chai';
-import { createServer } from 'node:http';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
 import { readConfig } from '../../config.ts';
+import { makeAuthority } from '../../dev/certificates.ts';
+import { scriptArguments } from '../../dev/project.ts';
 import { createObjectStore } from '../../platform/infra/object-store.ts';
 import { examine } from '../../worker/doctor.ts';
+import { startTemporalTerminator } from '../toolkit/fakes/temporal-terminator.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
+import { testBucket } from '../toolkit/stack/storage.ts';
 
 const titles = [
   'Postgres: clock, schema, time limits, prepared statements, LISTEN',
   'Keys: MASTER_KEY, MASTER_KEYS_OLD',
-  'Temporal: connection, version, namespace, search attributes',
+  'Temporal: connections, version, namespace, search attributes',
   'Temporal: fairness between clubs',
   'S3: files are sent once, from the pages of CORS_ORIGINS',
+  'S3: everybody reads public files, at PUBLIC_FILES_URL',
   'SMTP: SMTP_URL',
 ] as const;
 const origin = 'https://dashboard.example.com';
@@ -62,11 +71,46 @@ describe('worker/doctor', function () {
       `         S3 does not let pages of ${other} send files to the bucket club-private (S3_PRIVATE_BUCKET): an API sets that rule at its start: start one first. If its key has no s3:PutBucketCORS, set it by hand (docs/how-to/operate.md, Let browsers upload).`,
       '         S3 answers 404 where a file is sent to the bucket missing (S3_PUBLIC_BUCKET): does it exist, and may the key of S3_ACCESS_KEY_ID write there (docs/how-to/deploy.md, Buckets)?',
       `WRONG  ${titles[5]}`,
+      '         It could not be looked at (NoSuchBucket): see to the other mistakes first.',
+      `WRONG  ${titles[6]}`,
       smtp('SMTP_URL'),
       'WRONG  SMTP: BULK_SMTP_URL',
       smtp('BULK_SMTP_URL'),
     ]);
     expect(isRight).to.equal(false);
+  });
+
+  it('says that workers find no authorities on a machine where commands reach Temporal by those of Node', async () => {
+    const authority = await makeAuthority();
+    const terminator = await startTemporalTerminator({ to: readConfig().temporal.address, authority });
+    const directory = await mkdtemp(path.join(os.tmpdir(), 'club-doctor-'));
+    const file = path.join(directory, 'authority.pem');
+    await writeFile(file, authority.certificate);
+    const way = { TEMPORAL_ADDRESS: terminator.address, TEMPORAL_TLS: 'true' };
+    const trust = { NODE_EXTRA_CA_CERTS: file, SSL_CERT_FILE: '/dev/null', SSL_CERT_DIR: '/dev/null' };
+    try {
+      const env = { ...process.env, ...way, ...trust };
+      const said = await new Promise<string>((resolve) => {
+        execFile(process.execPath, [...scriptArguments('main.ts'), 'doctor'], { env }, (_, stdout) => resolve(stdout));
+      });
+      const lines = said.split('\n');
+      expect(lines[lines.indexOf(`WRONG  ${titles[2]}`) + 1]).to.equal(
+        `         The workers' connection to Temporal at ${terminator.address} finds no certificates of authorities on this machine: install the package ca-certificates, or name an authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH.`,
+      );
+    } finally {
+      await rm(directory, { recursive: true });
+      await terminator.stop();
+    }
+  });
+
+  it('says that not everybody may read public files, and leaves none of its own', async () => {
+    const kept = await (await testBucket()).everyVersion();
+    const { lines } = await run({ S3_PUBLIC_BUCKET: readConfig().storage.privateBucket, CORS_ORIGINS: origin });
+    expect(lines.filter((line) => line.includes('PUBLIC_FILES_URL'))).to.deep.equal([
+      `WRONG  ${titles[5]}`,
+      '         A file of the bucket club-private (S3_PUBLIC_BUCKET) cannot be read by everybody below PUBLIC_FILES_URL (403): allow s3:GetObject to everybody by the policy of the bucket, and switch "Block public access" off for it first where the store has that; or let PUBLIC_FILES_URL lead to what may read it (docs/how-to/deploy.md, Buckets).',
+    ]);
+    expect(await (await testBucket()).everyVersion()).to.deep.equal(kept);
   });
 
   it('says that a store replaces files which If-None-Match protects', async () => {

@@ -25,6 +25,7 @@ import {
   optional,
   readVariables,
   secret,
+  sender,
   text,
   url,
   type Environment,
@@ -331,7 +332,7 @@ export const declarations = {
         { pattern: /^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[\w-]+$/ },
       ),
     ),
-    from: text('MAIL_FROM', 'Sender of all mails.', { default: 'Club Learning <no-reply@club-learning.localhost>' }),
+    from: sender('MAIL_FROM', 'Sender of all mails.', { default: 'Club Learning <no-reply@club-learning.localhost>' }),
   },
   automations: {
     waitSpeed: integer(

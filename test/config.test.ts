@@ -202,6 +202,14 @@ describe('the configuration', () => {
     NEW_CLUB_PLAN: ['free', 'Trial'],
     CLUBS_PER_ADMINISTRATOR: ['0', 'many'],
     ANSWER_TICK_MS: ['-1', '6000'],
+    MAIL_FROM: [
+      '"Club Learning <no-reply@example.com>"',
+      'Club Learning',
+      'Club Learning no-reply@example.com',
+      'Club Learning <no-reply>',
+      'Club <no-reply@example.com> Learning',
+      '<a@example.com>, <b@example.com>',
+    ],
     MAIL_NOTICE_TOKEN: ['too-short', 'with/a/slash/in/it', 'x'.repeat(129)],
     SES_TOPIC_ARN: ['mails', 'arn:aws:sqs:eu-west-1:123456789012:mails', 'arn:aws:sns:eu-west-1:12:mails'],
     MAIL_WARM_UP: ['0', '10,', '10, 20', 'none', '-1'],
@@ -274,6 +282,11 @@ describe('the configuration', () => {
     });
     expect(config.api.corsOrigins).to.deep.equal(['https://a.example.com', 'https://b.example.com:8443']);
     expect(config.api.trustedProxies).to.deep.equal(['10.0.0.0/8', 'fd00::/8']);
+  });
+
+  it('takes a sender with a name, without one, and with a name in quotes', async () => {
+    const senders = ['no-reply@example.com', 'Club <no-reply@example.com>', '"Club, Learning" <no-reply@example.com>'];
+    await eachCase(senders, (from) => expect(readConfig({ ...required, MAIL_FROM: from }).mail.from).to.equal(from));
   });
 
   it('accepts the bounds of numbers', async () => {

@@ -146,6 +146,22 @@ export function text(name: string, meaning: string, options: TextOptions = {}): 
   });
 }
 
+/** An address, or a name that ends before `<`, and an address; nothing behind it, such as a quote that was meant for a shell. */
+const senders = /^[^<>]*<[^\s<>@"]+@[^\s<>@"]+>$|^[^\s<>@"]+@[^\s<>@"]+$/;
+
+/** The sender of mails. Without a default it must be set. */
+export function sender(name: string, meaning: string, options: Pick<TextOptions, 'default'> = {}): Variable<string> {
+  return declared(name, meaning, {
+    kind: 'an address, or `Name <address>`',
+    standIn: '',
+    fallback: options.default,
+    parse: (value) =>
+      senders.test(value)
+        ? { value }
+        : { value, mistake: 'must be an address, or a name and <address>, without quotes around both' },
+  });
+}
+
 /** A file's path. */
 export function filePath(name: string, meaning: string): Variable<string> {
   return { ...text(name, meaning), kind: 'path' };

@@ -77,6 +77,11 @@ describe('.env.example', () => {
     expect(uncommented(example)).to.deep.equal(Object.fromEntries(defaults));
   });
 
+  it('reads the same where quotes are a part of the value, as in `docker run --env-file`', () => {
+    const lines = [...example.matchAll(/^#?(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]);
+    expect(Object.fromEntries(lines)).to.deep.equal(uncommented(example));
+  });
+
   it('is a configuration once what must be set is filled in, the same as without the defaults', () => {
     const required = {
       DATABASE_URL: 'postgres://db.example.com/club',
@@ -92,7 +97,7 @@ describe('.env.example', () => {
   });
 
   it('explains each in lines of at most 118 characters', () => {
-    expect(environmentExample(few).split('\n').slice(2)).to.deep.equal([
+    expect(environmentExample(few).split('\n').slice(3)).to.deep.equal([
       '# ---- Must be set ----',
       '',
       '# The store.',
@@ -111,14 +116,14 @@ describe('.env.example', () => {
       '',
       '# Its title.',
       '# Value: text.',
-      '#TITLE="A <title>"',
+      '#TITLE=A <title>',
       '',
       '# An authority.',
       '# Value: path.',
       '#CA_FILE=',
       '',
     ]);
-    const lines = example.split('\n').slice(1);
+    const lines = example.split('\n').slice(2);
     expect(lines.filter((line) => line.startsWith('# ') && line.length > 118)).to.deep.equal([]);
   });
 });

@@ -22,7 +22,7 @@ export const setByChart: Readonly<Record<string, string | undefined>> = {
 };
 
 /** Beside the required ones: their defaults are of a development machine. */
-const neededInCluster = ['PUBLIC_URL', 'FILES_URL', 'TEMPORAL_ADDRESS'];
+const neededInCluster = ['PUBLIC_URL', 'FILES_URL', 'TEMPORAL_ADDRESS', 'MAIL_FROM', 'CLASSROOM_URL', 'DASHBOARD_URL'];
 
 const isNeeded = ({ name, isRequired }: Variable<unknown>): boolean => isRequired || neededInCluster.includes(name);
 
@@ -62,9 +62,13 @@ config:
   FILES_URL: https://files.example.com
   S3_ENDPOINT: https://s3.example.com
   TEMPORAL_ADDRESS: temporal-frontend.temporal.svc:7233
+  MAIL_FROM: Example Clubs <no-reply@example.com>
+  CLASSROOM_URL: https://{slug}.classroom.example.com # where mails to students lead
+  DASHBOARD_URL: https://dashboard.example.com # where mails to administrators lead
 secrets: { name: club-learning } # with the keys ${secretNames(declarations, (one) => one.isRequired).join(', ')}
 \`\`\`
 
+An ingress, or another proxy, also needs \`TRUSTED_PROXIES\`: the networks that it asks from. Without it all clients count as one. Browsers need \`CORS_ORIGINS\`.
 Other secrets of this table: add them under \`secrets.variables\`, such as \`ANTHROPIC_API_KEY: {}\`, and to the Secret.
 
 ## Variables

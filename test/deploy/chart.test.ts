@@ -55,7 +55,15 @@ describe('deploy/chart', () => {
       'S3_SECRET_ACCESS_KEY',
       'MASTER_KEY',
     ]);
-    expect(schemaOf('config').required).to.have.members(['PUBLIC_URL', 'FILES_URL', 'TEMPORAL_ADDRESS', 'S3_ENDPOINT']);
+    expect(schemaOf('config').required).to.have.members([
+      'PUBLIC_URL',
+      'FILES_URL',
+      'TEMPORAL_ADDRESS',
+      'S3_ENDPOINT',
+      'MAIL_FROM',
+      'CLASSROOM_URL',
+      'DASHBOARD_URL',
+    ]);
   });
 
   it('opens the ports that the configuration has by default', () => {

@@ -62,6 +62,9 @@ export async function roll(site: Site, helm: Helm, read: ReadManifests): Promise
     LOG_LEVEL: 'warn',
     PUBLIC_URL: proxy.url,
     FILES_URL: 'https://files.example.com',
+    MAIL_FROM: 'no-reply@example.com',
+    CLASSROOM_URL: 'https://classroom.example.com',
+    DASHBOARD_URL: 'https://dashboard.example.com',
     FFMPEG_BINARY: await locate(components.ffmpeg),
   };
   const variables = variablesIn(declarations).filter(({ name }) => environment[name] !== undefined);

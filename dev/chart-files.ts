@@ -137,7 +137,11 @@ function valuesSchema(declarations: Declarations): Schema {
       global: anyObject,
       image: object({ repository: someText, tag: text, pullPolicy: { enum: ['Always', 'IfNotPresent', 'Never'] } }),
       imagePullSecrets: listOf(anyObject),
-      previous: object({ tag: text, replicas: { anyOf: [whole(0), { type: 'null' }] } }),
+      previous: object({
+        tag: text,
+        replicas: { anyOf: [whole(0), { type: 'null' }] },
+        withoutQueues: listOf({ enum: [...taskQueues] }),
+      }),
       nameOverride: text,
       fullnameOverride: text,
       config: object(Object.fromEntries(plain.map((one) => [one.name, value])), {

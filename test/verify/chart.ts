@@ -9,7 +9,7 @@ import { progress } from '../faults/progress.ts';
 import { verifyCompose } from './chart/compose.ts';
 import { findHelm, type Helm } from './chart/helm.ts';
 import { manifestFaults } from './chart/manifest-faults.ts';
-import { findManifestReader, type ReadManifests } from './chart/manifests.ts';
+import { findManifestReader, templateOf, type ReadManifests, type Resource } from './chart/manifests.ts';
 import { roll } from './chart/roll.ts';
 import type { Site } from './site.ts';
 
@@ -18,6 +18,9 @@ const kubernetesVersions = ['1.34.0', '1.35.0', '1.36.0', '1.37.0'];
 const sets = globSync(path.join(import.meta.dirname, 'chart', 'values', '*.yaml')).toSorted();
 /** Of the Prometheus operator: Kubernetes has no schema of it. */
 const foreignKinds = ['PodMonitor'];
+
+/** Of upgrade.yaml, which leaves them out for the release before. */
+const newQueues: readonly string[] = ['billing', 'moves'];
 
 /** Values that Helm must refuse, and the word that its message must have. */
 const refusedValues: readonly (readonly [set: Readonly<Record<string, string>>, word: string])[] = [
@@ -55,7 +58,7 @@ async function validateSets(helm: Helm, read: ReadManifests): Promise<number> {
         problems: invalid,
         unknown,
       } = await read(await helm.render({ files: [file] }, version), [version]);
-      problems.push(...invalid, ...manifestFaults(resources));
+      problems.push(...invalid, ...manifestFaults(resources), ...unknownQueues(resources));
       const foreign = resources.filter(({ kind }) => foreignKinds.includes(kind)).length;
       if (unknown.some((kind) => !foreignKinds.includes(kind)) || valid + foreign !== resources.length)
         problems.push(
@@ -69,6 +72,18 @@ async function validateSets(helm: Helm, read: ReadManifests): Promise<number> {
     if (problems.length > 0) throw new Problem(`${name}:\n${problems.join('\n')}`);
   }
   return count;
+}
+
+/** @returns a sentence for each Deployment of the release before that would get a queue which upgrade.yaml says it does not know */
+function unknownQueues(resources: readonly Resource[]): string[] {
+  return resources
+    .filter(({ metadata }) => metadata.labels?.['club-learning/track'] === 'previous')
+    .flatMap((resource) => {
+      const env = templateOf(resource)?.spec.containers[0].env ?? [];
+      const queues = env.find(({ name }) => name === 'WORKER_TASK_QUEUES')?.value?.split(',') ?? [];
+      const unknown = queues.filter((queue) => newQueues.includes(queue));
+      return unknown.map((queue) => `${resource.metadata.name} gets the queue ${queue}, and does not know it`);
+    });
 }
 
 /** @throws Problem where Helm takes values that are mistakes */

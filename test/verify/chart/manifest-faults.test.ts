@@ -43,6 +43,7 @@ describe('faults of manifests that schemas do not see', () => {
 
   it('names each fault', async () => {
     const shown = { ...container, env: [{ name: 'MASTER_KEY', value: 'in plain sight' }] };
+    const watched = { ...container, args: ['worker'], env: [{ name: 'TEMPORAL_METRICS_PORT', value: '9090' }] };
     const unmounted = { ...container, volumeMounts: [] };
     const twice = { ...container, env: [...container.env, ...container.env.slice(0, 1)] };
     const account: Resource = { kind: 'ServiceAccount', metadata: { name: 'club' } };
@@ -61,6 +62,17 @@ describe('faults of manifests that schemas do not see', () => {
       [
         [api, withSpec('Service', { selector: labels, ports: [{ targetPort: 'files' }] })],
         'Service of-api: no pod has the port files',
+      ],
+      [
+        [
+          api,
+          withSpec('PodMonitor', { selector: { matchLabels: labels }, podMetricsEndpoints: [{ port: 'metrics' }] }),
+        ],
+        'PodMonitor of-api: no pod has the port metrics',
+      ],
+      [
+        [withPods('Deployment', 'worker', watched)],
+        'Deployment worker does not show the port of TEMPORAL_METRICS_PORT',
       ],
       [[api, withSpec('Ingress', { port: 'metrics' })], 'Ingress of-api leads to metrics'],
       [

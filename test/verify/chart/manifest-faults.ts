@@ -26,7 +26,7 @@ export function manifestFaults(resources: readonly Resource[]): string[] {
       faults.push(`${at} has no pods`);
       continue;
     }
-    const [{ env, volumeMounts }] = template.spec.containers;
+    const [{ args, env, ports = [], volumeMounts }] = template.spec.containers;
     for (const { name, value } of env) {
       const plain = name.endsWith('_FILE') && !variables.has(name) ? name.slice(0, -'_FILE'.length) : name;
       const variable = variables.get(plain);
@@ -37,6 +37,11 @@ export function manifestFaults(resources: readonly Resource[]): string[] {
         `${at}: ${fileOf(plain)} names a file that is not mounted`,
       );
     }
+    const ofSdk = Number(env.find(({ name }) => name === 'TEMPORAL_METRICS_PORT')?.value ?? 0);
+    demand(
+      ofSdk === 0 || args[0] !== 'worker' || ports.some(({ containerPort }) => containerPort === ofSdk),
+      `${at} does not show the port of TEMPORAL_METRICS_PORT`,
+    );
     demand(new Set(env.map(({ name }) => name)).size === env.length, `${at} sets a variable twice`);
     const hooks = metadata.annotations?.['helm.sh/hook'] ?? '';
     const account = template.spec.serviceAccountName;
@@ -65,6 +70,12 @@ export function manifestFaults(resources: readonly Resource[]): string[] {
         demand(
           portsOf(selector).every((ports) => ports.includes(targetPort)),
           `${at}: no pod has the port ${targetPort}`,
+        );
+    if (kind === 'PodMonitor')
+      for (const { port } of spec['podMetricsEndpoints'] as readonly { port: string }[])
+        demand(
+          portsOf((spec['selector'] as { matchLabels: object }).matchLabels).every((ports) => ports.includes(port)),
+          `${at}: no pod has the port ${port}`,
         );
     if (kind === 'HorizontalPodAutoscaler') {
       const { name } = spec['scaleTargetRef'] as { name: string };

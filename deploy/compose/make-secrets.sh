@@ -11,7 +11,7 @@ cd "$directory"
 keep() {
   [ -e "$1" ] && return
   printf '%s' "$2" >"$1"
-  chmod 444 "$1"
+  chmod 644 "$1"
 }
 random() { head -c "$1" /dev/urandom | od -An -tx1 | tr -d ' \n'; }
 

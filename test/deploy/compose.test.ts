@@ -39,7 +39,7 @@ describe('deploy/compose/make-secrets.sh', () => {
     const named = [...compose.matchAll(/^ {2}[\w-]+: \{ file: secrets\/([\w-]+) \}$/gm)].map(([, name]) => name);
     expect(Object.keys(made)).to.have.members(named);
     expect(statSync(directory).mode & 0o777).to.equal(0o700);
-    expect(statSync(path.join(directory, 'master-key')).mode & 0o777).to.equal(0o444);
+    expect(statSync(path.join(directory, 'master-key')).mode & 0o777).to.equal(0o644);
     run();
     expect(all()).to.deep.equal(made);
   });

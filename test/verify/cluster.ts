@@ -32,9 +32,9 @@ import { progress } from '../faults/progress.ts';
 import { between } from '../faults/ranges.ts';
 import { startCounting, type Receipts } from '../faults/receipts.ts';
 import { tallyDeliveries, untilTold } from '../faults/tally.ts';
-import { historyShards } from './cluster/configuration.ts';
+import { historyShards, serverVersion } from './cluster/configuration.ts';
 import { startCluster, type Node, type TemporalCluster } from './cluster/nodes.ts';
-import { findPrograms, serverVersion } from './cluster/programs.ts';
+import { findPrograms } from './cluster/programs.ts';
 import { makeStore } from './cluster/store.ts';
 import { startStackOn, type Site } from './site.ts';
 

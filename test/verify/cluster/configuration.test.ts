@@ -2,8 +2,14 @@ import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectDirectory } from '../../../dev/project.ts';
-import { historyShards, nodeConfiguration, nodePorts, services, type NodePort } from './configuration.ts';
-import { serverVersion } from './programs.ts';
+import {
+  historyShards,
+  nodeConfiguration,
+  nodePorts,
+  serverVersion,
+  services,
+  type NodePort,
+} from './configuration.ts';
 
 const compose = readFileSync(path.join(projectDirectory, 'deploy', 'compose.yaml'), 'utf8');
 const portsFrom = (first: number) =>

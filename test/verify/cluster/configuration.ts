@@ -3,6 +3,9 @@ import path from 'node:path';
 import { host } from '../../../dev/ports.ts';
 import { projectDirectory } from '../../../dev/project.ts';
 
+/** As in deploy/compose.yaml. */
+export const serverVersion = '1.31.2';
+
 /** All in each node. */
 export const services = ['frontend', 'history', 'matching', 'worker'] as const;
 export type NodePort = `${(typeof services)[number]}${'' | 'Membership'}`;

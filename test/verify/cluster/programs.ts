@@ -4,8 +4,7 @@ import { locate } from '../../../dev/components.ts';
 import type { Component } from '../../../dev/components/catalogue.ts';
 import { goInstall } from '../../../dev/components/go.ts';
 import { progress } from '../../faults/progress.ts';
-
-export const serverVersion = '1.31.2';
+import { serverVersion } from './configuration.ts';
 
 interface Program {
   readonly title: string;

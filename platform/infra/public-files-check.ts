@@ -13,7 +13,7 @@ const answerMs = 20_000;
  */
 export async function publicFilesMistakes(settings: ObjectStoreSettings): Promise<string[]> {
   const storage = createObjectStore(settings);
-  const key = `${keyPrefix.public}doctor-${randomUUID()}`;
+  const key = `${keyPrefix.public}readable-${randomUUID()}`;
   const content = randomUUID();
   try {
     await storage.put(key, 'text/plain', Readable.from([Buffer.from(content)]));

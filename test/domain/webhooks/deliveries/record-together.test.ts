@@ -414,7 +414,7 @@ describe('successes of a process (HOOK-19)', () => {
     });
   });
 
-  it('keep one plan for all values, which reads no partition from end to end and leaves out those out of bounds', async () => {
+  it('keep one plan for all values, which reads no partition from end to end, and none out of bounds', async () => {
     const plannedAnew: number[] = [];
     const steps: string[] = [];
     const db = watching(deps.db, async (tx) => {

@@ -14,7 +14,7 @@ describe('whether the buckets take files', () => {
       'S3 cannot be used with the bucket club-private (S3_PRIVATE_BUCKET) (TypeError): is S3_ENDPOINT right, and is the server up?',
     ]);
     const [key = ''] = fetching.mock.calls.flatMap(
-      ({ arguments: [url] }) => /media\/doctor-[\w-]+/.exec(String(url)) ?? [],
+      ({ arguments: [to] }) => /media\/doctor-[\w-]+/.exec(to instanceof Request ? to.url : to.toString()) ?? [],
     );
     fetching.mock.restore();
     expect(key).to.match(/^media\/doctor-/);

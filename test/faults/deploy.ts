@@ -1,13 +1,14 @@
 /**
  * `npm run faults -- deploy`: two builds take over from each other, forth and back, under facts, questions and reads, behind a proxy
  * that follows `/readyz`. `migrate` and `promote` are killed once each time. One build makes first attempts by runs, the other directly.
- * `--facts N` makes a shorter run.
+ * A share of the facts comes before, to tell how much longer deliveries take meanwhile. `--facts N` makes a shorter run.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
 import { describeExit, type Child } from '../../dev/children.ts';
 import { startFakeModel } from '../../dev/fake-model.ts';
@@ -93,14 +94,14 @@ export async function deployFaults(interrupted: Promise<unknown>, args: readonly
 
 /** @throws Problem for anything but `--facts` and a number */
 function factsIn(args: readonly string[]): number {
-  const usage = `There is: npm run faults -- deploy, and npm run faults -- deploy --facts 300 (a whole number, from ${deploys}).`;
+  const usage = `There is: npm run faults -- deploy, and npm run faults -- deploy --facts 300 (a whole number, from ${deploys + 1}).`;
   let facts: number;
   try {
     facts = Number(parseArgs({ args: [...args], options: { facts: { type: 'string' } } }).values.facts ?? usualFacts);
   } catch (error) {
     throw new Problem(`${messageOf(error).split('. ')[0]}. ${usage}`);
   }
-  if (!Number.isInteger(facts) || facts < deploys) throw new Problem(usage);
+  if (!Number.isInteger(facts) || facts <= deploys) throw new Problem(usage);
   return facts;
 }
 
@@ -169,13 +170,15 @@ async function run(directory: string, facts: number, stops: (() => Promise<unkno
     createNotifier(source, () => {}),
   );
   const subjects = await buildAudience(source, createVault(config.masterKey), facts, receipts.urlOf);
-  const share = Math.ceil(facts / deploys);
+  const share = Math.ceil(facts / (deploys + 1));
   const author = factsAbout(subjects, { db, apiUrl: proxy.url, everyMs: deployMs / share });
   const asking = await startAsking(source, proxy);
   const reading = startReading(subjects, proxy);
   const done: Deployment[] = [];
   let told = 0;
 
+  await author.commit(share);
+  const firstDeployAt = new Date();
   for (let number = 1; number <= deploys; number++) {
     const [taken] = await Promise.all([
       deploy(ground, fleet, next, done.at(-1)),
@@ -227,11 +230,26 @@ async function run(directory: string, facts: number, stops: (() => Promise<unkno
       `${asking.seen.length} questions, of which ${asking.seen.filter(({ reattached }) => reattached > 0).length} were followed at another process; ` +
       `${proxy.answered} requests`,
   );
+  print(await delays(source, firstDeployAt));
   print(
     `deploys ${done.length}, facts ${committed}, lost ${lost.length}, answers cut ${cut.length}, requests refused ${proxy.refused.length}, ` +
       `steps begun by an old build 5 s after promote ${late.length}`,
   );
   return lost.length + cut.length + proxy.refused.length + late.length === 0 ? 0 : 1;
+}
+
+/** From a fact to the record of its delivery, of those that no receiver has refused. */
+async function delays(source: DataSource, firstDeployAt: Date): Promise<string> {
+  const [row] = await source.query<{ before: number; during: number }[]>(
+    `SELECT percentile_cont(0.95) WITHIN GROUP (ORDER BY took) FILTER (WHERE occurred_at < $1) AS before,
+            percentile_cont(0.95) WITHIN GROUP (ORDER BY took) FILTER (WHERE occurred_at >= $1) AS during
+       FROM (SELECT event.occurred_at, extract(epoch FROM delivery.completed_at - event.occurred_at)::float8 * 1000 AS took
+               FROM webhook_deliveries delivery JOIN webhook_events event ON event.id = delivery.event_id
+              WHERE delivery.attempt_count = 1) AS one`,
+    [firstDeployAt],
+  );
+  const { before = NaN, during = NaN } = row ?? {};
+  return `from a fact to its delivery, p95: ${during.toFixed(0)} ms beside deploys, ${before.toFixed(0)} before them, ratio ${(during / before).toFixed(2)}`;
 }
 
 interface Ground {

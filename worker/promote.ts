@@ -198,15 +198,20 @@ async function deleteOver(given: Given): Promise<void> {
 }
 
 async function describe({ connection, namespace }: Given) {
-  try {
-    const { workerDeploymentInfo } = await connection.workflowService.describeWorkerDeployment({
-      namespace,
-      deploymentName,
-    });
-    return workerDeploymentInfo ?? undefined;
-  } catch (error) {
-    if (codeOf(error) === codes.notFound) return undefined; // no worker with a version has polled yet
-    throw error;
+  const deadline = performance.now() + toldWithinMs;
+  for (;;) {
+    try {
+      const { workerDeploymentInfo } = await connection.workflowService.describeWorkerDeployment({
+        namespace,
+        deploymentName,
+      });
+      return workerDeploymentInfo ?? undefined;
+    } catch (error) {
+      if (codeOf(error) === codes.notFound) return undefined; // no worker with a version has polled yet
+      // A worker of the server's own knows it, which may not be up yet in a namespace that was just made.
+      if (codeOf(error) !== codes.failedPrecondition || performance.now() > deadline) throw error;
+      await sleep(lookEveryMs);
+    }
   }
 }
 

@@ -240,6 +240,24 @@ describe('worker/promote (ENG-19)', function () {
     expect(await rows()).to.deep.include({ build_id: 'a', version: '0.3.0', is_current: true });
   });
 
+  it('waits for the worker of the server’s own, which a namespace that was just made does not have yet', async () => {
+    const lines: string[] = [];
+    let refusals = 0;
+    const young = altered({
+      async describeWorkerDeployment(request: object) {
+        if (refusals++ < 2)
+          throw Object.assign(new Error('9 FAILED_PRECONDITION'), {
+            code: 9,
+            details: 'no poller seen for task queue recently, worker may be down',
+            metadata: {},
+          });
+        return connection.workflowService.describeWorkerDeployment(request);
+      },
+    });
+    await promote({ ...given(builds.a, lines), connection: young });
+    expect(lines.at(-1)).to.equal('Build a is current.');
+  });
+
   it('leaves a drained version whose workers still poll: somebody may go back to it', async () => {
     const lines: string[] = [];
     await promote({ ...given(builds.a, lines), connection: allAre(over.drained) });

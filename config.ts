@@ -154,7 +154,7 @@ export const declarations = {
       ),
       directAttempts: integer(
         'WEBHOOK_DIRECT_ATTEMPTS',
-        'Direct first attempts that this worker makes at once: so many messages may come twice where it is killed.',
+        'Direct first attempts that this worker makes at once: so many more messages may come twice where it is killed.',
         { default: 256, from: 1, to: 900 },
       ),
     },

@@ -9,7 +9,8 @@ import {
   type Front,
   type Room,
 } from '../../../platform/engine/turns.ts';
-import { countsOf, roomFor, useRelayQueue } from '../../toolkit/drive/relay-queue.ts';
+import { claimWakes, removeWake } from '../../../platform/engine/wakes.ts';
+import { countsOf, roomFor, useRelayQueue, wakeOf } from '../../toolkit/drive/relay-queue.ts';
 
 /** Due for longer than a transaction may take. */
 const longMs = 5_000;
@@ -17,7 +18,7 @@ const aClub = idOfTime(1_700_000_000_000);
 const anotherClub = idOfTime(1_700_000_000_100);
 
 describe('where a claim begins (ENG-9)', () => {
-  const { source, recordMany, rowsRead } = useRelayQueue();
+  const { source, recordMany, rowsRead, wakeNow } = useRelayQueue();
 
   /** Claims without a look at all rows. @returns how many of each club */
   const claimOn = async (front: Front, limit: number, room: Partial<Room> = {}) => {
@@ -67,6 +68,21 @@ describe('where a claim begins (ENG-9)', () => {
     expect(await claimOn(front, 4), 'the front is that of this moment').to.deep.equal({});
     await recordMany(aClub, 1, 1, 900);
     expect(await claimOn(front, 4)).to.deep.equal({ [aClub]: 1 });
+  });
+
+  it('hides no wake that was raised while it was sent', async () => {
+    const raised = wakeOf(newId(), aClub);
+    await wakeNow(raised);
+    await source().query(`UPDATE wakes SET due_at = due_at - make_interval(secs => $1 / 1000.0)`, [longMs]);
+    const front = unknownFront();
+    const claim = () =>
+      claimWakes(source(), { ...roomFor(4), front: Object.assign(front, { lookedAt: performance.now() }) });
+    const [sent] = await claim();
+    if (!sent) throw new Error('It is due.');
+    await wakeNow(raised);
+    expect(await claim(), 'the front is that of this moment').to.deep.equal([]);
+    await removeWake(source(), sent);
+    expect((await claim()).map(({ subjectId }) => subjectId)).to.deep.equal([raised.subjectId]);
   });
 
   it('passes over rows that are gone while a transaction somewhere keeps Postgres from forgetting them', async () => {

@@ -12,6 +12,7 @@ import {
 import { createEgress, type Resolve } from '../../../../platform/infra/egress/egress.ts';
 import { postWebhook, type AttemptAnswer } from '../../../../domain/webhooks/deliveries/post.ts';
 import { newSecret } from '../../../../domain/webhooks/deliveries/post.ts';
+import { slots } from '../../../../worker/task-queues.ts';
 import {
   respondWith,
   startReceiver,
@@ -68,6 +69,12 @@ describe('connections to receivers', () => {
       timeLimitMs: 2_000,
       ...(signal && { signal }),
     });
+
+  it('may be as many as the attempts of a process at once, on both lanes', () => {
+    const direct = 900; // the most that WEBHOOK_DIRECT_ATTEMPTS may be
+    const ofRuns = slots.webhooks.activities + slots.webhooks.workflowTasks;
+    expect(connectionLimits.open).to.be.at.least(direct + ofRuns);
+  });
 
   it('reuses one connection for consecutive deliveries to an endpoint', async () => {
     const receiver = await receiverThat(ok);

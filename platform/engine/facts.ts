@@ -38,6 +38,8 @@ export interface FactToTell {
   subjectId: Id | null;
   details: FactDetails | null;
   occurredAt: Date;
+  /** Normal if absent. */
+  priority?: Priority;
   /** The span that it goes on from; null, or absent, where nothing is traced. */
   traceparent?: string | null;
 }

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
+import type { Priority } from '../../../entities/facts/values.ts';
 import type { AttemptOutcome, AttemptTrigger } from '../../../entities/webhooks/values.ts';
 import { forRecord } from '../../../platform/infra/postgres/shared-pool.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
@@ -177,6 +178,8 @@ export interface Claim {
   fence: number;
   /** Made by a fan-out: no run of the delivery exists, unless somebody asked for one meanwhile. */
   direct?: true;
+  /** That of its fact, for the run that takes over; normal if absent (ENG-15). */
+  priority?: Priority;
   /** When the attempt began: with delivery and fence, the key of its row. */
   startedAt: Date;
   /** From 1; used again after an interruption. */

@@ -50,7 +50,12 @@ export async function returnClaim(db: Database, { id, claim }: ClaimedDelivery, 
     await tx.run(
       sql`DELETE FROM webhook_attempts WHERE delivery_id = ${id} AND fence = ${claim.fence} AND started_at = ${claim.startedAt}`,
     );
-    await wakeOpen(tx, returned, now);
+    const { priority } = claim;
+    await wakeOpen(
+      tx,
+      returned.map((delivery) => ({ ...delivery, ...(priority !== undefined && { priority }) })),
+      now,
+    );
   });
 }
 

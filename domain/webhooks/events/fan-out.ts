@@ -320,6 +320,7 @@ function firstClaim(
     fence: 1,
     startedAt: now,
     ...(by === lane && { direct: true }),
+    ...(fact.priority !== undefined && { priority: fact.priority }),
     number: 1,
     trigger: 'schedule',
     onSchedule: true,

@@ -1,5 +1,6 @@
 /** Attempts whose answer a test has in its hand: claimed by the real claim, recorded by the real record, posted to nobody. */
 import { createSuccessWriter } from '../../../domain/webhooks/deliveries/record.ts';
+import type { Priority } from '../../../entities/facts/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import {
   attemptDelivery,
@@ -62,10 +63,11 @@ export async function claimed({ id }: { id: Id }, now = Date.now()): Promise<Cla
 export async function claimedDirectly(
   subscription: Subscription,
   now = Date.now(),
+  priority: Priority = 1,
 ): Promise<{ delivery: TestWebhookDelivery; claim: Claim }> {
   const { db } = await testDeps();
   const lane = fakeLane(({ endpointId }) => endpointId === subscription.endpoint.id);
-  const fact = { ...factAbout(subscription, 'student.updated', new Date(now)), priority: 1 as const };
+  const fact = { ...factAbout(subscription, 'student.updated', new Date(now)), priority };
   await fanOutFacts(db, [fact], new Date(now), { lane });
   const [begun] = lane.begun;
   if (!begun) throw new Error('The fan-out claims nothing.');

@@ -7,6 +7,7 @@ import { resendDelivery } from '../../../../domain/webhooks/deliveries/manual.ts
 import type { AttemptAnswer } from '../../../../domain/webhooks/deliveries/post.ts';
 import { createSuccessWriter, recordFailure } from '../../../../domain/webhooks/deliveries/record.ts';
 import { disableEndpoint, enableEndpoint } from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
+import { bulk } from '../../../../entities/facts/values.ts';
 import { sql } from '../../../../platform/infra/postgres/sql.ts';
 import { deliveryRun, gateRun, wakesBy, wakesOf } from '../../../toolkit/assert/wakes.ts';
 import { attemptRows, deliveryRow, endpointRow } from '../../../toolkit/assert/webhooks.ts';
@@ -85,6 +86,13 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
         attributes: { ClubId: subscription.clubId, EndpointId: subscription.endpoint.id, EventType: 'student.updated' },
         priority: 1,
       });
+    });
+
+    it('wakes the run as bulk where its fact is (ENG-15)', async () => {
+      const ofBulk = await claimedDirectly(subscription, now, bulk);
+      const returned = { id: ofBulk.delivery.id, claim: ofBulk.claim, claimedAt: performance.now() };
+      await wakes(() => returnClaim(deps.db, returned, new Date(now)));
+      expect((await wakesOf(subscription.clubId)).map(({ priority }) => priority)).to.deep.equal([bulk]);
     });
 
     it('is made by the run as attempt 1, at once', async () => {
@@ -295,6 +303,13 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
         expect((await attempts()).map(({ number }) => number)).to.deep.equal([1, 2]);
       });
     }
+
+    it('wakes the run as bulk where its fact is (ENG-15)', async () => {
+      const ofBulk = await claimedDirectly(subscription, now, bulk);
+      const recorded = { ...deps, random: () => 0.25 };
+      await wakes(() => recordFailure(recorded, ofBulk.delivery.id, ofBulk.claim, refused, new Date(now)));
+      expect((await wakesOf(subscription.clubId)).map(({ priority }) => priority)).to.deep.equal([bulk]);
+    });
 
     it('is one transaction: nothing is left of one that is cut off', () =>
       expectNothing(() => fails(refused, cutOff())));

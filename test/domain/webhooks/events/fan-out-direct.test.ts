@@ -128,7 +128,9 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
         await tell([fact], {});
         const made = await deliveriesOf(fact);
         const claimsOfRuns = await Promise.all(made.map((one) => claimed(one, now.getTime())));
-        expect(claimsHere).to.deep.equal(claimsOfRuns.map((claim) => ({ ...claim, direct: true })));
+        expect(claimsHere).to.deep.equal(
+          claimsOfRuns.map((claim) => ({ ...claim, direct: true, priority: fact.priority })),
+        );
         expect(claimsHere[0]?.previousSecret !== null).to.equal(secrets === 'a rotated secret');
         expect(await rows()).to.deep.equal(rowsHere);
       });

@@ -63,7 +63,7 @@ const restForEachMs = 10;
 /** … unless it is slow because it waited: for a connection, or behind a lock. */
 const longestRestMs = 5_000;
 /** Rows are written with a time, and seen when their transaction has ended. */
-const slowTransactionMs = 1_000;
+const slowTransactionMs = 250;
 
 /** @returns milliseconds from one look at many rows to the next, where it took so long: until then what it may find waits */
 export const untilNextLook = (tookMs: number): number =>

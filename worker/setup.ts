@@ -13,6 +13,7 @@ import { limitRole } from '../platform/infra/postgres/role-limits.ts';
 import { unusable } from '../platform/infra/postgres/start-checks.ts';
 import { runOnce } from '../platform/infra/process.ts';
 import { ensureSchedules, scheduledTypes } from './schedules.ts';
+import { unseenNamespace } from './temporal-reach.ts';
 import { connectCommand } from './temporal.ts';
 
 /** How long closed runs can be read, in a namespace that this command creates. */
@@ -65,7 +66,7 @@ const indented = (command: string) => `  ${command}\n`;
  * @param services of the server; those of an operator may be refused
  * @param say gets a line for each step
  * @returns the commands that somebody else must run, because the server refuses them to us
- * @throws StartProblem where a search attribute has another type, or the server does not know in time what was made
+ * @throws StartProblem where the namespace is refused to us, a search attribute has another type, or the server does not know in time what was made
  */
 export async function setUp(connection: Connection, namespace: string, say: Say, services: Services = connection) {
   const attributeCommands = (names: readonly string[]) => [
@@ -91,6 +92,7 @@ async function ensureNamespace({ workflowService }: Services, namespace: string,
     say(`The namespace ${namespace} is there.`);
     return 'there';
   } catch (error) {
+    if (isRefusal(error)) throw new StartProblem(unseenNamespace(namespace, error));
     if (codeOf(error) !== codes.notFound) throw error;
   }
   try {

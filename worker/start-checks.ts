@@ -5,7 +5,7 @@ import { StartProblem, StartProblems } from '../platform/core/start-problem.ts';
 import type { TemporalSettings } from '../platform/infra/temporal-settings.ts';
 import { codeOf, missingAttributes } from './setup.ts';
 import { connectCommand } from './temporal.ts';
-import { cannotBeUsed, isRefusal } from './temporal-reach.ts';
+import { cannotBeUsed, isRefusal, unseenNamespace } from './temporal-reach.ts';
 
 /** The first server on which all that this service asks of it was seen to work. */
 const oldestServer = [1, 29, 1] as const;
@@ -68,10 +68,7 @@ async function namespaceMistakes(
           `The namespace ${namespace} has no search attribute ${missing.join(', ')}: run "${commandLine('setup')}", which creates them, or says who must.`,
         ];
   } catch (error) {
-    if (isRefusal(error))
-      return [
-        `Temporal does not let us see the namespace ${namespace} (gRPC status ${codeOf(error)}): give our API key or client certificate access to it, or set TEMPORAL_NAMESPACE to the one that they are for.`,
-      ];
+    if (isRefusal(error)) return [unseenNamespace(namespace, error)];
     if (codeOf(error) !== notFound) throw error;
     return [`Temporal has no namespace ${namespace}: run "${commandLine('setup')}", or set TEMPORAL_NAMESPACE.`];
   }

@@ -42,6 +42,10 @@ export async function whyUnreachable(
 export const cannotBeUsed = (address: string, error: unknown): string =>
   `Temporal at ${address} cannot be used (${grpcStatus(error)}): its log may say why.`;
 
+/** @returns a sentence for operators whose right to see the namespace is refused */
+export const unseenNamespace = (namespace: string, error: unknown): string =>
+  `Temporal does not let us see the namespace ${namespace} (${grpcStatus(error)}): give our API key or client certificate access to it, or set TEMPORAL_NAMESPACE to the one that they are for.`;
+
 /**
  * Asks before gRPC does, which would try for long, and not say why it fails.
  * @returns a sentence for operators; undefined where the server speaks as we do, or is slow

@@ -66,7 +66,7 @@ describe('worker/setup', function () {
     return { lines, refused };
   }
   /** The services of a server that refuses operator calls, and maybe a namespace, with this code. */
-  const refusing = (code: number, ...also: 'registerNamespace'[]) =>
+  const refusing = (code: number, ...also: ('registerNamespace' | 'describeNamespace')[]) =>
     ({
       operatorService: new Proxy(connection.operatorService, { get: () => refusal(code) }),
       workflowService: new Proxy(connection.workflowService, {
@@ -125,6 +125,14 @@ describe('worker/setup', function () {
         ...attributeCommands(missing, attributes),
       ],
     });
+  });
+
+  it('says what to do where the namespace itself is refused', async () => {
+    const failure = await run(namespace, refusing(7, 'describeNamespace')).catch((error: unknown) => error);
+    expect(failure).to.be.instanceOf(StartProblem);
+    expect((failure as StartProblem).message).to.equal(
+      `Temporal does not let us see the namespace ${namespace} (gRPC status 7): give our API key or client certificate access to it, or set TEMPORAL_NAMESPACE to the one that they are for.`,
+    );
   });
 
   it('refused as an operator: finds by queries which search attributes are missing', async () => {

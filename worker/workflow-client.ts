@@ -31,8 +31,21 @@ export interface WorkflowClient {
   startOrSignal(run: Run): Promise<void>;
 }
 
-/** @param connection the workers' own: an eager start needs both on one connection */
-export function createWorkflowClient(connection: NativeConnection, namespace: string): WorkflowClient {
+/**
+ * A call that a server took with it as it died is given up after this, and made again: without a limit the SDK waits for 30 s. A cluster
+ * moves the work of a dead node within 7 s.
+ */
+const withinMs = 10_000;
+
+/**
+ * @param connection the workers' own: an eager start needs both on one connection
+ * @param options.callWithinMs how long a call may take, in milliseconds
+ */
+export function createWorkflowClient(
+  connection: NativeConnection,
+  namespace: string,
+  { callWithinMs = withinMs }: { callWithinMs?: number } = {},
+): WorkflowClient {
   const { workflow } = new Client({ connection, namespace, interceptors: { workflow: [startsInTraces] } });
   async function start(run: Run, extraArguments: readonly unknown[]): Promise<Started> {
     try {
@@ -55,7 +68,8 @@ export function createWorkflowClient(connection: NativeConnection, namespace: st
       signalArgs: [],
     });
   }
-  const inSpanOf = <T>(run: Run, work: () => Promise<T>) => inSpan(`start ${run.workflowType}`, spanOf(run), work);
+  const inSpanOf = <T>(run: Run, work: () => Promise<T>) =>
+    inSpan(`start ${run.workflowType}`, spanOf(run), () => connection.withDeadline(Date.now() + callWithinMs, work));
   return {
     start: (run, extraArguments) => inSpanOf(run, () => start(run, extraArguments)),
     signalWithStart: (run) => inSpanOf(run, () => signalWithStart(run)),

@@ -4,8 +4,9 @@ import { expect } from 'chai';
 import { readConfig } from '../../config.ts';
 import { newId, noClub, type Id } from '../../platform/core/ids.ts';
 import { workflowIdOf, workflowTypes, type Run, type WorkflowType } from '../../platform/engine/workflow-types.ts';
-import { createWorkflowClient, type WorkflowClient } from '../../worker/workflow-client.ts';
+import { createWorkflowClient, isEngineAway, type WorkflowClient } from '../../worker/workflow-client.ts';
 import { eventsNamed } from '../toolkit/assert/histories.ts';
+import { startTemporalLine } from '../toolkit/fakes/temporal-line.ts';
 import { quietRuntime } from '../toolkit/stack/time-skipping.ts';
 import { useTemporal } from '../toolkit/stack/worker.ts';
 
@@ -41,6 +42,24 @@ describe('starting and waking workflows', () => {
   const handleOf = ({ workflowType, subjectId }: Run) =>
     temporal().workflow.getHandle(workflowIdOf(workflowType, subjectId));
   const startedIn = (history: History) => eventsNamed(history, 'workflowExecutionStartedEventAttributes')[0];
+
+  it('gives a call up that the server does not answer, and can make it again', async () => {
+    const line = await startTemporalLine();
+    const behind = await NativeConnection.connect({ address: line.address });
+    try {
+      const impatient = createWorkflowClient(behind, readConfig().temporal.namespace, { callWithinMs: 500 });
+      const run = runFor('agentAnswer', newId());
+      line.hold();
+      const failure = await impatient.start(run, []).catch((error: unknown) => error);
+      expect(isEngineAway(failure)).to.equal(true);
+      line.mend();
+      await createWorkflowClient(behind, readConfig().temporal.namespace).startOrSignal(run);
+      expect((await handleOf(run).describe()).status.name).to.equal('RUNNING');
+    } finally {
+      await behind.close();
+      line.stop();
+    }
+  });
 
   describe('startOrSignal', () => {
     it('starts a run if there is none', async () => {

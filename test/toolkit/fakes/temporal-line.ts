@@ -1,4 +1,4 @@
-/** A line to the Temporal of the test run that can be cut: as if the server were away. */
+/** A line to the Temporal of the test run that can be cut, as if the server were away, or held, as if it stood still. */
 import { once } from 'node:events';
 import net from 'node:net';
 import { readConfig } from '../../../config.ts';
@@ -9,6 +9,8 @@ export interface TemporalLine {
   address: string;
   /** Ends all connections, and refuses new ones until `mend`. */
   cut(): void;
+  /** Passes nothing on, in either direction, until `mend`. */
+  hold(): void;
   mend(): void;
   stop(): void;
 }
@@ -27,8 +29,9 @@ export async function startTemporalLine(): Promise<TemporalLine> {
       near.destroy();
       far.destroy();
       sockets.delete(near);
+      sockets.delete(far);
     };
-    sockets.add(near);
+    sockets.add(near).add(far);
     for (const socket of [near, far]) socket.on('error', end).on('close', end);
   });
   const endAll = () => {
@@ -43,8 +46,12 @@ export async function startTemporalLine(): Promise<TemporalLine> {
       isCut = true;
       endAll();
     },
+    hold() {
+      for (const socket of sockets) socket.pause();
+    },
     mend() {
       isCut = false;
+      for (const socket of sockets) socket.resume();
     },
     stop() {
       server.close();

@@ -11,6 +11,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
+import { runCommand } from '../../dev/commands.ts';
+import { locate } from '../../dev/components.ts';
+import { components } from '../../dev/components/catalogue.ts';
 import { messageOf, Problem } from '../../dev/problem.ts';
 import { startStack, type Stack } from '../../dev/stack.ts';
 import { removeDataElsewhere } from '../../dev/stack/postgres-place.ts';
@@ -191,6 +194,7 @@ async function comeBack(scene: Scene, way: WayBack): Promise<{ lost: string[]; s
   const since = Date.now();
   const service = await startService(build, env, stops);
   await toItsEnd(build.run('promote', env));
+  if (way === 'ahead') await letRunsLook(env);
 
   let stuck: string[] = [];
   const deadline = performance.now() + deadlineMs;
@@ -218,6 +222,14 @@ async function comeBack(scene: Scene, way: WayBack): Promise<{ lost: string[]; s
   await stack.kill('temporal');
   await stack.kill('postgres');
   return { lost, stuck };
+}
+
+/** The runbook's own command: a run whose row is gone may wait for weeks else. */
+async function letRunsLook(env: Environment): Promise<void> {
+  const temporal = await locate(components.temporal, { report: progress });
+  const query = ['--query', 'ExecutionStatus = "Running"', '--reason', 'Postgres was restored', '--yes'];
+  await runCommand(temporal, ['workflow', 'signal', '--name', 'lookAgain', '--rps', '50', ...query], { env });
+  progress('all runs are asked to look at their rows');
 }
 
 const isoOf = (point: string) => point.replace(' ', 'T').replace(/\+00$/, 'Z');

@@ -12,6 +12,7 @@ import { benchMedia, longMediaMeasurements, mediaMeasurements } from './media.ts
 import { benchReads, readMeasurements } from './reads.ts';
 import { benchRetrieval, retrievalMeasurements } from './retrieval/suite.ts';
 import { benchSales, salesMeasurements } from './sales.ts';
+import { benchStart, startMeasurements } from './start.ts';
 import { benchTiming, timingMeasurements } from './timing.ts';
 import { benchUrgency, urgencyMeasurements } from './urgency.ts';
 import { benchWebhooks, longWebhookMeasurements, webhookMeasurements } from './webhooks/suite.ts';
@@ -34,6 +35,7 @@ const suites: Readonly<Record<string, Suite>> = {
   reads: { measurements: readMeasurements, run: benchReads },
   retrieval: { measurements: retrievalMeasurements, run: benchRetrieval },
   sales: { measurements: salesMeasurements, run: benchSales },
+  start: { measurements: startMeasurements, run: benchStart },
   timing: { measurements: timingMeasurements, run: benchTiming },
   urgency: { measurements: urgencyMeasurements, run: benchUrgency },
   agents: { measurements: agentMeasurements, run: benchAgents },

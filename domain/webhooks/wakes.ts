@@ -1,5 +1,5 @@
 /** Waking the runs of deliveries and of gates. */
-import { bulk } from '../../entities/facts/values.ts';
+import { bulk, type Priority } from '../../entities/facts/values.ts';
 import { WebhookDelivery } from '../../entities/webhooks/webhook-delivery.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns } from '../../platform/infra/postgres/sql.ts';
@@ -12,6 +12,20 @@ export type DeliveryToWake = Subject<'webhookDelivery'>;
 /** @returns the columns of a delivery that its wake needs, for `RETURNING` and `SELECT` @param table its name there */
 export const columnsToWake = (table = 'webhook_deliveries') =>
   columns(WebhookDelivery, ['id', 'clubId', 'endpointId', 'eventType'], table);
+
+/**
+ * Wakes the run that takes a claimed delivery over: in the priority of its fact, but never as bulk where somebody has asked for an attempt
+ * meanwhile (ENG-15).
+ */
+export async function wakeInPlaceOf(
+  tx: Transaction,
+  { priority }: { priority?: Priority },
+  { asked, ...delivery }: DeliveryToWake & { asked: boolean },
+  now: Date,
+): Promise<void> {
+  const keeps = priority !== undefined && !asked;
+  await wake(tx, 'webhookDelivery', [{ ...delivery, ...(keeps && { priority }) }], now);
+}
 
 /** Wakes many at once, as bulk: what is released, canceled or purged must not go before new facts of anybody (ENG-15). */
 export async function wakeManyDeliveries(

@@ -6,7 +6,7 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
-import { columnsToWake, type DeliveryToWake } from '../wakes.ts';
+import { columnsToWake, wakeInPlaceOf, type DeliveryToWake } from '../wakes.ts';
 import type { Claim } from './attempts.ts';
 
 /** Where a process makes first attempts that a fan-out claims. */
@@ -41,21 +41,16 @@ export const oldestClaimMs = 5_000;
 /** Hands a claimed delivery over to its run, whose attempt was not begun: it leaves no attempt. */
 export async function returnClaim(db: Database, { id, claim }: ClaimedDelivery, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
-    const returned = await tx.rows<OpenDelivery>(
+    const returned = await tx.one<OpenDelivery & { asked: boolean }>(
       sql`UPDATE webhook_deliveries SET lease_until = NULL, direct = false
            WHERE id = ${id} AND fence = ${claim.fence} AND lease_until IS NOT NULL
-       RETURNING ${columnsToWake()}, ${isOpen} AS open`,
+       RETURNING ${columnsToWake()}, ${isOpen} AS open, requested IS NOT NULL OR in_flight IS NOT NULL AS asked`,
     );
-    if (returned.length === 0) return;
+    if (!returned) return;
     await tx.run(
       sql`DELETE FROM webhook_attempts WHERE delivery_id = ${id} AND fence = ${claim.fence} AND started_at = ${claim.startedAt}`,
     );
-    const { priority } = claim;
-    await wakeOpen(
-      tx,
-      returned.map((delivery) => ({ ...delivery, ...(priority !== undefined && { priority }) })),
-      now,
-    );
+    if (returned.open) await wakeInPlaceOf(tx, claim, returned, now);
   });
 }
 

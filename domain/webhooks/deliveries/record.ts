@@ -12,13 +12,12 @@ import type { Vault } from '../../../platform/infra/vault.ts';
 import { writeTogether } from '../../../platform/infra/postgres/write-together.ts';
 import { afterFailure, failingDeadline, isThrottled, resetBreaker, type Breaker } from '../endpoints/breaker.policy.ts';
 import type { Claim } from './attempts.ts';
-import { callGate } from '../wakes.ts';
+import { callGate, wakeInPlaceOf } from '../wakes.ts';
 import type { DeliveryStep } from './parking.ts';
 import type { AttemptAnswer } from './post.ts';
 import { closeEndpoint } from '../endpoints/queue.ts';
 import { deliveryRules, waitAfterAttempt } from './schedule.policy.ts';
 import { LeaseLost } from '../../../platform/engine/lease.ts';
-import { wake } from '../../../platform/engine/wakes.ts';
 
 /** How often `last_success_at` of a healthy endpoint is written, at most. */
 const successEveryMs = 5_000;
@@ -66,7 +65,8 @@ async function recordAlone(db: Database, { id, claim, answer, now }: Accepted): 
     await tx.manager.update(WebhookEndpoint, { id: claim.endpointId }, { lastSuccessAt: now });
     await writeBreaker(tx, id, claim, endpoint, resetBreaker(endpoint), now);
     if (isThrottled(endpoint) || claim.trigger === 'recovery') await callGate(tx, claim, now);
-    if (claim.direct && asked) await wake(tx, 'webhookDelivery', [{ ...claim, id, eventType }], now);
+    const { clubId, endpointId } = claim;
+    if (claim.direct && asked) await wakeInPlaceOf(tx, claim, { id, clubId, endpointId, eventType, asked }, now);
     return status;
   });
   return recorded === 'succeeded';
@@ -221,7 +221,8 @@ export async function recordFailure(
     }
     const step = stepAfterFailure(delivery, now);
     if (claim.direct && !step?.done) {
-      await wake(tx, 'webhookDelivery', [{ ...claim, id, eventType: delivery.eventType }], now);
+      const { eventType, asked } = delivery;
+      await wakeInPlaceOf(tx, claim, { id, clubId: claim.clubId, endpointId: claim.endpointId, eventType, asked }, now);
     }
     return step;
   });

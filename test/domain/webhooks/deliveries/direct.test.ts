@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { VaultDeps } from '../../../../domain/deps.ts';
+import type { Id } from '../../../../platform/core/ids.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
 import type { Claim } from '../../../../domain/webhooks/deliveries/attempts.ts';
 import { handOverLost, returnClaim } from '../../../../domain/webhooks/deliveries/direct.ts';
@@ -66,6 +67,17 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
     );
     expect(await everything()).to.deep.equal(before);
   };
+  /** Takes two claims of bulk to their end, of which the second is asked for meanwhile. */
+  const expectPriorities = async (end: (id: Id, its: Claim) => Promise<unknown>) => {
+    for (const asked of [false, true]) {
+      const one = await buildSubscription(url);
+      const ofBulk = await claimedDirectly(one, now, bulk);
+      if (asked) await resendDelivery(deps, one.clubId, one.endpoint.id, ofBulk.delivery.id, new Date(now));
+      await deps.db.run(sql`DELETE FROM wakes WHERE club_id = ${one.clubId}`);
+      await end(ofBulk.delivery.id, ofBulk.claim);
+      expect((await wakesOf(one.clubId)).map(({ priority }) => priority)).to.deep.equal([asked ? 1 : bulk]);
+    }
+  };
   const whole = { id: null, eventId: null, endpointId: null, clubId: null, studentId: null, deliveryId: null };
 
   describe('a claim that is given back', () => {
@@ -88,12 +100,10 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       });
     });
 
-    it('wakes the run as bulk where its fact is (ENG-15)', async () => {
-      const ofBulk = await claimedDirectly(subscription, now, bulk);
-      const returned = { id: ofBulk.delivery.id, claim: ofBulk.claim, claimedAt: performance.now() };
-      await wakes(() => returnClaim(deps.db, returned, new Date(now)));
-      expect((await wakesOf(subscription.clubId)).map(({ priority }) => priority)).to.deep.equal([bulk]);
-    });
+    it('wakes the run as bulk where its fact is, unless a resend was asked for (ENG-15)', () =>
+      expectPriorities((id, its) =>
+        returnClaim(deps.db, { id, claim: its, claimedAt: performance.now() }, new Date(now)),
+      ));
 
     it('is made by the run as attempt 1, at once', async () => {
       await giveBack();
@@ -304,12 +314,8 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       });
     }
 
-    it('wakes the run as bulk where its fact is (ENG-15)', async () => {
-      const ofBulk = await claimedDirectly(subscription, now, bulk);
-      const recorded = { ...deps, random: () => 0.25 };
-      await wakes(() => recordFailure(recorded, ofBulk.delivery.id, ofBulk.claim, refused, new Date(now)));
-      expect((await wakesOf(subscription.clubId)).map(({ priority }) => priority)).to.deep.equal([bulk]);
-    });
+    it('wakes the run as bulk where its fact is, unless a resend was asked for (ENG-15)', () =>
+      expectPriorities((id, its) => recordFailure({ ...deps, random: () => 0.25 }, id, its, refused, new Date(now))));
 
     it('is one transaction: nothing is left of one that is cut off', () =>
       expectNothing(() => fails(refused, cutOff())));

@@ -4,66 +4,135 @@ import { brokenTerms } from './contract-terms.ts';
 interface Changes {
   path?: string;
   parameters?: object[];
+  operation?: object;
+  bodyType?: string;
+  body?: object;
+  responses?: object;
   sent?: object;
   received?: object;
-  status?: string;
+  /** Added to the names of the two schemas. */
+  suffix?: string;
+  further?: object;
 }
 
 const idInPath = { name: 'id', in: 'path', required: true, schema: { type: 'string' } };
+const pageInQuery = { name: 'page', in: 'query', schema: { type: 'integer', maximum: 9 } };
+const limitInQuery = { name: 'limit', in: 'query', schema: { type: 'integer', maximum: 5 } };
+const byMail = { type: 'object', required: ['email'], properties: { email: { type: 'string' } } };
+const byPost = { type: 'object', required: ['street'], properties: { street: { type: 'string', maxLength: 9 } } };
+const byShortPost = { ...byPost, properties: { street: { type: 'string', maxLength: 5 } } };
 const sentTitle = { type: 'string', maxLength: 10, minLength: 1 };
-const properties = { title: sentTitle, kind: { enum: ['a', 'b'] } };
-const sentThing = { type: 'object', required: ['title'], properties };
+const sentThing = {
+  type: 'object',
+  required: ['title'],
+  properties: { title: sentTitle, kind: { enum: ['a', 'b'] }, how: { oneOf: [byMail, byPost] } },
+};
 const receivedThing = {
   type: 'object',
   required: ['id'],
-  properties: { id: { type: 'string' }, state: { enum: ['open', 'ended'] }, parts: { items: { type: 'integer' } } },
+  properties: {
+    id: { type: 'string' },
+    state: { type: 'string', 'x-extensible-enum': ['open', 'ended'] },
+    size: { enum: [1, 2] },
+    at: { type: 'string', format: 'date-time' },
+    parts: { items: { type: 'integer' } },
+  },
 };
 
-function document({ path = '/things/{id}', parameters, sent, received, status = '200' }: Changes = {}): object {
-  const content = (name: string) => ({ 'application/json': { schema: { $ref: `#/components/schemas/${name}` } } });
+function document(changes: Changes = {}): object {
+  const { path = '/things/{id}', bodyType = 'application/json', suffix = '' } = changes;
+  const schema = (name: string) => ({ $ref: `#/components/schemas/${name}${suffix}` });
   const operation = {
-    parameters: parameters ?? [idInPath, { name: 'page', in: 'query', schema: { type: 'integer', maximum: 9 } }],
-    requestBody: { required: true, content: content('Sent') },
-    responses: { [status]: { $ref: '#/components/responses/Thing' } },
+    parameters: changes.parameters ?? [idInPath, pageInQuery],
+    security: [{ student: [] }, { admin: [] }],
+    'x-roles': ['owner', 'admin'],
+    'x-scope': ['things:write'],
+    'x-error-codes': ['gone', 'forbidden'],
+    requestBody: {
+      required: true,
+      content: { [bodyType]: { schema: schema('Sent'), 'x-max-bytes': 1000, ...changes.body } },
+    },
+    responses: changes.responses ?? { 200: { $ref: '#/components/responses/Thing' } },
+    ...changes.operation,
   };
   return {
-    paths: { [path]: { post: operation } },
+    paths: { [path]: { post: operation }, ...changes.further },
     components: {
-      schemas: { Sent: sent ?? sentThing, Received: received ?? receivedThing },
-      responses: { Thing: { content: content('Received') } },
+      schemas: {
+        [`Sent${suffix}`]: changes.sent ?? sentThing,
+        [`Received${suffix}`]: changes.received ?? receivedThing,
+      },
+      responses: { Thing: { content: { 'application/json': { schema: schema('Received') } } } },
     },
   };
 }
 
-const sent = (change: object) => document({ sent: { ...sentThing, properties: { ...properties, ...change } } });
+const sent = (change: object) =>
+  document({ sent: { ...sentThing, properties: { ...sentThing.properties, ...change } } });
 const received = (change: object) =>
   document({ received: { ...receivedThing, properties: { ...receivedThing.properties, ...change } } });
+const withoutState = Object.fromEntries(Object.entries(receivedThing.properties).filter(([name]) => name !== 'state'));
+const newOperation = {
+  parameters: [{ ...idInPath, name: 'other' }],
+  requestBody: { required: true, content: { 'application/json': { schema: { required: ['b'] } } } },
+};
 
-describe('what a later contract takes from callers of an earlier one', () => {
-  const allowed: [what: string, later: object][] = [
-    ['the same', document()],
-    ['a property more in an answer', received({ more: { type: 'string' } })],
-    ['a property more that may be sent', sent({ more: { type: 'string' } })],
-    ['a value more that is accepted', sent({ kind: { enum: ['a', 'b', 'c'] } })],
-    ['a longer text that is accepted', sent({ title: { ...sentTitle, maxLength: 20 } })],
-    ['a shorter text that is accepted', sent({ title: { ...sentTitle, minLength: 0 } })],
-    ['no bound any more', sent({ title: { type: 'string' } })],
-    ['nothing that must be sent any more', document({ sent: { ...sentThing, required: [] } })],
+describe('terms of a contract that a later one breaks', () => {
+  const additions: [what: string, later: object][] = [
+    ['no change', document()],
+    ['a new property in an answer', received({ more: { type: 'string' } })],
+    ['a new optional property with a bound', sent({ more: { type: 'string', maxLength: 5, pattern: '^x' } })],
+    ['a new accepted value', sent({ kind: { enum: ['a', 'b', 'c'] } })],
+    ['a longer accepted text', sent({ title: { ...sentTitle, maxLength: 20 } })],
+    ['a shorter accepted text', sent({ title: { ...sentTitle, minLength: 0 } })],
+    ['a dropped bound', sent({ title: { type: 'string' } })],
+    ['a property that is no longer required', document({ sent: { ...sentThing, required: [] } })],
+    ['a new operation with demands of its own', document({ further: { '/others/{other}': { post: newOperation } } })],
+    ['a new method of a path', document({ further: { '/others': { get: {} } } })],
+    ['a new optional parameter with a bound', document({ parameters: [idInPath, pageInQuery, limitInQuery] })],
+    ['other names of the same schemas', document({ suffix: '-2' })],
+    [
+      'a new value of an extensible list',
+      received({ state: { type: 'string', 'x-extensible-enum': ['open', 'new', 'ended'] } }),
+    ],
+    ['a new error code', document({ operation: { 'x-error-codes': ['gone', 'forbidden', 'late'] } })],
+    ['a new role', document({ operation: { 'x-roles': ['owner', 'admin', 'editor'] } })],
+    ['an operation for every role', document({ operation: { 'x-roles': undefined } })],
+    ['a new kind of caller', document({ operation: { security: [{ student: [] }, { admin: [] }, { key: [] }] } })],
+    ['an operation for everybody', document({ operation: { security: [] } })],
+    ['a larger body', document({ body: { 'x-max-bytes': 2000 } })],
+    ['a new status', document({ responses: { 200: { $ref: '#/components/responses/Thing' }, 404: {} } })],
+    ['a new variant of what is sent', sent({ how: { oneOf: [{ type: 'null' }, byMail, byPost] } })],
+    [
+      'a schema that moved into allOf',
+      sent({ title: { allOf: [{ type: 'string' }, { maxLength: 10, minLength: 1 }] } }),
+    ],
   ];
-  for (const [what, later] of allowed)
-    it(`is nothing: ${what}`, () => expect(brokenTerms(document(), later)).to.deep.equal([]));
+  for (const [what, later] of additions)
+    it(`are none after ${what}`, () => expect(brokenTerms(document(), later)).to.deep.equal([]));
 
-  const taken: [line: string, later: object][] = [
-    ['no longer: post /things/{id} 200', document({ status: '201' })],
+  const breaks: [line: string, later: object][] = [
+    ['no longer: post /things/{id}', document({ path: '/others/{id}' })],
+    ['no longer: post /things/{id} 200', document({ responses: { 201: { $ref: '#/components/responses/Thing' } } })],
     ['no longer: post /things/{id} query page', document({ parameters: [idInPath] })],
+    ['no longer: post /things/{id} body application/json', document({ bodyType: 'text/csv' })],
     ['no longer: schemas/Received/id type "string"', received({ id: { type: 'integer' } })],
-    ['no longer: schemas/Received/parts/items type "integer"', received({ parts: { items: { type: 'string' } } })],
-    ['no longer: schemas/Received/state is one of ["open","ended"]', received({ state: { enum: ['open', 'new'] } })],
+    ['no longer: schemas/Received/at type "string"', received({ at: { type: ['string', 'null'] } })],
+    ['no longer: schemas/Received/parts/items type "integer"', received({ parts: { items: { type: 'number' } } })],
+    [
+      'no longer: schemas/Received/state knows "open"',
+      received({ state: { type: 'string', 'x-extensible-enum': ['ended'] } }),
+    ],
+    ['no longer: schemas/Received/size is one of [1,2]', received({ size: { enum: [1, 2, 3] } })],
+    ['no longer: schemas/Received/at format "date-time"', received({ at: { type: 'string' } })],
     ['no longer: schemas/Received/id is always there', document({ received: { ...receivedThing, required: [] } })],
+    ['no longer: schemas/Received/state', document({ received: { ...receivedThing, properties: withoutState } })],
     ['no longer: schemas/Sent/kind accepts "b"', sent({ kind: { enum: ['a'] } })],
     ['asked now: schemas/Sent/title maxLength 9', sent({ title: { ...sentTitle, maxLength: 9 } })],
     ['asked now: schemas/Sent/title minLength 2', sent({ title: { ...sentTitle, minLength: 2 } })],
     ['asked now: schemas/Sent/title pattern ^x', sent({ title: { ...sentTitle, pattern: '^x' } })],
+    ['asked now: schemas/Sent/title format email', sent({ title: { ...sentTitle, format: 'email' } })],
+    ['asked now: schemas/Sent/how/oneOf/1/street maxLength 5', sent({ how: { oneOf: [byMail, byShortPost] } })],
     [
       'asked now: schemas/Sent additionalProperties false',
       document({ sent: { ...sentThing, additionalProperties: false } }),
@@ -73,15 +142,41 @@ describe('what a later contract takes from callers of an earlier one', () => {
       document({ sent: { ...sentThing, required: ['title', 'kind'] } }),
     ],
     [
-      'asked now: post /things/{id} query page is always there true',
-      document({
-        parameters: [idInPath, { name: 'page', in: 'query', required: true, schema: { type: 'integer', maximum: 9 } }],
-      }),
+      'asked now: schemas/Sent/more is always there true',
+      document({ sent: { ...sentThing, required: ['title', 'more'] } }),
     ],
+    [
+      'asked now: post /things/{id} query page is always there true',
+      document({ parameters: [idInPath, { ...pageInQuery, required: true }] }),
+    ],
+    [
+      'asked now: post /things/{id} query limit is always there true',
+      document({ parameters: [idInPath, pageInQuery, { ...limitInQuery, required: true }] }),
+    ],
+    [
+      'no longer: post /things/{id} security admin',
+      document({ operation: { security: [{ student: [] }, { key: [] }] } }),
+    ],
+    ['no longer: post /things/{id} x-roles admin', document({ operation: { 'x-roles': ['owner'] } })],
+    ['no longer: post /things/{id} x-scope things:write', document({ operation: { 'x-scope': ['things:all'] } })],
+    ['no longer: post /things/{id} x-error-codes gone', document({ operation: { 'x-error-codes': ['forbidden'] } })],
+    ['asked now: post /things/{id} body application/json x-max-bytes 500', document({ body: { 'x-max-bytes': 500 } })],
   ];
-  for (const [line, later] of taken) it(line, () => expect(brokenTerms(document(), later)).to.include(line));
+  for (const [line, later] of breaks)
+    it(`include "${line}"`, () => expect(brokenTerms(document(), later)).to.include(line));
 
-  it('is the whole operation when its path is another', () => {
-    expect(brokenTerms(document(), document({ path: '/others/{id}' }))).to.include('no longer: post /things/{id}');
+  it('include roles of an operation that every role could call', () => {
+    const earlier = document({ operation: { 'x-roles': undefined } });
+    expect(brokenTerms(earlier, document())).to.deep.equal(['asked now: post /things/{id} x-roles owner, admin']);
+  });
+
+  it('include a session that an open operation demands now', () => {
+    const earlier = document({ operation: { security: [] } });
+    expect(brokenTerms(earlier, document())).to.deep.equal(['asked now: post /things/{id} security student or admin']);
+  });
+
+  it('end for schemas that name themselves', () => {
+    const tree = { type: 'object', properties: { parts: { items: { $ref: '#/components/schemas/Sent' } } } };
+    expect(brokenTerms(document({ sent: tree }), document({ sent: tree }))).to.deep.equal([]);
   });
 });

@@ -1,131 +1,335 @@
-/** What a contract gives its callers, and what it asks of them: a later one may give more and ask less, never the other way round. */
+/**
+ * Compares two versions of the contract: lists what the later one takes from callers of the earlier one.
+ * A later contract may give more and ask less. Schemas are compared by what their `$ref` leads to, not by their names.
+ */
+import { isDeepStrictEqual } from 'node:util';
 
-interface Terms {
-  /** What callers rely on: operations, their answers, types, properties, and values that are accepted. */
-  promises: string[];
-  /** What callers have to do: what must be there (true), and the bounds of what they send. */
-  demands: ReadonlyMap<string, unknown>;
-}
+/** Callers send it, or they receive it. */
+type Direction = 'sent' | 'received';
+type Json = Record<string, unknown>;
 
 const methods = new Set(['get', 'put', 'post', 'patch', 'delete']);
-const bounds = new Set(
-  'maxLength minLength maximum minimum maxItems minItems minProperties pattern uniqueItems additionalProperties'.split(
-    ' ',
-  ),
-);
-const single = new Set(['type', 'format', 'const', 'default', '$ref']);
+const upperBounds = ['maxLength', 'maximum', 'maxItems', 'maxProperties', 'x-max-bytes'];
+const lowerBounds = ['minLength', 'minimum', 'minItems', 'minProperties'];
+const restrictions = ['format', 'const', 'pattern', 'uniqueItems'];
 
-/** @param document an OpenAPI document whose operations name schemas by `$ref` @returns lines that name a place */
-function termsOf(document: object): Terms {
-  const promises = new Set<string>();
-  const demands = new Map<string, unknown>();
-  const seen = new Set<string>();
-
-  /** @param isSent callers send it: otherwise they receive it */
-  function schema(value: unknown, at: string, isSent: boolean): void {
-    if (!isRecord(value)) return;
-    for (const [key, inner] of Object.entries(value)) {
-      if (single.has(key)) promises.add(`${at} ${key} ${JSON.stringify(inner)}`);
-      if (key === '$ref') named(String(inner), isSent, (target, place) => schema(target, place, isSent));
-      if (key === 'enum' && isSent)
-        for (const one of inner as unknown[]) promises.add(`${at} accepts ${JSON.stringify(one)}`);
-      if (key === 'enum' && !isSent) promises.add(`${at} is one of ${JSON.stringify(inner)}`);
-      if (key === 'required') for (const one of inner as string[]) always(`${at}/${one}`, isSent);
-      if (bounds.has(key) && isSent && !isRecord(inner)) demands.set(`${at} ${key}`, inner);
-      if (key === 'items' || key === 'additionalProperties') schema(inner, `${at}/${key}`, isSent);
-      if (key === 'oneOf' || key === 'allOf')
-        for (const one of inner as unknown[])
-          schema(one, `${at}/${key}${isRecord(one) && '$ref' in one ? '' : '/own'}`, isSent);
-      if (key === 'properties')
-        for (const [name, one] of Object.entries(inner as object)) {
-          promises.add(`${at}/${name}`);
-          schema(one, `${at}/${name}`, isSent);
-        }
-    }
-  }
-
-  function always(place: string, isSent: boolean): void {
-    if (isSent) demands.set(`${place} is always there`, true);
-    else promises.add(`${place} is always there`);
-  }
-
-  /** Goes to what a `$ref` names, once for each direction. */
-  function named(ref: string, isSent: boolean, go: (target: unknown, place: string) => void): void {
-    const place = ref.slice('#/components/'.length);
-    const key = `${place} ${isSent ? 'sent' : 'received'}`;
-    if (seen.has(key)) return;
-    seen.add(key);
-    go(targetOf(document, ref), place);
-  }
-
-  const resolved = (value: unknown): unknown =>
-    isRecord(value) && typeof value['$ref'] === 'string' ? targetOf(document, value['$ref']) : value;
-
-  function contents(value: unknown, at: string, isSent: boolean): void {
-    for (const [type, inner] of entriesOf(value, 'content')) {
-      promises.add(`${at} ${type}`);
-      schema((inner as { schema?: unknown }).schema, `${at} ${type}`, isSent);
-    }
-  }
-
-  function parameter(value: unknown, at: string): void {
-    const one = resolved(value) as { name: string; in: string; required?: boolean; schema?: unknown };
-    const place = `${at} ${one.in} ${one.name}`;
-    promises.add(place);
-    if (one.required) always(place, true);
-    schema(one.schema, place, true);
-  }
-
-  for (const [path, item] of entriesOf(document, 'paths')) {
-    const shared = (item as { parameters?: unknown[] }).parameters ?? [];
-    for (const [method, operation] of Object.entries(item as object) as [string, Record<string, unknown>][]) {
-      if (!methods.has(method)) continue;
-      const at = `${method} ${path}`;
-      promises.add(at);
-      for (const one of [...shared, ...((operation['parameters'] ?? []) as unknown[])]) parameter(one, at);
-      const body = resolved(operation['requestBody']);
-      if (isRecord(body) && body['required'] === true) always(`${at} body`, true);
-      contents(body, `${at} body`, true);
-      for (const [status, answer] of entriesOf(operation, 'responses')) {
-        promises.add(`${at} ${status}`);
-        contents(resolved(answer), `${at} ${status}`, false);
-      }
-    }
-  }
-  for (const [event, item] of entriesOf(document, 'webhooks'))
-    contents(resolved((item as { post?: { requestBody?: unknown } }).post?.requestBody), `webhook ${event}`, false);
-  return { promises: [...promises], demands };
+/**
+ * @param earlier an OpenAPI document
+ * @param later the document that replaces it
+ * @returns a line for each broken term: `no longer: <place> …` or `asked now: <place> …`; none if callers notice nothing
+ */
+export function brokenTerms(earlier: object, later: object): string[] {
+  return [...new Set([...brokenOperations(earlier, later), ...brokenWebhooks(earlier, later)])];
 }
 
-/** @returns what a later document takes from callers of an earlier one: a line for each place */
-export function brokenTerms(earlier: object, later: object): string[] {
-  const [before, after] = [termsOf(earlier), termsOf(later)];
-  const promised = new Set(after.promises);
+function brokenOperations(earlier: object, later: object): string[] {
+  const broken: string[] = [];
+  const comparison = new SchemaComparison(earlier, later);
+  for (const [path, earlierItem] of entriesOf(earlier, 'paths')) {
+    const laterItem = recordAt(recordAt(later, 'paths'), path);
+    for (const [method, operation] of Object.entries(earlierItem as Json)) {
+      if (!methods.has(method) || !isRecord(operation)) continue;
+      const place = `${method} ${path}`;
+      const replacement = laterItem[method];
+      if (!isRecord(replacement)) {
+        broken.push(`no longer: ${place}`);
+        continue;
+      }
+      const before = withSharedParts(earlier, earlierItem as Json, operation);
+      const after = withSharedParts(later, laterItem, replacement);
+      broken.push(
+        ...brokenAccess(before, after, place),
+        ...brokenParameters(comparison, before, after, place),
+        ...brokenBody(comparison, before, after, place),
+        ...brokenAnswers(comparison, before, after, place),
+      );
+    }
+  }
+  return broken;
+}
+
+/** An operation with the parameters of its path and the security of its document. */
+function withSharedParts(document: object, item: Json, operation: Json): Json {
+  return {
+    ...operation,
+    parameters: [...listAt(item, 'parameters'), ...listAt(operation, 'parameters')],
+    security: operation['security'] ?? (document as Json)['security'] ?? [],
+  };
+}
+
+/** Who may call an operation, and which error codes it may answer. */
+function brokenAccess(before: Json, after: Json, place: string): string[] {
+  const broken: string[] = [];
+  const alternatives = listAt(after, 'security').map((entry) => Object.keys(entry as Json));
+  for (const entry of listAt(before, 'security')) {
+    const schemes = Object.keys(entry as Json);
+    const isMet =
+      alternatives.length === 0 || alternatives.some((others) => others.every((one) => schemes.includes(one)));
+    if (!isMet) broken.push(`no longer: ${place} security ${schemes.join('+')}`);
+  }
+  if (listAt(before, 'security').length === 0 && alternatives.length > 0 && alternatives.every((one) => one.length > 0))
+    broken.push(`asked now: ${place} security ${alternatives.map((one) => one.join('+')).join(' or ')}`);
+  // Without x-roles every role may call. Without x-scope no key may call.
+  const roles = after['x-roles'] as unknown[] | undefined;
+  if (roles && !before['x-roles']) broken.push(`asked now: ${place} x-roles ${roles.join(', ')}`);
+  for (const role of roles ? listAt(before, 'x-roles') : [])
+    if (!roles?.includes(role)) broken.push(`no longer: ${place} x-roles ${textOf(role)}`);
+  for (const word of ['x-scope', 'x-error-codes'])
+    for (const value of [before[word] ?? []].flat())
+      if (![after[word] ?? []].flat().includes(value)) broken.push(`no longer: ${place} ${word} ${textOf(value)}`);
+  return broken;
+}
+
+function brokenParameters(comparison: SchemaComparison, before: Json, after: Json, place: string): string[] {
+  const broken: string[] = [];
+  const remaining = parametersOf(comparison.later, after);
+  for (const [name, parameter] of parametersOf(comparison.earlier, before)) {
+    const replacement = remaining.get(name);
+    remaining.delete(name);
+    if (!replacement) {
+      broken.push(`no longer: ${place} ${name}`);
+      continue;
+    }
+    if (replacement['required'] === true && parameter['required'] !== true)
+      broken.push(`asked now: ${place} ${name} is always there true`);
+    broken.push(...comparison.compare(parameter['schema'], replacement['schema'], `${place} ${name}`, 'sent'));
+  }
+  for (const [name, parameter] of remaining)
+    if (parameter['required'] === true) broken.push(`asked now: ${place} ${name} is always there true`);
+  return broken;
+}
+
+function parametersOf(document: object, operation: Json): Map<string, Json> {
+  const parameters = listAt(operation, 'parameters').map((one) => resolve(document, one));
+  return new Map(parameters.map((one) => [`${textOf(one['in'])} ${textOf(one['name'])}`, one]));
+}
+
+function brokenBody(comparison: SchemaComparison, before: Json, after: Json, place: string): string[] {
+  const body = resolve(comparison.earlier, before['requestBody']);
+  const replacement = resolve(comparison.later, after['requestBody']);
+  const isAskedNow = replacement['required'] === true && body['required'] !== true;
   return [
-    ...before.promises.filter((promise) => !promised.has(promise)).map((promise) => `no longer: ${promise}`),
-    ...[...after.demands]
-      .filter(([place, asked]) => !isMet(place, before.demands.get(place), asked))
-      .map(([place, asked]) => `asked now: ${place} ${String(asked)}`),
+    ...(isAskedNow ? [`asked now: ${place} body is always there true`] : []),
+    ...brokenContents(comparison, body, replacement, `${place} body`, 'sent'),
   ];
 }
 
-/** Whether what met an earlier demand meets a later one. */
-function isMet(place: string, earlier: unknown, later: unknown): boolean {
-  if (typeof earlier !== 'number' || typeof later !== 'number') return earlier === later;
-  return / max\w+$/.test(place) ? later >= earlier : later <= earlier;
+function brokenAnswers(comparison: SchemaComparison, before: Json, after: Json, place: string): string[] {
+  const broken: string[] = [];
+  for (const [status, answer] of entriesOf(before, 'responses')) {
+    const replacement = recordAt(after, 'responses')[status];
+    if (replacement === undefined) {
+      broken.push(`no longer: ${place} ${status}`);
+      continue;
+    }
+    const [earlier, later] = [resolve(comparison.earlier, answer), resolve(comparison.later, replacement)];
+    for (const [header] of entriesOf(earlier, 'headers'))
+      if (!(header in recordAt(later, 'headers'))) broken.push(`no longer: ${place} ${status} header ${header}`);
+    broken.push(...brokenContents(comparison, earlier, later, `${place} ${status}`, 'received'));
+  }
+  return broken;
 }
 
-function targetOf(document: object, ref: string): unknown {
-  return ref
+function brokenContents(
+  comparison: SchemaComparison,
+  before: Json,
+  after: Json,
+  place: string,
+  direction: Direction,
+): string[] {
+  const broken: string[] = [];
+  for (const [type, content] of entriesOf(before, 'content')) {
+    const replacement = recordAt(after, 'content')[type];
+    const at = `${place} ${type}`;
+    if (!isRecord(replacement)) {
+      broken.push(`no longer: ${at}`);
+      continue;
+    }
+    if (direction === 'sent') broken.push(...brokenBounds(content as Json, replacement, at));
+    broken.push(...comparison.compare((content as Json)['schema'], replacement['schema'], at, direction));
+  }
+  return broken;
+}
+
+function brokenWebhooks(earlier: object, later: object): string[] {
+  const comparison = new SchemaComparison(earlier, later);
+  return entriesOf(earlier, 'webhooks').flatMap(([event, item]) => {
+    const bodyOf = (document: object, hook: unknown) =>
+      resolve(document, recordAt(isRecord(hook) ? hook : {}, 'post')['requestBody']);
+    const replacement = recordAt(later, 'webhooks')[event];
+    if (replacement === undefined) return [`no longer: webhook ${event}`];
+    return brokenContents(
+      comparison,
+      bodyOf(earlier, item),
+      bodyOf(later, replacement),
+      `webhook ${event}`,
+      'received',
+    );
+  });
+}
+
+class SchemaComparison {
+  /** Pairs of named schemas that were compared: schemas may name themselves. */
+  private seen = new Set<string>();
+
+  readonly earlier: object;
+  readonly later: object;
+
+  constructor(earlier: object, later: object) {
+    this.earlier = earlier;
+    this.later = later;
+  }
+
+  /** @param place where the schemas stand, unless the earlier one has a name */
+  compare(before: unknown, after: unknown, place: string, direction: Direction): string[] {
+    if (!isRecord(before)) return [];
+    const name = before['$ref'];
+    const at = typeof name === 'string' ? name.slice('#/components/'.length) : place;
+    const pair = `${at} ${textOf(isRecord(after) ? after['$ref'] : undefined)} ${direction}`;
+    if (typeof name === 'string' && this.seen.has(pair)) return [];
+    this.seen.add(pair);
+    const [one, other] = [flatten(this.earlier, before), flatten(this.later, after)];
+    return [
+      ...brokenValues(one, other, at, direction),
+      ...(direction === 'sent' ? brokenBounds(one, other, at) : []),
+      ...this.compareProperties(one, other, at, direction),
+      ...this.compare(one['items'], other['items'], `${at}/items`, direction),
+      ...this.compareVariants(one, other, at, direction),
+    ];
+  }
+
+  private compareProperties(before: Json, after: Json, at: string, direction: Direction): string[] {
+    const broken: string[] = [];
+    const [required, requiredLater] = [listAt(before, 'required'), listAt(after, 'required')];
+    if (direction === 'received')
+      for (const property of required)
+        if (!requiredLater.includes(property)) broken.push(`no longer: ${at}/${textOf(property)} is always there`);
+    if (direction === 'sent')
+      for (const property of requiredLater)
+        if (!required.includes(property)) broken.push(`asked now: ${at}/${textOf(property)} is always there true`);
+    const later = recordAt(after, 'properties');
+    for (const [property, schema] of entriesOf(before, 'properties')) {
+      if (!(property in later)) broken.push(`no longer: ${at}/${property}`);
+      else broken.push(...this.compare(schema, later[property], `${at}/${property}`, direction));
+    }
+    const [others, othersLater] = [before['additionalProperties'] ?? true, after['additionalProperties'] ?? true];
+    const isAskedNow = direction === 'sent' && othersLater !== true && others !== false && !isRecord(others);
+    if (isAskedNow || (isRecord(others) && othersLater === false))
+      broken.push(`asked now: ${at} additionalProperties ${JSON.stringify(othersLater)}`);
+    if (isRecord(others) && isRecord(othersLater))
+      broken.push(...this.compare(others, othersLater, `${at}/additionalProperties`, direction));
+    return broken;
+  }
+
+  /** Each earlier variant needs a later one that breaks nothing. If there is none, the closest one tells the breaks. */
+  private compareVariants(before: Json, after: Json, at: string, direction: Direction): string[] {
+    const [variants, later] = [variantsOf(before), variantsOf(after)];
+    if (!variants && !later) return [];
+    const withoutVariants = (schema: Json): Json => ({ ...schema, oneOf: undefined, anyOf: undefined });
+    return (variants ?? [withoutVariants(before)]).flatMap((variant, index) => {
+      const attempts = (later ?? [withoutVariants(after)]).map((other) => {
+        const trial = new SchemaComparison(this.earlier, this.later);
+        trial.seen = new Set(this.seen);
+        return trial.compare(variant, other, `${at}/oneOf/${index}`, direction);
+      });
+      return attempts.toSorted((one, other) => one.length - other.length)[0] ?? [`no longer: ${at}/oneOf/${index}`];
+    });
+  }
+}
+
+/** Types, single values and lists of values. */
+function brokenValues(before: Json, after: Json, at: string, direction: Direction): string[] {
+  const broken: string[] = [];
+  const [types, typesLater] = [listOf(before['type']), listOf(after['type'])];
+  const [narrow, wide] = direction === 'sent' ? [types, typesLater] : [typesLater, types];
+  const isWithin = wide.length === 0 || (narrow.length > 0 && narrow.every((type) => fits(type, wide)));
+  if (!isWithin)
+    broken.push(
+      types.length > 0 ? `no longer: ${at} type ${typeText(types)}` : `asked now: ${at} type ${typeText(wide)}`,
+    );
+  const isChanged = (word: string) => before[word] !== undefined && !isDeepStrictEqual(before[word], after[word]);
+  for (const word of direction === 'sent' ? ['default'] : ['default', 'format', 'const'])
+    if (isChanged(word)) broken.push(`no longer: ${at} ${word} ${JSON.stringify(before[word])}`);
+  for (const word of direction === 'sent' ? restrictions : [])
+    if (after[word] !== undefined && !isDeepStrictEqual(before[word], after[word]))
+      broken.push(`asked now: ${at} ${word} ${textOf(after[word])}`);
+  const [values, valuesLater] = [before['enum'], after['enum']] as (unknown[] | undefined)[];
+  if (direction === 'received' && values && !isDeepStrictEqual(values, valuesLater))
+    broken.push(`no longer: ${at} is one of ${JSON.stringify(values)}`);
+  if (direction === 'sent' && valuesLater) {
+    if (!values) broken.push(`asked now: ${at} is one of ${JSON.stringify(valuesLater)}`);
+    for (const value of values ?? [])
+      if (!valuesLater.includes(value)) broken.push(`no longer: ${at} accepts ${JSON.stringify(value)}`);
+  }
+  for (const value of listAt(before, 'x-extensible-enum'))
+    if (!listAt(after, 'x-extensible-enum').includes(value))
+      broken.push(`no longer: ${at} knows ${JSON.stringify(value)}`);
+  return broken;
+}
+
+/** Bounds of what callers send: a later contract may widen or drop them. */
+function brokenBounds(before: Json, after: Json, at: string): string[] {
+  const isNarrower = (word: string) => {
+    const [bound, later] = [before[word], after[word]];
+    if (typeof later !== 'number') return false;
+    if (typeof bound !== 'number') return true;
+    return upperBounds.includes(word) ? later < bound : later > bound;
+  };
+  return [...upperBounds, ...lowerBounds]
+    .filter(isNarrower)
+    .map((word) => `asked now: ${at} ${word} ${textOf(after[word])}`);
+}
+
+/** A schema with its references followed and the parts of its `allOf` merged. */
+function flatten(document: object, schema: unknown): Json {
+  const { allOf, ...own } = resolve(document, schema);
+  if (!Array.isArray(allOf)) return own;
+  return [...(allOf as unknown[]).map((part) => flatten(document, part)), own].reduce(
+    (merged, part) => ({
+      ...merged,
+      ...part,
+      properties: { ...recordAt(merged, 'properties'), ...recordAt(part, 'properties') },
+      required: [...new Set([...listAt(merged, 'required'), ...listAt(part, 'required')])],
+    }),
+    {},
+  );
+}
+
+function resolve(document: object, value: unknown): Json {
+  if (!isRecord(value)) return {};
+  const name = value['$ref'];
+  if (typeof name !== 'string') return value;
+  const target = name
     .slice('#/'.length)
     .split('/')
-    .reduce<unknown>((value, name) => (isRecord(value) ? value[name] : undefined), document);
+    .reduce<unknown>((part, key) => (isRecord(part) ? part[key] : undefined), document);
+  if (!isRecord(target)) throw new Error(`The contract has nothing at ${name}.`);
+  return { ...resolve(document, target), ...value, $ref: undefined };
 }
 
-const entriesOf = (value: unknown, key: string): [string, unknown][] => {
-  const inner = isRecord(value) ? value[key] : undefined;
-  return isRecord(inner) ? Object.entries(inner) : [];
+const variantsOf = (schema: Json): unknown[] | undefined =>
+  (schema['oneOf'] ?? schema['anyOf']) as unknown[] | undefined;
+
+const fits = (type: unknown, types: readonly unknown[]) =>
+  types.includes(type) || (type === 'integer' && types.includes('number'));
+
+const typeText = (types: readonly unknown[]) => JSON.stringify(types.length === 1 ? types[0] : types);
+
+const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
+
+const listOf = (value: unknown): unknown[] => (value === undefined ? [] : [value].flat());
+
+const listAt = (value: object, key: string): unknown[] => {
+  const list = (value as Json)[key];
+  return Array.isArray(list) ? list : [];
 };
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
+const recordAt = (value: object, key: string): Json => {
+  const record = (value as Json)[key];
+  return isRecord(record) ? record : {};
+};
+
+const entriesOf = (value: object, key: string): [string, unknown][] => Object.entries(recordAt(value, key));
+
+const isRecord = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -64,6 +64,8 @@ export interface OperationRequest<Op extends OperationId> {
   bodyStream: AsyncIterable<Buffer>;
   /** Of a read `GET` or `HEAD`. */
   method: string;
+  /** The network that the request comes from: of an IPv4 address its /24, of an IPv6 address its /48. */
+  network: string;
   /** @returns a header of the request, empty where it is absent */
   header: (name: string) => string;
   answerWith: AnswerWith;

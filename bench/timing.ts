@@ -1,21 +1,42 @@
 /**
  * `npm run bench -- timing`: whether the time of an answer tells if an address is known (DEC-63). 2,000 calls each with known and
- * with unknown addresses, in an order of chance, compared by the Mann-Whitney test.
+ * with unknown addresses (`TIMING_CALLS`), in an order of chance, compared by the Mann-Whitney test. The withheld ones come after the
+ * mails of an hour are used up.
  */
 import { readConfig } from '../config.ts';
 import { createOrganization } from '../domain/clubs/organizations.ts';
+import { requestRules } from '../domain/mail/request-bounds.policy.ts';
 import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../entities/migrate.ts';
 import { newId, type Id } from '../platform/core/ids.ts';
 import { Transaction } from '../platform/infra/postgres/database.ts';
+import { mannWhitney } from './mann-whitney.ts';
 import { median, onFreshStack, progress, report } from './support.ts';
 
-export const timingMeasurements = ['resend', 'reset', 'exchange', 'sign-up'] as const;
+export const timingMeasurements = [
+  'resend',
+  'reset',
+  'code',
+  'exchange',
+  'sign-up',
+  'withheld reset',
+  'withheld code',
+  'withheld exchange',
+] as const;
 type Measurement = (typeof timingMeasurements)[number];
 
 const callsEach = Number(process.env['TIMING_CALLS'] ?? 2_000);
 /** Calls under way: they wait for ticks most of the time, but a sign-up hashes two passwords before. */
-const atOnce = { resend: 16, reset: 16, exchange: 16, 'sign-up': 4 } as const satisfies Record<Measurement, number>;
+const atOnce = {
+  resend: 16,
+  reset: 16,
+  code: 16,
+  exchange: 16,
+  'sign-up': 4,
+  'withheld reset': 16,
+  'withheld code': 16,
+  'withheld exchange': 16,
+} as const satisfies Record<Measurement, number>;
 /** So that the sign-ups of one stay below what a club may have unconfirmed of an hour. */
 const clubCount = 10;
 
@@ -29,7 +50,16 @@ export async function benchTiming(wanted: readonly string[]): Promise<void> {
   await onFreshStack(['postgres'], async ({ env, launch }) => {
     const clubs = await seedClubs(env);
     const { port } = await launch('api/server.ts', 'API_PORT', { TRUSTED_PROXIES: '127.0.0.0/8' });
-    const callers = { resend, reset, exchange, 'sign-up': signUp } as const satisfies Record<Measurement, CallOf>;
+    const callers = {
+      resend,
+      reset,
+      code,
+      exchange,
+      'sign-up': signUp,
+      'withheld reset': afterMailsOfAnHour('/v1/auth/password-reset', reset),
+      'withheld code': afterMailsOfAnHour('/v1/auth/code', code),
+      'withheld exchange': afterMailsOfAnHour('/v1/auth/code', exchange),
+    } as const satisfies Record<Measurement, CallOf>;
     for (const name of timingMeasurements.filter((one) => wanted.includes(one))) {
       const addresses = await seedAddresses(env, clubs, { verified: name !== 'resend' });
       const prepared = await each(addresses, atOnce[name], (address) => callers[name](port, address));
@@ -66,6 +96,20 @@ const reset: CallOf = async (port, { clubId, email, known }) => ({
   known,
   call: () => timed(port, '/v1/auth/password-reset', { club_id: clubId, email }, 202),
 });
+
+const code: CallOf = async (port, { clubId, email, known }) => ({
+  known,
+  call: () => timed(port, '/v1/auth/code', { club_id: clubId, email }, 202),
+});
+
+/** Prepares a call after as many requests as an address gets mails in an hour. */
+function afterMailsOfAnHour(path: string, prepare: CallOf): CallOf {
+  return async (port, address) => {
+    const body = { club_id: address.clubId, email: address.email };
+    for (let times = 0; times < requestRules.mailsAnHour; times++) await (await post(port, path, body)).arrayBuffer();
+    return prepare(port, address);
+  };
+}
 
 /** A wrong code, after a request for one that is not timed. */
 const exchange: CallOf = async (port, { clubId, email, known }) => {
@@ -168,26 +212,4 @@ function shuffled<T>(items: readonly T[]): T[] {
     .map((item) => ({ item, place: Math.random() }))
     .toSorted((a, b) => a.place - b.place)
     .map(({ item }) => item);
-}
-
-/**
- * @returns `share`: of all pairs, those in which `left` is larger, 0.5 where nothing can be told; `p`: how likely a share at least
- *   so far from 0.5 is by chance (two-sided, by the normal approximation)
- */
-function mannWhitney(left: readonly number[], right: readonly number[]): { share: number; p: number } {
-  const ranked = [...left.map((ms) => ({ ms, isLeft: true })), ...right.map((ms) => ({ ms, isLeft: false }))].toSorted(
-    (a, b) => a.ms - b.ms,
-  );
-  const ranks = ranked.reduce((sum, { isLeft }, index) => sum + (isLeft ? index + 1 : 0), 0);
-  const [n, m] = [left.length, right.length];
-  const u = ranks - (n * (n + 1)) / 2;
-  const z = (u - (n * m) / 2) / Math.sqrt((n * m * (n + m + 1)) / 12);
-  return { share: u / (n * m), p: 2 * (1 - normal(Math.abs(z))) };
-}
-
-/** The standard normal distribution function (Abramowitz and Stegun 26.2.17). */
-function normal(z: number): number {
-  const t = 1 / (1 + 0.2316419 * z);
-  const tail = t * (0.31938153 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))));
-  return 1 - (Math.exp((-z * z) / 2) / Math.sqrt(2 * Math.PI)) * tail;
 }

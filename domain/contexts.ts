@@ -1,5 +1,4 @@
 /** What each context does where something concerns all of them: a student's removal, a new e-mail address, retention, facts. */
-import { CodeFailureCount } from '../entities/mail/code-failure-count.ts';
 import type { Database, Transaction } from '../platform/infra/postgres/database.ts';
 import type { ObjectStore } from '../platform/infra/object-store.ts';
 import type { Vault } from '../platform/infra/vault.ts';
@@ -18,11 +17,13 @@ import { hideEnrollmentsOf } from './access/enrollments/enrollments.ts';
 import { forgetAddressesLate, forgetFilesThatName, noteAddressLeft } from './access/imports/removals.ts';
 import { purgeStudentFromAgents } from './agents/conversations/erasure.ts';
 import { fillEmailKeys } from './identity/email-keys.ts';
+import { forgetNetwork } from './identity/pending-sign-ups.ts';
 import { endSessionsOf, removeEndedSessions } from './identity/sessions.ts';
 import { rollUpWords } from './knowledge/words.ts';
 import { moveCertificatesTo } from './learning/certificates/certificates.ts';
 import { eraseDueFiles } from './learning/certificates/files.ts';
 import { purgeStudentFromLearning } from './learning/student-removal.ts';
+import { forgetCodeFailures } from './mail/codes.ts';
 import { removeExpiredTokens, withdrawTokensOf } from './mail/one-time-tokens.ts';
 import { forgetAddressesOf } from './mail/requests.ts';
 import { retainMailEvents } from './mail/retention.ts';
@@ -116,7 +117,7 @@ export const contexts = {
     async eraseStudent(tx, student) {
       await withdrawTokensOf(tx, student);
       await forgetAddressesOf(tx, student);
-      await tx.manager.delete(CodeFailureCount, { addressKey: student.addressKey });
+      await forgetCodeFailures(tx, student);
     },
     changeEmail: (tx, _vault, { studentId }) => withdrawTokensOf(tx, { studentId }),
     retention: [
@@ -159,7 +160,10 @@ export const contexts = {
     factConsumers: [],
   },
   identity: {
-    eraseStudent: (tx, { studentId }) => endSessionsOf(tx, 'student', studentId),
+    async eraseStudent(tx, { studentId }) {
+      await endSessionsOf(tx, 'student', studentId);
+      await forgetNetwork(tx, studentId);
+    },
     changeEmail: (tx, _vault, { studentId }) => endSessionsOf(tx, 'student', studentId),
     retention: [
       { run: ({ db }, now) => removeEndedSessions(db, now) },

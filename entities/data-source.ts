@@ -96,6 +96,7 @@ import { StudentTag } from './learning/student-tag.ts';
 import { Tag } from './learning/tag.ts';
 import { RateLimitCounter } from './limits/rate-limit-counter.ts';
 import { ClubMailDay } from './mail/club-mail-day.ts';
+import { SignUpNetwork } from './identity/sign-up-network.ts';
 import { CodeFailureCount } from './mail/code-failure-count.ts';
 import { Mail } from './mail/mail.ts';
 import { ClubBulkDay } from './mail/club-bulk-day.ts';
@@ -166,6 +167,7 @@ import { VaultSecrets1795710000000 } from './migrations/1795710000000-vault-secr
 import { SealedValues1795711000000 } from './migrations/1795711000000-sealed-values.ts';
 import { Releases1795720000000 } from './migrations/1795720000000-releases.ts';
 import { Traces1795730000000 } from './migrations/1795730000000-traces.ts';
+import { SignUpNetworks1795741000000 } from './migrations/1795741000000-sign-up-networks.ts';
 import { TurnsOfStreams1795600000000 } from './migrations/1795600000000-turns-of-streams.ts';
 import { PdfPages1795399700000 } from './migrations/1795399700000-pdf-pages.ts';
 import { Mentorships1795402100000 } from './migrations/1795402100000-mentorships.ts';
@@ -371,6 +373,7 @@ const entities = [
   MailSuppression,
   TransactionalMail,
   CodeFailureCount,
+  SignUpNetwork,
   ClubMailDay,
   UpkeepRound,
   Wake,
@@ -464,6 +467,7 @@ export const migrations = [
   SealedValues1795711000000,
   Releases1795720000000,
   Traces1795730000000,
+  SignUpNetworks1795741000000,
 ];
 
 export interface DatabaseSettings {

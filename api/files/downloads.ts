@@ -12,7 +12,7 @@ import { forClub } from '../../platform/infra/postgres/shared-pool.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import type { ApiDeps, Context, Middleware } from '../middleware/context.ts';
 import { admitDownload, admitRefused } from '../rate-limits/admission.ts';
-import { clientIp } from '../rate-limits/client-ip.policy.ts';
+import { ipOf } from '../middleware/client-ip.ts';
 import type { DownloadPlaces } from './download-places.ts';
 
 export interface DownloadsDeps extends Pick<ApiDeps, 'limiter'> {
@@ -44,9 +44,7 @@ async function readToken(deps: DownloadsDeps, context: Context, text: string): P
   const { now } = context.state;
   const token = readDownloadToken(deps.vault, text, now);
   if (token) return token;
-  const forwarded = context.get('x-forwarded-for') || undefined;
-  const ip = clientIp(context.req.socket.remoteAddress, forwarded, deps.trustedProxies);
-  await admitRefused(deps.limiter, ip, now.getTime());
+  await admitRefused(deps.limiter, ipOf(context, deps.trustedProxies), now.getTime());
   throw new DomainError('unauthenticated', 'The address is not known here, or has expired. Ask for another one.');
 }
 

@@ -9,7 +9,7 @@ import { forClub } from '../../platform/infra/postgres/shared-pool.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import type { ApiDeps, Context, Middleware } from '../middleware/context.ts';
 import { admitRefused, admitUpload } from '../rate-limits/admission.ts';
-import { clientIp } from '../rate-limits/client-ip.policy.ts';
+import { ipOf } from '../middleware/client-ip.ts';
 import type { UploadPlaces } from './upload-places.ts';
 import { serveUpload, type UploadServerDeps } from './upload-server.ts';
 
@@ -72,7 +72,7 @@ async function answer(deps: UploadsDeps, context: Context, named: string | undef
   } = context;
   const mediaId = readToken(deps, context);
   if (mediaId === undefined) {
-    await admitRefused(deps.limiter, ipOf(deps, context), now.getTime());
+    await admitRefused(deps.limiter, ipOf(context, deps.trustedProxies), now.getTime());
     throw new DomainError(
       'unauthenticated',
       'The token is not known here, or has expired. Ask the API for another one.',
@@ -154,9 +154,4 @@ function requirePiece(context: Context): void {
 function readToken({ vault }: UploadsDeps, context: Context): Id | undefined {
   const [, token] = /^Bearer ([\w-]+)$/.exec(context.get('authorization')) ?? [];
   return token === undefined ? undefined : readUploadToken(vault, token, context.state.now);
-}
-
-function ipOf({ trustedProxies }: UploadsDeps, context: Context): string {
-  const forwarded = context.get('x-forwarded-for') || undefined;
-  return clientIp(context.req.socket.remoteAddress, forwarded, trustedProxies);
 }

@@ -3,6 +3,8 @@ import { Binary, EventStream, Redirect, type Checked } from '../../contract/cont
 import { DomainError } from '../../platform/core/errors.ts';
 import { inSpan } from '../../platform/infra/tracing.ts';
 import type { OperationRequest } from '../operation.ts';
+import { networkOf } from '../rate-limits/client-ip.policy.ts';
+import { ipOf } from './client-ip.ts';
 import type { ApiDeps, BoundOperation, Context, Middleware } from './context.ts';
 import { answerWithEvents } from './event-stream.ts';
 
@@ -10,7 +12,7 @@ import { answerWithEvents } from './event-stream.ts';
 export type AnyOperation = (request: OperationRequest<never>) => Promise<unknown>;
 
 export function dispatch(
-  { deps, streams }: ApiDeps,
+  { deps, streams, settings }: ApiDeps,
   { operation, validators }: BoundOperation,
   handler: AnyOperation,
 ): Middleware {
@@ -30,6 +32,9 @@ export function dispatch(
         return context.state.bodyStream;
       },
       method: context.method,
+      get network() {
+        return networkOf(ipOf(context, settings.trustedProxies));
+      },
       header: (name: string) => context.get(name),
       answerWith: (name: string, value: string) => context.set(name, value),
       db: deps.db,

@@ -1,7 +1,7 @@
 /** Charges the request to its limit (LIM-1 to LIM-11), after the session and before the body (DEC-6). */
 import { readWayOut } from '../../domain/mail/way-out.ts';
 import { admit, admitChange, type Call } from '../rate-limits/admission.ts';
-import { clientIp } from '../rate-limits/client-ip.policy.ts';
+import { ipOf } from './client-ip.ts';
 import type { ApiDeps, Context, Middleware } from './context.ts';
 
 /** Such a token names a student, so that a mailbox provider that unsubscribes many is not counted as one caller. */
@@ -11,11 +11,10 @@ export function chargeRateLimit({ limiter, settings, deps: { vault } }: ApiDeps)
   return async (context, next) => {
     const { caller, refusal, now } = context.state;
     const [, token] = withWayOut.exec(context.path) ?? [];
-    const forwarded = context.get('x-forwarded-for') || undefined;
     const call: Call = {
       method: context.method,
       path: context.path,
-      ip: clientIp(context.req.socket.remoteAddress, forwarded, settings.trustedProxies),
+      ip: ipOf(context, settings.trustedProxies),
       caller: caller && {
         kind: caller.kind,
         id: caller.kind === 'student' ? caller.student.id : caller.administratorId,

@@ -6,8 +6,8 @@ import * as signUp from '../../domain/students/sign-up.ts';
 import type { Operation } from '../operation.ts';
 import { accepted, data, noContent } from './answers.ts';
 
-export const signUpStudent: Operation<'signUpStudent'> = async ({ params, body, deps, now }) =>
-  accepted(await signUp.signUpStudent(deps, params.clubId, body, now));
+export const signUpStudent: Operation<'signUpStudent'> = async ({ params, body, network, deps, now }) =>
+  accepted(await signUp.signUpStudent(deps, params.clubId, { ...body, network }, now));
 
 export const signInStudent: Operation<'signInStudent'> = async ({ body, deps, now }) =>
   data(await accounts.signInStudent(deps, body, now));
@@ -27,8 +27,8 @@ export const confirmStudentPasswordReset: Operation<'confirmStudentPasswordReset
 export const requestStudentCode: Operation<'requestStudentCode'> = async ({ body, deps, now }) =>
   data(await accounts.requestStudentCode(deps, body, now));
 
-export const exchangeStudentCode: Operation<'exchangeStudentCode'> = async ({ body, deps, now }) =>
-  data(await accounts.exchangeStudentCode(deps, body, now));
+export const exchangeStudentCode: Operation<'exchangeStudentCode'> = async ({ body, network, deps, now }) =>
+  data(await accounts.exchangeStudentCode(deps, { ...body, network }, now));
 
 export const setStudentPassword: Operation<'setStudentPassword'> = async ({ student, body, deps }) =>
   data(await accounts.setStudentPassword(deps, student.id, body.password));

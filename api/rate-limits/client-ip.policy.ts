@@ -76,6 +76,25 @@ export function addressesCounted(ip: string): readonly CountedAddress[] {
   });
 }
 
+/** The networks that one subscriber, or a handful of neighbors, can have for themselves. */
+const subscriberBits = { ipv4: 24, ipv6: 48 } as const;
+
+/**
+ * The network that bounds count which a single address, or a single site, must not use up (DEC-62).
+ * @param ip an address as {@link clientIp} returns it; anything else counts as itself
+ * @returns in CIDR notation
+ */
+export function networkOf(ip: string): string {
+  const address = parse(ip);
+  if (address === undefined) return ip;
+  const bits = subscriberBits[address.kind()];
+  const network =
+    address instanceof ipaddr.IPv4
+      ? ipaddr.IPv4.networkAddressFromCIDR(`${address.toString()}/${bits}`)
+      : ipaddr.IPv6.networkAddressFromCIDR(`${plain(address)}/${bits}`);
+  return `${network.toString()}/${bits}`;
+}
+
 /** Strict: neither shortened, octal and hexadecimal spellings of IPv4, nor ports, are addresses here. */
 function parse(text: string): Address | undefined {
   if (!ipaddr.IPv4.isValidFourPartDecimal(text) && !ipaddr.IPv6.isValid(text)) return undefined;

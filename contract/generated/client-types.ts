@@ -11,7 +11,7 @@ export interface paths {
         put?: never;
         /**
          * Sign up in a club
-         * @description Creates a student of the club, with an unconfirmed e-mail, and sends a token to confirm it. The answer is the same whether or not the e-mail is known; if it is, its owner gets a mail that says so. Fires `student.created`. A sign-up counts as a student once its e-mail is confirmed, and is removed after 7 days without. A club whose plan has no room for another student answers `402 limit_reached`, with a message for the person who signs up; one with too many sign-ups of the last hour that nobody has confirmed, `429 rate_limited`; a club that does not exist answers `403`, as everywhere under a club's path. A registration code is claimed with it, and the free deliveries of the club are given: `access.granted` for each. A code that is none of the club's, expired or revoked: `404`; one that is used up: `409 registration_link_used_up`; whether or not the e-mail is known.
+         * @description Creates a student of the club, with an unconfirmed e-mail, and sends a token to confirm it. The answer is the same whether or not the e-mail is known; if it is, its owner gets a mail that says so. Fires `student.created`. A sign-up counts as a student once its e-mail is confirmed, and is removed after 7 days without. A club whose plan has no room for another student answers `402 limit_reached`, with a message for the person who signs up; one with 500 sign-ups of the last hour that nobody has confirmed, or with 50 of the caller's network (/24, /48), `429 rate_limited`, but never for a valid registration code; a club that does not exist answers `403`, as everywhere under a club's path. A registration code is claimed with it, and the free deliveries of the club are given: `access.granted` for each. A code that is none of the club's, expired or revoked: `404`; one that is used up: `409 registration_link_used_up`; whether or not the e-mail is known.
          *
          *     Codes of its own:
          *
@@ -176,7 +176,7 @@ export interface paths {
         put?: never;
         /**
          * Ask for a one-time code
-         * @description Sends six digits that are good for 10 minutes and 5 tries if the e-mail belongs to a student of the club. The answer is the same whether or not it does, and names the code of this request: only with its `code_id` can the code be tried, so no other request can void it. After 20 wrong codes for an address in a day (UTC) each further code has one try.
+         * @description Sends six digits that are good for 10 minutes and 5 tries if the e-mail belongs to a student of the club. The answer is the same whether or not it does, and names this request: a code is tried with its `code_id`, so no other request can use up its tries. Any unspent code of the last 10 minutes is good with it. After 20 wrong codes for an account in a day (UTC) each further request has one try.
          *
          *     Codes of its own:
          *
@@ -202,7 +202,7 @@ export interface paths {
         put?: never;
         /**
          * Exchange a one-time code for a session
-         * @description Spends the code, confirms the e-mail and opens a session. A wrong, a used and an expired code, a `code_id` of another request, and an unknown e-mail or club, answer identically with `410`.
+         * @description Spends the code, confirms the e-mail and opens a session. The code may be of another request of the same account. A wrong, a used and an expired code, a `code_id` that no request for the account got, and an unknown e-mail or club, answer identically with `410`.
          *
          *     Codes of its own:
          *
@@ -524,7 +524,7 @@ export interface paths {
         put?: never;
         /**
          * Invite a member
-         * @description Sends an invitation that is good for 7 days; it replaces an open one to the same e-mail. Only an owner may invite an owner, or replace the invitation of one: else `403 role_not_permitted`. A person who is a member: `409 already_member`.
+         * @description Sends an invitation that is good for 7 days; it replaces an open one to the same e-mail. If the mail is withheld, `mail_withheld_until` says until when, and it goes out by itself then. Only an owner may invite an owner, or replace the invitation of one: else `403 role_not_permitted`. A person who is a member: `409 already_member`.
          *
          *     Roles: `owner`, `admin`.
          *
@@ -8162,7 +8162,7 @@ export interface components {
                 accepted: true;
                 /**
                  * Format: uuid
-                 * @description Names the code of this request. Keep it where the person types the digits: the exchange takes both. It is answered whether or not a code was sent.
+                 * @description Names this request. Keep it where the person types the digits: the exchange takes both. It is answered whether or not a code was sent.
                  */
                 code_id: string;
             };
@@ -8471,6 +8471,11 @@ export interface components {
              * @description When the invitation ends.
              */
             expires_at?: string;
+            /**
+             * Format: date-time
+             * @description When the invitation's mail goes out (UTC), if it is withheld: the club has sent this address five invitations within an hour, or has used up its mails of the day. Absent once nothing withholds it.
+             */
+            mail_withheld_until?: string;
         };
         /**
          * @description Whom to invite, and with which role. The invitation goes out by e-mail.

@@ -10,7 +10,7 @@ import { plainName } from '../../platform/core/names.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import type { DatabaseDeps, VaultDeps } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text.policy.ts';
-import { requestMail } from '../mail/requests.ts';
+import { requestInvitation } from '../mail/requests.ts';
 import { openAdministratorSession } from '../identity/administrator-accounts.ts';
 import { spendToken, tokenGone, tokenLifetimeMs, withdrawTokensOf } from '../mail/one-time-tokens.ts';
 import { hashPassword } from '../identity/passwords.ts';
@@ -27,30 +27,37 @@ interface MemberRow {
   role: Role;
   since: Date;
   expiresAt: Date | null;
+  /** When the mail of an open invitation goes out, if it does not go now. */
+  mailWithheldUntil: Date | null;
 }
 
 /** Rows of `member`, named by the first half: members and open invitations. */
-const membersOf = (clubId: Id) => sql`FROM (
+const membersOf = (clubId: Id, now: Date) => sql`FROM (
   SELECT ${columns(Membership, { administratorId: 'administratorId', role: 'role', since: 'joinedAt' }, 'membership')},
-         administrator.email, administrator.name, NULL::uuid AS "invitationId", NULL::timestamptz AS "expiresAt"
+         administrator.email, administrator.name, NULL::uuid AS "invitationId", NULL::timestamptz AS "expiresAt",
+         NULL::timestamptz AS "mailWithheldUntil"
     FROM memberships membership JOIN administrators administrator ON administrator.id = membership.administrator_id
    WHERE membership.club_id = ${clubId}
   UNION ALL
-  SELECT NULL, role, invited_at, email, NULL, id, expires_at FROM invitations WHERE club_id = ${clubId}) AS member`;
+  SELECT NULL, role, invited_at, email, NULL, id, expires_at,
+         (SELECT max(mail.next_attempt_at) FROM transactional_mails mail
+           WHERE mail.invitation_id = invitations.id AND mail.status = 'pending' AND mail.attempt_count = 0 AND mail.next_attempt_at > ${now})
+    FROM invitations WHERE club_id = ${clubId}) AS member`;
 const memberColumns = selection<MemberRow>(sql`*`);
 
 /** @returns members first, then open invitations, each by e-mail */
-export async function listMembers(db: Queries, clubId: Id, page: PageRequest): Promise<Page<Member>> {
+export async function listMembers(db: Queries, clubId: Id, page: PageRequest, now: Date): Promise<Page<Member>> {
   const { rows, total } = await listPage(db, page, {
     columns: memberColumns,
-    from: membersOf(clubId),
+    from: membersOf(clubId, now),
     orderBy: sql`"administratorId" IS NULL, email`,
   });
   return { rows: rows.map(presentMember), total };
 }
 
 /**
- * Invites somebody by e-mail; inviting the same address again replaces the open invitation.
+ * Invites somebody by e-mail; inviting the same address again replaces the open invitation. The answer says until when the mail is
+ * withheld, if the club has sent the address enough of them (DEC-141).
  * @throws DomainError role_not_permitted if somebody who is no owner would make one, or take one's invitation back; already_member
  */
 export async function inviteMember(
@@ -77,7 +84,8 @@ export async function inviteMember(
     const expiresAt = new Date(now.getTime() + tokenLifetimeMs.administrator_invitation);
     await tx.manager.insert(Invitation, { id, clubId, email, role: input.role, invitedAt: now, expiresAt });
     const template = 'administrator_invitation';
-    await requestMail(tx, vault, { template, clubId, recipient: { invitationId: id }, email }, now);
+    const request = { template, clubId, recipient: { invitationId: id }, email } as const;
+    const mailWithheldUntil = await requestInvitation(tx, vault, request, now);
     return presentMember({
       administratorId: null,
       invitationId: id,
@@ -86,6 +94,7 @@ export async function inviteMember(
       role: input.role,
       since: now,
       expiresAt,
+      mailWithheldUntil,
     });
   });
 }
@@ -152,6 +161,7 @@ export async function changeMemberRole(
   by: Id,
   administratorId: Id,
   role: Role,
+  now: Date,
 ): Promise<Member> {
   return db.transaction(async (tx) => {
     const actor = await lockClub(tx, clubId, by);
@@ -161,7 +171,7 @@ export async function changeMemberRole(
     if (current === 'owner' && role !== 'owner') await requireOtherOwner(tx, clubId, administratorId);
     await tx.manager.update(Membership, { clubId, administratorId }, { role });
     const row = await tx.one<MemberRow>(
-      sql`SELECT ${memberColumns} ${membersOf(clubId)} WHERE "administratorId" = ${administratorId}`,
+      sql`SELECT ${memberColumns} ${membersOf(clubId, now)} WHERE "administratorId" = ${administratorId}`,
     );
     if (!row) throw notFound('member');
     return presentMember(row);
@@ -244,5 +254,6 @@ function presentMember(row: MemberRow): Member {
     ...(row.invitationId !== null && { invitation_id: row.invitationId }),
     invited_at: row.since.toISOString(),
     ...(row.expiresAt !== null && { expires_at: row.expiresAt.toISOString() }),
+    ...(row.mailWithheldUntil !== null && { mail_withheld_until: row.mailWithheldUntil.toISOString() }),
   };
 }

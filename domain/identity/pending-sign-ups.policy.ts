@@ -8,6 +8,8 @@ export const pendingSignUpRules = {
    * of them stays below; a script with invented addresses does not.
    */
   anHour: 500,
+  /** Of them from one network: a tenth, so that a stranger does not close the sign-up of a club for everybody else. */
+  anHourOfNetwork: 50,
   hourMs: hour,
   /** A pending sign-up is removed so long after it was made. Its last link is good for 24 hours. */
   removedAfterMs: 7 * 24 * hour,

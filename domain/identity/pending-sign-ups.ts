@@ -3,11 +3,13 @@
  * address, so they take no place among the club's students, and the club or a sale takes them over without their password.
  */
 import { randomUUID } from 'node:crypto';
+import { SignUpNetwork } from '../../entities/identity/sign-up-network.ts';
 import type { AccountOpener } from '../../entities/identity/values.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { StaleRead, type Queries, type Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
+import type { Vault } from '../../platform/infra/vault.ts';
 import { lockPlaces, takePlaces, type Addressee, type HeldPlaces } from '../billing/allowances.ts';
 import { tokenLifetimeMs } from '../mail/one-time-tokens.ts';
 import { pendingSignUpRules } from './pending-sign-ups.policy.ts';
@@ -79,22 +81,70 @@ export async function takeOver(
   );
 }
 
+/** Where a sign-up comes from, and which sign-ups the bounds leave out. */
+interface SignUpSource {
+  /** The network of the caller; undefined if nobody knows. */
+  network: string | undefined;
+  /** The condition on a row of `students` that takes no place among the pending ones. */
+  uncounted: Sql;
+}
+
 /**
- * Bounds the sign-ups of a club that nobody has confirmed. Checked before the address is looked up, so that all callers get the same answer.
- * Sign-ups at once may pass the bound by as many as they are.
+ * Bounds the sign-ups of a club that nobody has confirmed, and those of one network among them. Checked before the address is looked
+ * up, so that all callers get the same answer. Sign-ups at the same time may pass the bound by as many as they are.
  * @throws DomainError rate_limited
  */
-export async function requireFewPending(db: Queries, clubId: Id, now: Date): Promise<void> {
-  const { anHour, hourMs } = pendingSignUpRules;
-  const first = await db.one<{ createdAt: Date }>(sql`
-    SELECT created_at AS "createdAt" FROM students
-     WHERE club_id = ${clubId} AND removed_at IS NULL AND ${pendingSignUp} AND created_at > ${new Date(now.getTime() - hourMs)}
-     ORDER BY created_at DESC OFFSET ${anHour - 1} LIMIT 1`);
-  if (!first) return;
-  const seconds = Math.max(1, Math.ceil((first.createdAt.getTime() + hourMs - now.getTime()) / 1_000));
-  throw new DomainError(
-    'rate_limited',
-    `Too many people have signed up lately without confirming. Retry after ${seconds} seconds.`,
-    { retryAfterSeconds: seconds },
+export async function requireFewPending(
+  db: Queries,
+  vault: Vault,
+  clubId: Id,
+  { network, uncounted }: SignUpSource,
+  now: Date,
+): Promise<void> {
+  const { anHour, anHourOfNetwork, hourMs } = pendingSignUpRules;
+  const since = new Date(now.getTime() - hourMs);
+  const counted = sql`students.club_id = ${clubId} AND students.removed_at IS NULL AND ${pendingSignUp} AND students.created_at > ${since}`;
+  const oldestOf = (pending: Sql, most: number) =>
+    db.one<{ createdAt: Date }>(
+      sql`SELECT students.created_at AS "createdAt" FROM ${pending} ORDER BY students.created_at DESC OFFSET ${most - 1} LIMIT 1`,
+    );
+  const ofClub = await oldestOf(sql`students WHERE ${counted} AND NOT (${uncounted})`, anHour);
+  if (ofClub) throw tooMany('Too many people have signed up lately without confirming.', ofClub.createdAt, now);
+  if (network === undefined) return;
+  const ofNetwork = await oldestOf(
+    sql`sign_up_networks origin JOIN students ON students.id = origin.student_id
+        WHERE origin.club_id = ${clubId} AND origin.network_key = ${networkKeyOf(vault, clubId, network)} AND ${counted}`,
+    anHourOfNetwork,
   );
+  if (ofNetwork)
+    throw tooMany(
+      'Too many people have signed up from your network lately without confirming.',
+      ofNetwork.createdAt,
+      now,
+    );
 }
+
+function tooMany(what: string, since: Date, now: Date): DomainError {
+  const seconds = Math.max(1, Math.ceil((since.getTime() + pendingSignUpRules.hourMs - now.getTime()) / 1_000));
+  return new DomainError('rate_limited', `${what} Retry after ${seconds} seconds.`, { retryAfterSeconds: seconds });
+}
+
+/** Notes the network of a new sign-up, as a hash and for an hour: no bound looks further back. */
+export async function noteNetwork(
+  tx: Transaction,
+  vault: Vault,
+  { clubId, studentId, network }: { clubId: Id; studentId: Id; network: string },
+  now: Date,
+): Promise<void> {
+  const networkKey = networkKeyOf(vault, clubId, network);
+  await tx.manager.insert(SignUpNetwork, { studentId, clubId, networkKey, createdAt: now });
+}
+
+/** Forgets the network of a student who is removed. */
+export async function forgetNetwork(tx: Transaction, studentId: Id): Promise<void> {
+  await tx.manager.delete(SignUpNetwork, { studentId });
+}
+
+/** Of one club: nobody can tell from the hashes that two clubs have a visitor in common. */
+const networkKeyOf = (vault: Vault, clubId: Id, network: string) =>
+  vault.deriveLasting(`network of sign-ups:${clubId}:${network}`);

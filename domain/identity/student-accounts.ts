@@ -5,7 +5,7 @@ import { IsNull } from 'typeorm';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
-import { newId, type Id } from '../../platform/core/ids.ts';
+import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import type { StudentDeps, VaultDeps } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text.policy.ts';
@@ -13,6 +13,7 @@ import { requestMail, requestNoMail } from '../mail/requests.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
 import { confirmAddress } from './confirmation.ts';
 import { emailNotVerified, invalidCredentials } from './credentials.ts';
+import { unmailedRequestId } from '../mail/code-requests.ts';
 import { spendCode, tryCode } from '../mail/codes.ts';
 import { lockAccount, takePlaceOf } from './pending-sign-ups.ts';
 import { ownerOfToken, spendToken, tokenGone, withdrawTokensOf } from '../mail/one-time-tokens.ts';
@@ -96,7 +97,7 @@ export async function requestStudentPasswordReset(deps: VaultDeps, who: EmailInC
 
 /**
  * Mails a code.
- * @returns the id by which this request's code is tried; of a code that is nobody's where none was mailed
+ * @returns the id of this request, through which codes of the account are tried; it looks the same if none was mailed
  */
 export async function requestStudentCode(
   deps: VaultDeps,
@@ -104,7 +105,8 @@ export async function requestStudentCode(
   now: Date,
 ): Promise<RecordOf<'CodeRequested'>['data']> {
   const codeId = await mailIfKnown(deps, 'student_code', who, now);
-  return { accepted: true, code_id: codeId ?? newId() };
+  const account = { clubId: who.club_id, email: foldEmail(who.email) };
+  return { accepted: true, code_id: codeId ?? unmailedRequestId(deps.vault, account, now) };
 }
 
 /** Sets a new password; every other session and every mailed token ends. @throws DomainError token_gone, limit_reached */
@@ -132,24 +134,25 @@ export async function confirmStudentPasswordReset(
 
 /**
  * Exchanges a code for a session. Trying comes first and is committed by itself, so that no two guesses share a try.
- * @throws DomainError token_gone for a wrong, used, expired or unknown code, one of another request, and an unknown e-mail alike;
- *   limit_reached
+ * @param input.network that the request comes from
+ * @throws DomainError token_gone for a wrong, used, expired or unknown code, a request that is not the account's, and an unknown e-mail
+ *   alike; limit_reached
  */
 export async function exchangeStudentCode(
   { db, vault, storage }: StudentDeps,
-  input: EmailInClub & { code_id: Id; code: string },
+  input: EmailInClub & { code_id: Id; code: string; network?: string },
   now: Date,
 ): Promise<StudentSession> {
-  const email = foldEmail(input.email);
-  const tried = { clubId: input.club_id, email, codeId: input.code_id, code: input.code };
-  const studentId = await db.transaction((tx) => tryCode(tx, vault, tried, now));
-  if (studentId === undefined) throw tokenGone();
+  const { club_id: clubId, code_id: codeId, code, network } = input;
+  const tried = { clubId, email: foldEmail(input.email), codeId, code, ...(network !== undefined && { network }) };
+  const found = await db.transaction((tx) => tryCode(tx, vault, tried, now));
+  if (found === undefined) throw tokenGone();
   return db.transaction(async (tx) => {
-    const held = await lockToConfirm(tx, studentId);
-    if (!(await spendCode(tx, vault, tried))) throw tokenGone();
-    await confirmAddress(tx, 'student', studentId, 'other', now);
+    const held = await lockToConfirm(tx, found.studentId);
+    if (!(await spendCode(tx, vault, tried, found))) throw tokenGone();
+    await confirmAddress(tx, 'student', found.studentId, 'other', now);
     await takePlaceOf(tx, held, now);
-    return openStudentSession(tx, storage, studentId, now);
+    return openStudentSession(tx, storage, found.studentId, now);
   });
 }
 

@@ -5,6 +5,7 @@ import type { Queries, Transaction } from '../../platform/infra/postgres/databas
 import { columns, raw, sql } from '../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
+import { codeRequestId } from './code-requests.ts';
 import { codeTries } from './codes.policy.ts';
 import { sha256, type Vault } from '../../platform/infra/vault.ts';
 
@@ -48,8 +49,8 @@ export async function issueToken(
   { purpose, owner, passwordHash = null }: { purpose: TokenPurpose; owner: TokenOwner; passwordHash?: string | null },
   now: Date,
 ): Promise<Id> {
-  const id = newId();
   const isCode = purpose === 'student_code';
+  const id = isCode ? codeRequestId(now) : newId();
   const [column, ownerId] = ownerColumn(owner);
   if (newestOnly.has(purpose)) {
     await tx.run(sql`DELETE FROM one_time_tokens WHERE ${raw(column)} = ${ownerId} AND purpose = ${purpose}`);

@@ -1,8 +1,7 @@
 /** Asking for a transactional mail: a row and a wake, in the transaction of the act that it answers. */
-import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { Wake } from '../../entities/facts/wake.ts';
 import { addressKeyOf } from '../../platform/infra/address-keys.ts';
-import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
@@ -11,6 +10,7 @@ import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { issueToken, issueTokens } from './one-time-tokens.ts';
 import { bulk, type Priority } from '../../entities/facts/values.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
+import { hadEnoughRequests, withheldAddresses } from './request-bounds.ts';
 import { mailTemplates } from './templates.ts';
 
 export type Recipient = { studentId: Id } | { administratorId: Id } | { invitationId: Id };
@@ -40,22 +40,44 @@ export interface MailRequest {
   priority?: Priority;
 }
 
-/** Mails of one template to one address an hour: who asks for more, by whatever way, fills no mailbox. */
-const mailsPerHour = 5;
-const hourMs = 3_600_000;
-/** Beyond that, one now and then: a stranger who uses the hour up must not keep the owner from a code that works. */
-const oneMoreEveryMs = 10 * 60_000;
+/** The answer to a request for a mail. */
+interface Requested {
+  /** The token that the mail carries, if it carries one; null if there is no mail. */
+  tokenId: Id | null;
+  /** Until when the mail is withheld; null if it goes now. */
+  withheldUntil: Date | null;
+}
 
 /**
- * Issues the template's token, if it has one, and asks for the mail; or does not, silently, when the address has had
- * enough of them: the answer to the caller must not tell whether there is an account.
- * @returns the id of the token
+ * Issues the template's token, if it has one, and requests the mail. If the club has sent the address enough of them (DEC-141), a mail
+ * that somebody asked for is left out silently: the answer to the caller must not tell whether there is an account.
+ * @returns the id of the token; null if the template has none, or the mail was left out
  */
 export async function requestMail(tx: Transaction, vault: Vault, request: MailRequest, now: Date): Promise<Id | null> {
+  return (await requestOrWithhold(tx, vault, request, now)).tokenId;
+}
+
+/**
+ * Requests a mail that the club sends on its own account, as {@link requestMail} does. Beyond the bound it waits, and goes by itself.
+ * @returns until when it waits; null if it goes now
+ */
+export async function requestInvitation(
+  tx: Transaction,
+  vault: Vault,
+  request: MailRequest,
+  now: Date,
+): Promise<Date | null> {
+  return (await requestOrWithhold(tx, vault, request, now)).withheldUntil;
+}
+
+async function requestOrWithhold(tx: Transaction, vault: Vault, request: MailRequest, now: Date): Promise<Requested> {
   const { template, clubId, recipient } = request;
   const addressKey = addressKeyOf(vault, request.email);
   const rule = mailTemplates[template];
-  if (!('uncapped' in rule) && (await hadEnough(tx, addressKey, template, now))) return null;
+  const withheld =
+    'uncapped' in rule ? new Map<string, Date>() : await withheldAddresses(tx, request, [addressKey], now);
+  const withheldUntil = withheld.get(addressKey.toString('hex')) ?? null;
+  if (withheldUntil !== null && !('paced' in rule)) return { tokenId: null, withheldUntil };
 
   const tokenId =
     'purpose' in rule ? await issueToken(tx, vault, { purpose: rule.purpose, owner: recipient }, now) : null;
@@ -67,10 +89,10 @@ export async function requestMail(tx: Transaction, vault: Vault, request: MailRe
        (id, club_id, template, ${raw(column)}, token_id, address_key, sealed_address, endpoint_id, review_id, session_id, session_sequence, former_starts_at, former_ends_at, status, next_attempt_at, created_at, priority)
      VALUES (${id}, ${clubId}, ${template}, ${recipientId}, ${tokenId}, ${addressKey}, ${sealedAddress}, ${request.endpointId ?? null},
        ${request.reviewId ?? null}, ${request.session?.id ?? null}, ${request.session?.sequence ?? null}, ${request.session?.former?.startsAt ?? null},
-       ${request.session?.former?.endsAt ?? null}, 'pending', ${now}, ${now}, ${priority})
+       ${request.session?.former?.endsAt ?? null}, 'pending', ${withheldUntil ?? now}, ${now}, ${priority})
      ON CONFLICT (session_id, template, session_sequence) DO NOTHING RETURNING 1`);
   if (inserted.length > 0) await wake(tx, 'transactionalMail', [{ id, clubId, priority }], now);
-  return tokenId;
+  return { tokenId, withheldUntil };
 }
 
 /**
@@ -85,27 +107,27 @@ export async function requestInvitations(
   students: readonly { studentId: Id; email: string }[],
   now: Date,
 ): Promise<void> {
+  if (students.length === 0) return;
   const template = 'student_invitation';
   const addressed = students.map((student) => ({ ...student, key: addressKeyOf(vault, student.email) }));
   const keys = addressed.map(({ key }) => key);
-  const sated = await addressesWithEnough(tx, keys, template, now);
-  const invited = addressed.filter(({ key }) => !sated.has(key.toString('hex')));
-  if (invited.length === 0) return;
-  const studentIds = invited.map(({ studentId }) => studentId);
+  const withheld = await withheldAddresses(tx, { clubId, template }, keys, now);
+  const dueTimes = keys.map((key) => withheld.get(key.toString('hex')) ?? now);
+  const studentIds = addressed.map(({ studentId }) => studentId);
   const tokenIds = await issueTokens(tx, vault, mailTemplates[template].purpose, studentIds, now);
-  const ids = invited.map(() => newId());
+  const ids = addressed.map(() => newId());
   await tx.run(sql`INSERT INTO transactional_mails
        (id, club_id, template, student_id, token_id, address_key, status, next_attempt_at, created_at, priority)
-     SELECT id, ${clubId}, ${template}, student_id, token_id, address_key, 'pending', ${now}, ${now}, ${bulk}
-       FROM unnest(${ids}::uuid[], ${studentIds}::uuid[], ${tokenIds}::uuid[], ${invited.map(({ key }) => key)}::bytea[])
-         AS asked (id, student_id, token_id, address_key)`);
+     SELECT id, ${clubId}, ${template}, student_id, token_id, address_key, 'pending', due_at, ${now}, ${bulk}
+       FROM unnest(${ids}::uuid[], ${studentIds}::uuid[], ${tokenIds}::uuid[], ${keys}::bytea[], ${dueTimes}::timestamptz[])
+         AS requested (id, student_id, token_id, address_key, due_at)`);
   const mails = ids.map((id) => ({ id, clubId, priority: bulk }) as const);
   await wake(tx, 'transactionalMail', mails, now);
 }
 
 /**
- * For an address that has no account: the statements that a mail would take, and no mail. What the caller waits for
- * must not tell one from the other either.
+ * For an address that has no account: the statements that a mail would take, and no mail. What the caller waits for must not tell one
+ * from the other either. For a club that does not exist it writes nothing.
  */
 export async function requestNoMail(
   tx: Transaction,
@@ -114,29 +136,25 @@ export async function requestNoMail(
   now: Date,
 ): Promise<void> {
   const addressKey = addressKeyOf(vault, email);
-  if (await hadEnough(tx, addressKey, template, now)) return;
+  if (await hadEnoughRequests(tx, { clubId, template }, addressKey, now)) return;
   const id = newId();
   const { priority } = mailTemplates[template];
-  await tx.manager.insert(TransactionalMail, {
-    id,
-    template,
-    addressKey,
-    status: 'canceled',
-    nextAttemptAt: now,
-    createdAt: now,
-    priority,
-  });
+  const written = await tx.run(sql`
+    INSERT INTO transactional_mails (id, club_id, template, address_key, status, next_attempt_at, created_at, priority)
+    SELECT ${id}, ${clubId}::uuid, ${template}, ${addressKey}, 'canceled', ${now}, ${now}, ${priority}
+     WHERE ${clubId}::uuid IS NULL OR EXISTS (SELECT FROM clubs WHERE id = ${clubId}::uuid)`);
+  if (written === 0) return;
   await wake(tx, 'transactionalMail', [{ id, clubId, priority }], now);
   await tx.manager.delete(Wake, { workflowId: workflowIdOf('transactionalMail', id) });
 }
 
 /**
  * Forgets a student's addresses, the former too: mails to them that were not sent are canceled at their next step, and no key of
- * an address is left, of requests for an account that was not there yet neither.
+ * an address is left, of requests for an account that was not there yet neither. Mails of other clubs keep what they are counted by.
  */
 export async function forgetAddressesOf(
   tx: Transaction,
-  { studentId, addressKey }: { studentId: Id; addressKey: Buffer },
+  { clubId, studentId, addressKey }: { clubId: Id; studentId: Id; addressKey: Buffer },
 ): Promise<void> {
   const mails = await tx.rows<{ key: Buffer }>(
     sql`SELECT DISTINCT address_key AS key FROM transactional_mails WHERE student_id = ${studentId}`,
@@ -145,24 +163,8 @@ export async function forgetAddressesOf(
   await tx.run(sql`
     UPDATE transactional_mails SET sealed_address = NULL, address_key = ''
      WHERE student_id = ${studentId}
-        OR address_key = ANY (${keys}::bytea[]) AND num_nonnulls(student_id, administrator_id, invitation_id) = 0`);
-}
-
-async function hadEnough(db: Queries, addressKey: Buffer, template: MailTemplate, now: Date): Promise<boolean> {
-  return (await addressesWithEnough(db, [addressKey], template, now)).size > 0;
-}
-
-/** @returns those of the addresses that get no more mails of the template for now: their keys, in hexadecimal */
-async function addressesWithEnough(
-  db: Queries,
-  addressKeys: readonly Buffer[],
-  template: MailTemplate,
-  now: Date,
-): Promise<ReadonlySet<string>> {
-  const rows = await db.rows<{ key: Buffer }>(sql`SELECT address_key AS key FROM transactional_mails
-      WHERE address_key = ANY (${addressKeys}) AND template = ${template} AND created_at > ${new Date(now.getTime() - hourMs)}
-      GROUP BY address_key HAVING count(*) >= ${mailsPerHour} AND max(created_at) > ${new Date(now.getTime() - oneMoreEveryMs)}`);
-  return new Set(rows.map(({ key }) => key.toString('hex')));
+        OR address_key = ANY (${keys}::bytea[]) AND num_nonnulls(student_id, administrator_id, invitation_id) = 0
+           AND (club_id = ${clubId} OR club_id IS NULL)`);
 }
 
 function recipientColumn(recipient: Recipient): ['student_id' | 'administrator_id' | 'invitation_id', Id] {

@@ -1,6 +1,6 @@
 /** A student signs up. The answer does not tell whether the e-mail is known. */
 import { grantFreeDeliveries } from '../access/enrollments/enrollments.ts';
-import { claimLink, requireClaimableLink } from '../access/links/claims.ts';
+import { claimedALink, claimLink, requireClaimableLink } from '../access/links/claims.ts';
 import { requireRoom } from '../billing/allowances.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
@@ -13,7 +13,7 @@ import { recordFact } from '../../platform/engine/facts.ts';
 import { followAccess } from '../joining/joining.ts';
 import { requestMail } from '../mail/requests.ts';
 import { noteOffer, type Offer } from '../identity/confirmation.ts';
-import { requireFewPending } from '../identity/pending-sign-ups.ts';
+import { noteNetwork, requireFewPending } from '../identity/pending-sign-ups.ts';
 import { hashPassword, passwordMatches } from '../identity/passwords.ts';
 import { findStudentByEmail, type KnownStudent } from '../identity/student-accounts.ts';
 
@@ -22,6 +22,8 @@ export interface SignUp {
   email: string;
   password: string;
   registration_code?: string;
+  /** The network that the request comes from; absent if nobody knows. */
+  network?: string;
 }
 
 /**
@@ -29,7 +31,7 @@ export interface SignUp {
  * or its confirmation once more, and the same answer; it claims nothing.
  * @param clubId of a club that exists
  * @throws DomainError not_found (a registration code that is none), registration_link_used_up, limit_reached (no room for
- *   another student), rate_limited (too many that nobody has confirmed)
+ *   another student), rate_limited (too many that nobody has confirmed, in the club or of the network; never with a valid code)
  */
 export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, now: Date): Promise<void> {
   const name = plainName(input.name);
@@ -44,7 +46,9 @@ export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, 
     // Before the e-mail is looked up: a club without room answers all alike, whether or not it is known. The place itself is
     // taken when the address is confirmed.
     await requireRoom(tx, clubId, 'person');
-    await requireFewPending(tx, clubId, now);
+    // Who holds a code of the club is no stranger: their sign-up meets no bound of strangers, and takes none of their places.
+    const source = { network: input.network, uncounted: claimedALink };
+    if (code === undefined) await requireFewPending(tx, deps.vault, clubId, source, now);
     const created = await tx.one<{
       id: Id;
     }>(sql`INSERT INTO students (id, club_id, name, email, email_key, password_hash, opened_by, created_at)
@@ -55,6 +59,8 @@ export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, 
       await followAccess(tx, { clubId, studentIds: [created.id] }, now);
       await grantFreeDeliveries(tx, clubId, created.id, now);
       if (code !== undefined) await claimLink(tx, clubId, created.id, code, now);
+      else if (input.network !== undefined)
+        await noteNetwork(tx, deps.vault, { clubId, studentId: created.id, network: input.network }, now);
       const recipient = { studentId: created.id };
       await requestMail(tx, deps.vault, { template: 'student_verify_email', clubId, recipient, email }, now);
       return true;

@@ -19,6 +19,8 @@ const longestQueryMs = 5_000;
 const sweepRound = 'sweep';
 /** Rows of a table removed a round. */
 const removedARound = 1_000;
+/** How long the network of a sign-up is kept: as long as a bound of sign-ups looks back (DEC-62). */
+const signUpNetworkMs = 3_600_000;
 /** How long a sent mail's row is kept. */
 const mailHistoryMs = 30 * 86_400_000;
 
@@ -118,11 +120,13 @@ export function overdueQueries(source: DataSource, before: Date): OverdueQuery[]
 const expiredBefore = (before: Date) => sql`expires_at < ${before}`;
 /** Counts of a day that is over, in UTC. */
 const ofADayBefore = (before: Date) => sql`day < (${before}::timestamptz AT TIME ZONE 'UTC')::date`;
+const createdBefore = (before: Date) => sql`created_at < ${before}`;
 const expiries = [
   { table: sql`student_sessions`, key: sql`token_hash`, isOver: expiredBefore, ageMs: 0 },
   { table: sql`administrator_sessions`, key: sql`token_hash`, isOver: expiredBefore, ageMs: 0 },
   { table: sql`one_time_tokens`, key: sql`id`, isOver: expiredBefore, ageMs: 0 },
   { table: sql`code_failure_counts`, key: sql`address_key`, isOver: ofADayBefore, ageMs: 0 },
+  { table: sql`sign_up_networks`, key: sql`student_id`, isOver: createdBefore, ageMs: signUpNetworkMs },
   { table: sql`club_mail_days`, key: sql`day`, isOver: ofADayBefore, ageMs: 0 },
   { table: sql`club_bulk_days`, key: sql`day`, isOver: ofADayBefore, ageMs: 0 },
   {

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { codeTries, wrongCodesADay } from '../../domain/mail/codes.policy.ts';
+import { codeFailureKey, forgetCodeFailures } from '../../domain/mail/codes.ts';
+import { codeTries, withheldTriesADay, wrongCodesADay } from '../../domain/mail/codes.policy.ts';
 import { tokenText } from '../../domain/mail/one-time-tokens.ts';
 import { OneTimeToken } from '../../entities/identity/one-time-token.ts';
 import { CodeFailureCount } from '../../entities/mail/code-failure-count.ts';
@@ -12,7 +13,7 @@ import { mailedToken } from '../toolkit/builders/sessions.ts';
 import { studentAccounts } from '../toolkit/drive/accounts.ts';
 import { call, clock, expectError, visible, type Answer } from '../toolkit/drive/api.ts';
 import { untilWaitingForLocks, withOpenTransaction } from '../toolkit/drive/races.ts';
-import { mailsTo, testDatabase, testDeps } from '../toolkit/stack/database.ts';
+import { mailsTo, rowCounts, testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
 const minute = 60_000;
 const someone = () => `${newId()}@example.com`;
@@ -24,8 +25,11 @@ interface Asked {
   codeId: Id;
   code: string;
 }
-const exchange = (clubId: Id, { email, codeId, code }: Asked) =>
-  call('POST', '/v1/auth/code/exchange', { body: { club_id: clubId, email, code_id: codeId, code } });
+const exchange = (clubId: Id, { email, codeId, code }: Asked, ip?: string) =>
+  call('POST', '/v1/auth/code/exchange', {
+    body: { club_id: clubId, email, code_id: codeId, code },
+    ...(ip !== undefined && { ip }),
+  });
 /** The same with another code. */
 const wrong = (asked: Asked): Asked => ({
   ...asked,
@@ -78,6 +82,37 @@ describe('POST /v1/auth/code', () => {
     expectError(await exchange(club.id, sixth as Asked), 'token_gone');
     expect((await exchange(club.id, fifth as Asked)).status).to.equal(200);
   });
+
+  it('mails the code of a club however often other clubs, and clubs that do not exist, were asked', async () => {
+    const [club, other] = [await buildClub(), await buildClub()];
+    const student = await buildStudent(club.id);
+    await buildStudent(other.id, { email: student.email });
+    for (const clubId of [newId(), (await buildClub()).id, other.id])
+      for (let times = 0; times < 6; times++) await request(clubId, student.email);
+    const asked = await askFor(club.id, student.email);
+    expect(await mailsTo(student.id)).to.deep.equal(['student_code']);
+    expect((await exchange(club.id, asked)).status).to.equal(200);
+  });
+
+  it('writes nothing for a club that does not exist', async () => {
+    const before = await rowCounts();
+    const clubId = newId();
+    const asked = await askFor(clubId, someone());
+    expectError(await exchange(clubId, asked), 'token_gone');
+    expect(await rowCounts()).to.deep.equal(before);
+  });
+
+  it('answers ids whose time is the request’s, whether or not a code is mailed', async () => {
+    const club = await buildClub();
+    const { email } = await buildStudent(club.id);
+    for (const address of [email, someone()]) {
+      const before = clock.now().getTime();
+      const { body } = await request(club.id, address);
+      const at = Number.parseInt(body.data.code_id.replaceAll('-', '').slice(0, 12), 16);
+      expect(at).to.be.within(before, clock.now().getTime());
+      expect(body.data.code_id).to.match(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    }
+  });
 });
 
 describe('POST /v1/auth/code/exchange', () => {
@@ -100,8 +135,14 @@ describe('POST /v1/auth/code/exchange', () => {
   const beginAtNoon = () => clock.advance(36 * 60 * minute - (clock.now().getTime() % (24 * 60 * minute)));
   const failuresOf = async (email: string): Promise<number | undefined> => {
     const { db, vault } = await testDeps();
-    const addressKey = addressKeyOf(vault, email);
+    const addressKey = codeFailureKey(clubId, addressKeyOf(vault, email));
     return (await db.source.manager.findOneBy(CodeFailureCount, { addressKey }))?.failures;
+  };
+  /** Uses up the mails of an hour of somebody. @returns a request that is withheld, with the code that was mailed last */
+  const askUntilWithheld = async ({ id, email }: { id: Id; email: string }): Promise<Asked> => {
+    let { codeId } = await askFor(clubId, email);
+    for (let times = 0; times < 5; times++) ({ codeId } = await askFor(clubId, email));
+    return { email, codeId, code: await mailedToken('student_code', id) };
   };
 
   describe('200', () => {
@@ -147,6 +188,39 @@ describe('POST /v1/auth/code/exchange', () => {
       const guessed = { ...wrong(asked), codeId: newId() };
       for (let tries = 0; tries < 6; tries++) await exchange(clubId, guessed);
       expect((await exchange(clubId, asked)).status).to.equal(200);
+    });
+
+    it('accepts the code of another request of the account, also of one whose tries are used up', async () => {
+      const asked = await asking();
+      const stranger = await askFor(clubId, asked.email);
+      for (let tries = 0; tries < codeTries; tries++) await exchange(clubId, wrong(stranger));
+      expectError(await exchange(clubId, stranger), 'token_gone');
+      expect((await exchange(clubId, { ...asked, code: stranger.code })).status).to.equal(200);
+      expectError(await exchange(clubId, { ...asked, code: stranger.code }), 'token_gone'); // it is spent
+      expect((await exchange(clubId, asked)).status).to.equal(200); // its own is not
+    });
+
+    it('accepts the last mailed code with a request whose mail was withheld, once', async () => {
+      const student = await buildStudent(clubId);
+      const withheld = await askUntilWithheld(student);
+      expect((await exchange(clubId, withheld)).status).to.equal(200);
+      expect(await failuresOf(student.email)).to.equal(0);
+      expectError(await exchange(clubId, withheld), 'token_gone');
+      expect(await failuresOf(student.email)).to.equal(1);
+    });
+
+    it('accepts it after all wrong codes of strangers, of their networks and of other clubs', async () => {
+      beginAtNoon();
+      const student = await buildStudent(clubId);
+      const { email } = student;
+      const other = await buildClub();
+      await buildStudent(other.id, { email });
+      for (let times = 0; times < 30; times++) await exchange(other.id, wrong(await askFor(other.id, email)));
+      await guessAway(email);
+      const withheld = await askUntilWithheld(student);
+      const ofStranger = wrong(await askFor(clubId, email));
+      for (let tries = 0; tries < 30; tries++) await exchange(clubId, ofStranger, `203.0.113.${tries}`);
+      expect((await exchange(clubId, withheld, '198.51.100.4')).status).to.equal(200);
     });
 
     it('accepts a code at its first try after 20 wrong ones of the address in a day, not at its second', async () => {
@@ -223,6 +297,61 @@ describe('POST /v1/auth/code/exchange', () => {
       const { db } = await testDeps();
       expect(await db.source.manager.findOneBy(OneTimeToken, { id: asked.codeId })).to.include({ triesLeft: 0 });
       expect(await failuresOf(asked.email)).to.equal(20);
+    });
+
+    it('refuses a network that tried 25 wrong codes with withheld requests in a day, and 100 wrong codes in all', async () => {
+      beginAtNoon();
+      const student = await buildStudent(clubId);
+      const { email } = student;
+      const withheld = await askUntilWithheld(student);
+      let addresses = 0; // each call comes from another address of its network, because calls of one are limited
+      const guess = (network: number) => exchange(clubId, wrong(withheld), `10.7.${network}.${(addresses += 1)}`);
+      for (let tries = 0; tries < withheldTriesADay.network; tries++) await guess(1);
+      expectError(await exchange(clubId, withheld, '10.7.1.200'), 'token_gone'); // the 26th of its network
+      expect(await failuresOf(email)).to.equal(withheldTriesADay.network + 1);
+      for (const network of [2, 3, 4]) for (let tries = 0; tries < 24; tries++) await guess(network);
+      expect(await failuresOf(email)).to.equal(98);
+      expect((await exchange(clubId, withheld, '10.7.9.9')).status).to.equal(200);
+      clock.advance(10 * minute);
+      const later = await askFor(clubId, email);
+      const again = { ...(await askFor(clubId, email)), code: later.code };
+      for (const network of [5, 6]) await guess(network);
+      expectError(await exchange(clubId, again, '10.7.10.10'), 'token_gone'); // the 101st
+      expect((await exchange(clubId, later, '10.7.10.10')).status).to.equal(200); // a mailed request has a try
+    });
+
+    it('a withheld request of another account, another club, and a forged one', async () => {
+      const student = await buildStudent(clubId);
+      const { email } = student;
+      const withheld = await askUntilWithheld(student);
+      const ofOther = await askUntilWithheld(await buildStudent(clubId));
+      expectError(await exchange(clubId, { ...withheld, codeId: ofOther.codeId }), 'token_gone');
+      const elsewhere = (await request((await buildClub()).id, email)).body.data.code_id;
+      expectError(await exchange(clubId, { ...withheld, codeId: elsewhere }), 'token_gone');
+      const flipped = withheld.codeId.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
+      expectError(await exchange(clubId, { ...withheld, codeId: flipped }), 'token_gone');
+      expect((await exchange(clubId, withheld)).status).to.equal(200);
+    });
+
+    it('knows a club and a request whatever case their ids are written in', async () => {
+      const student = await buildStudent(clubId);
+      const withheld = await askUntilWithheld(student);
+      await exchange(clubId.toUpperCase(), wrong(withheld));
+      await exchange(clubId, wrong({ ...withheld, codeId: withheld.codeId.toUpperCase() }));
+      expect(await failuresOf(student.email)).to.equal(2);
+      expect((await exchange(clubId.toUpperCase(), withheld)).status).to.equal(200);
+    });
+
+    it('forgets the wrong codes of a student who is removed', async () => {
+      const { db, vault } = await testDeps();
+      const student = await buildStudent(clubId);
+      const { email } = student;
+      const withheld = await askUntilWithheld(student);
+      await exchange(clubId, wrong(withheld));
+      const count = () => db.source.manager.count(CodeFailureCount);
+      const before = await count();
+      await db.transaction((tx) => forgetCodeFailures(tx, { clubId, addressKey: addressKeyOf(vault, email) }));
+      expect(before - (await count())).to.equal(3); // of the account, of its withheld requests, of the network
     });
 
     it('counts wrong codes of an unknown address alike', async () => {

@@ -5,7 +5,7 @@ import { buildAdministrator, buildClub, buildMember, password, type TestClub } f
 import { mailedToken } from '../toolkit/builders/sessions.ts';
 import { administratorAccounts } from '../toolkit/drive/accounts.ts';
 import { call, clock, expectError, visible } from '../toolkit/drive/api.ts';
-import { mailsTo, rowCounts } from '../toolkit/stack/database.ts';
+import { mailsTo, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 
 const day = 86_400_000;
 const someone = () => `${newId()}@example.com`;
@@ -19,6 +19,17 @@ const revoke = (token: string, clubId: Id, invitationId: Id) =>
 const mailed = (invitationId: Id) => mailedToken('administrator_invitation', invitationId);
 const membersOf = async ({ id, owner }: TestClub): Promise<{ email: string; role: string; status: string }[]> =>
   (await call('GET', `/v1/clubs/${id}/members`, { token: owner.token })).body.data;
+/** Records that the mail of an invitation was handed over when it was requested. */
+const deliver = async (invitationId: Id) =>
+  (await testDatabase()).query(
+    `UPDATE transactional_mails SET status = 'sent', sent_at = created_at WHERE invitation_id = $1`,
+    [invitationId],
+  );
+const dueTimeOf = async (invitationId: Id) => {
+  const sentence = `SELECT next_attempt_at AS at FROM transactional_mails WHERE invitation_id = $1`;
+  const [row] = await (await testDatabase()).query<{ at: Date }[]>(sentence, [invitationId]);
+  return row?.at;
+};
 
 describe('POST /v1/clubs/{clubId}/members', () => {
   let club: TestClub;
@@ -43,6 +54,47 @@ describe('POST /v1/clubs/{clubId}/members', () => {
       expect(Date.parse(expiresAt) - Date.parse(invitedAt)).to.equal(7 * day);
       expect(await mailsTo(id)).to.deep.equal(['administrator_invitation']);
       expect((await membersOf(club)).at(-1)).to.deep.equal(body.data);
+    });
+
+    it('says until when its mail is withheld after 5 to one address in an hour, and in the list, too', async () => {
+      const email = someone();
+      const invitations = [];
+      for (let times = 0; times < 5; times++) {
+        const { body } = await invite(club, email);
+        invitations.push(body.data);
+        await deliver(body.data.invitation_id);
+      }
+      expect(invitations.filter((invitation) => 'mail_withheld_until' in invitation)).to.deep.equal([]);
+      const { status, body } = await invite(club, email);
+      expect(status).to.equal(201);
+      const until = Date.parse(body.data.mail_withheld_until);
+      expect(until - Date.parse(invitations.at(-1).invited_at)).to.equal(10 * 60_000);
+      expect((await membersOf(club)).at(-1)).to.deep.equal(body.data);
+      expect(await dueTimeOf(body.data.invitation_id)).to.deep.equal(new Date(until));
+      clock.advance(10 * 60_000);
+      expect((await membersOf(club)).at(-1)).to.not.have.property('mail_withheld_until');
+    });
+
+    it('is mailed however often another club invited the address and revoked the invitation', async () => {
+      const email = someone();
+      const other = await buildClub();
+      for (let times = 0; times < 8; times++) {
+        const { body } = await invite(other, email);
+        await revoke(other.owner.token, other.id, body.data.invitation_id);
+      }
+      for (let times = 0; times < 5; times++) await deliver((await invite(other, email)).body.data.invitation_id);
+      const { body } = await invite(club, email);
+      expect(body.data).to.not.have.property('mail_withheld_until');
+      expect(await mailsTo(body.data.invitation_id)).to.deep.equal(['administrator_invitation']);
+    });
+
+    it('counts no mail of an invitation that was revoked before it went out', async () => {
+      const email = someone();
+      for (let times = 0; times < 8; times++) {
+        const { body } = await invite(club, email);
+        await revoke(club.owner.token, club.id, body.data.invitation_id);
+      }
+      expect((await invite(club, email)).body.data).to.not.have.property('mail_withheld_until');
     });
 
     it('returns the same fields whether or not the e-mail has an account', async () => {

@@ -7,6 +7,7 @@ import { verifyStudentEmail } from '../../domain/identity/student-accounts.ts';
 import { pendingSignUpRules } from '../../domain/identity/pending-sign-ups.policy.ts';
 import { Student } from '../../entities/identity/student.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
+import { removeExpired } from '../../platform/engine/sweeper.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { buildAccessDelivery } from '../toolkit/builders/access.ts';
 import { buildClub, buildStudent, password, type TestClub } from '../toolkit/builders/clubs.ts';
@@ -18,7 +19,7 @@ import { importFile } from '../toolkit/drive/imports.ts';
 import { untilWaitingForLocks, withOpenTransaction } from '../toolkit/drive/races.ts';
 import { databaseOf } from '../toolkit/fakes/databases.ts';
 import { sell } from '../toolkit/drive/sales.ts';
-import { factsOf, mailsTo, rowCounts, testDeps } from '../toolkit/stack/database.ts';
+import { columnsHolding, factsOf, mailsTo, rowCounts, testDeps } from '../toolkit/stack/database.ts';
 import { testObjectStore } from '../toolkit/stack/storage.ts';
 
 const day = 86_400_000;
@@ -27,10 +28,11 @@ const someone = () => `${newId()}@example.com`;
 const rowOf = async (id: Id) => (await testDeps()).db.source.manager.findOneByOrFail(Student, { id });
 
 /** A sign-up with an address, by somebody who may not own it. */
-async function signUp(clubId: Id, body: object = {}): Promise<{ id: Id; email: string; link: string }> {
+async function signUp(clubId: Id, body: object = {}, ip?: string): Promise<{ id: Id; email: string; link: string }> {
   const email = someone();
   const path = `/v1/clubs/${clubId}/classroom/sign-up`;
-  const answer = await call('POST', path, { body: { name: 'Mallory', email, password: stranger, ...body } });
+  const from = ip === undefined ? {} : { ip };
+  const answer = await call('POST', path, { body: { name: 'Mallory', email, password: stranger, ...body }, ...from });
   expect(answer.status).to.equal(202);
   const id = await studentAccounts(clubId).idOf(email);
   return { id, email, link: await mailedToken('student_verify_email', id) };
@@ -262,6 +264,102 @@ describe('a pending sign-up', () => {
     );
     await signUpStudent(await testDeps(), club.id, { name: 'Ada', email: someone(), password }, clock.now());
     await db.run(sql`DELETE FROM students WHERE club_id = ${club.id} AND name = 'Bot'`);
+  });
+
+  describe('of one network', () => {
+    /** Pending sign-ups of now, each from the network of this address. */
+    const fill = async (clubId: Id, count: number, ip: string) => {
+      const deps = await testDeps();
+      const { email, id } = await signUp(clubId, {}, ip);
+      const { db } = deps;
+      await db.run(sql`
+        WITH made AS (
+          INSERT INTO students (id, club_id, name, email, opened_by, created_at)
+          SELECT gen_random_uuid(), ${clubId}, 'Bot', gen_random_uuid() || '@example.com', 'sign_up', ${clock.now()} FROM generate_series(2, ${count}::int)
+          RETURNING id)
+        INSERT INTO sign_up_networks (student_id, club_id, network_key, created_at)
+        SELECT made.id, ${clubId}, origin.network_key, ${clock.now()} FROM made, sign_up_networks origin WHERE origin.student_id = ${id}`);
+      return { email, id };
+    };
+    const attempt = (clubId: Id, ip: string, body: object = {}) =>
+      call('POST', `/v1/clubs/${clubId}/classroom/sign-up`, {
+        body: { name: 'Ada', email: someone(), password, ...body },
+        ip,
+      });
+    const { anHourOfNetwork } = pendingSignUpRules;
+
+    for (const { family, first, neighbor, outside } of [
+      { family: 'a /24 of IPv4', first: '203.0.113.7', neighbor: '203.0.113.250', outside: '203.0.114.7' },
+      { family: 'a /48 of IPv6', first: '2001:db8:1:1::1', neighbor: '2001:db8:1:ffff::9', outside: '2001:db8:2:1::1' },
+    ]) {
+      it(`are at most a tenth of the club’s, for ${family}`, async () => {
+        expect(anHourOfNetwork).to.equal(pendingSignUpRules.anHour / 10);
+        const club = await buildClub();
+        await fill(club.id, anHourOfNetwork - 1, first);
+        expect((await attempt(club.id, neighbor)).status).to.equal(202);
+        const known = await buildStudent(club.id);
+        const before = await rowCounts();
+        for (const email of [someone(), known.email]) {
+          const refused = await attempt(club.id, neighbor, { email });
+          expectError(refused, 'rate_limited');
+          expect(Number(refused.headers.get('retry-after'))).to.be.within(3_500, 3_600);
+        }
+        expect(await rowCounts()).to.deep.equal(before);
+        expect((await attempt(club.id, outside)).status).to.equal(202);
+        expect((await attempt((await buildClub()).id, neighbor)).status).to.equal(202);
+      });
+    }
+
+    it('free a place when one is confirmed, and all of them after an hour', async () => {
+      const club = await buildClub();
+      const ip = '198.51.100.1';
+      const { id } = await fill(club.id, anHourOfNetwork, ip);
+      expectError(await attempt(club.id, ip), 'rate_limited');
+      await studentAccounts(club.id).verify(await mailedToken('student_verify_email', id));
+      expect((await attempt(club.id, ip)).status).to.equal(202);
+      expectError(await attempt(club.id, ip), 'rate_limited');
+      clock.advance(3_600_000 + 1_000);
+      expect((await attempt(club.id, ip)).status).to.equal(202);
+    });
+
+    it('are known by a hash that differs between clubs, for an hour, and until the student is removed', async () => {
+      const { db } = await testDeps();
+      const clubs = [await buildClub(), await buildClub()];
+      const ip = '192.0.2.77';
+      const made = [await signUp(clubs[0]?.id ?? '', {}, ip), await signUp(clubs[1]?.id ?? '', {}, ip)];
+      const keysOf = async () => {
+        const rows = await db.rows<{ key: Buffer }>(
+          sql`SELECT network_key AS key FROM sign_up_networks WHERE student_id = ANY (${made.map(({ id }) => id)}::uuid[])`,
+        );
+        return rows.map(({ key }) => key.toString('hex'));
+      };
+      expect(new Set(await keysOf()).size).to.equal(2);
+      expect(await columnsHolding('192.0.2')).to.deep.equal([]);
+      const path = `/v1/clubs/${clubs[0]?.id}/students/${made[0]?.id}`;
+      expect((await call('DELETE', path, { token: clubs[0]?.owner.token ?? '' })).status).to.equal(204);
+      expect(await keysOf()).to.have.length(1);
+      await removeExpired(db, new Date(clock.now().getTime() + 3_590_000));
+      expect(await keysOf()).to.have.length(1);
+      await removeExpired(db, new Date(clock.now().getTime() + 3_601_000));
+      expect(await keysOf()).to.deep.equal([]);
+    });
+
+    it('and of the whole club refuse no valid registration code, and a code takes none of their places', async () => {
+      const club = await buildClub();
+      const delivery = await buildAccessDelivery(club.id);
+      const path = `/v1/clubs/${club.id}/registration-links`;
+      const link = { name: 'Launch', delivery_ids: [delivery.id] };
+      const { code } = (await call('POST', path, { token: club.owner.token, body: link })).body.data;
+      const ip = '198.51.100.9';
+      await fill(club.id, pendingSignUpRules.anHour - 1, ip);
+      expect((await attempt(club.id, ip, { registration_code: code })).status).to.equal(202);
+      expect((await attempt(club.id, '203.0.113.9')).status).to.equal(202); // the 500th without a code
+      expectError(await attempt(club.id, '203.0.113.10'), 'rate_limited');
+      expectError(await attempt(club.id, ip, { registration_code: 'NO-SUCH-CODE' }), 'not_found');
+      const email = someone();
+      expect((await attempt(club.id, ip, { registration_code: code, email })).status).to.equal(202);
+      expect((await attempt(club.id, ip, { registration_code: code, email })).status).to.equal(202); // known by now
+    });
   });
 });
 

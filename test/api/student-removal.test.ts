@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../platform/core/ids.ts';
+import { codeFailureKey } from '../../domain/mail/codes.ts';
 import { addressKeyOf } from '../../platform/infra/address-keys.ts';
 import { CodeFailureCount } from '../../entities/mail/code-failure-count.ts';
 import { sha256 } from '../../platform/infra/vault.ts';
@@ -135,7 +136,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
     it('ends mailed tokens and codes, and refuses every password', async () => {
       const students = studentAccounts(club.id);
       const { db, vault } = await testDeps();
-      const addressKey = addressKeyOf(vault, student.email);
+      const addressKey = codeFailureKey(club.id, addressKeyOf(vault, student.email));
       expect(await db.source.manager.existsBy(CodeFailureCount, { addressKey })).to.equal(false);
       expectError(await students.confirmReset(tokens.reset, 'a newly chosen phrase'), 'token_gone');
       const body = { club_id: club.id, email: student.email, code_id: history.codeId, code: tokens.code };

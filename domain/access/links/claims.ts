@@ -23,6 +23,9 @@ const openDeliveries = (now: Date) =>
   sql`registration_link_deliveries given JOIN access_deliveries delivery ON delivery.id = given.delivery_id
   AND ${grantable(now)}`;
 
+/** The condition on a row of `students` that has claimed a link. */
+export const claimedALink = sql`EXISTS (SELECT FROM registration_link_claims claim WHERE claim.student_id = students.id)`;
+
 /** @throws DomainError not_found */
 async function findLink(tx: Transaction, clubId: Id, code: string, now: Date, lock = sql``): Promise<ClaimedLink> {
   const link = await tx.one<ClaimedLink>(

@@ -1,7 +1,7 @@
 /** The client's address behind trusted proxies, and what a limit "per IP" counts. */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import { addressesCounted, clientIp, unknownClient } from '../../../api/rate-limits/client-ip.policy.ts';
+import { addressesCounted, clientIp, networkOf, unknownClient } from '../../../api/rate-limits/client-ip.policy.ts';
 
 describe('client address', () => {
   const proxies = ['10.0.0.0/8', '127.0.0.1/32', 'fd00::/8'];
@@ -115,5 +115,24 @@ describe('what a limit per IP counts', () => {
 
   it('is one for all clients without a readable address', () => {
     expect(subjectsOf(unknownClient)).to.deep.equal([`${unknownClient} x1`]);
+  });
+});
+
+describe('networkOf', () => {
+  it('gives the /24 of an IPv4 address and the /48 of an IPv6 address', () => {
+    expect(networkOf('203.0.113.7')).to.equal('203.0.113.0/24');
+    expect(networkOf('203.0.113.255')).to.equal('203.0.113.0/24');
+    expect(networkOf('203.0.114.0')).to.equal('203.0.114.0/24');
+    expect(networkOf('2001:db8:1:ffff::9')).to.equal('2001:db8:1::/48');
+    expect(networkOf('2001:db8:2::1')).to.equal('2001:db8:2::/48');
+    expect(networkOf('fe80::1%eth0')).to.equal('fe80::/48');
+  });
+
+  it('gives the network of the IPv4 address that an IPv6 address stands for', () => {
+    expect(networkOf('::ffff:203.0.113.7')).to.equal('203.0.113.0/24');
+  });
+
+  it('gives whatever is no address as it is', () => {
+    expect(networkOf(unknownClient)).to.equal(unknownClient);
   });
 });

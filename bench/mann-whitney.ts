@@ -1,0 +1,23 @@
+/** The Mann-Whitney test: whether two samples of times differ. */
+
+/**
+ * @returns `share`: of all pairs, those in which `left` is larger, 0.5 where nothing can be told; `p`: how likely a share at least
+ *   so far from 0.5 is by chance (two-sided, by the normal approximation)
+ */
+export function mannWhitney(left: readonly number[], right: readonly number[]): { share: number; p: number } {
+  const ranked = [...left.map((ms) => ({ ms, isLeft: true })), ...right.map((ms) => ({ ms, isLeft: false }))].toSorted(
+    (a, b) => a.ms - b.ms,
+  );
+  const ranks = ranked.reduce((sum, { isLeft }, index) => sum + (isLeft ? index + 1 : 0), 0);
+  const [n, m] = [left.length, right.length];
+  const u = ranks - (n * (n + 1)) / 2;
+  const z = (u - (n * m) / 2) / Math.sqrt((n * m * (n + m + 1)) / 12);
+  return { share: u / (n * m), p: 2 * (1 - normal(Math.abs(z))) };
+}
+
+/** The standard normal distribution function (Abramowitz and Stegun 26.2.17). */
+function normal(z: number): number {
+  const t = 1 / (1 + 0.2316419 * z);
+  const tail = t * (0.31938153 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))));
+  return 1 - (Math.exp((-z * z) / 2) / Math.sqrt(2 * Math.PI)) * tail;
+}

@@ -1,0 +1,31 @@
+/** The network that a sign-up came from, as a hash and for an hour: one network takes a part of a club's pending sign-ups alone (DEC-62). */
+import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Club } from '../clubs/club.ts';
+import { Student } from './student.ts';
+
+@Entity('sign_up_networks')
+@Index('sign_up_networks_of_club', ['clubId', 'networkKey'])
+export class SignUpNetwork {
+  @PrimaryColumn({ type: 'uuid', primaryKeyConstraintName: 'sign_up_networks_key' })
+  studentId: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  /** Keyed hash of club and network. */
+  @Column({ type: 'bytea' })
+  networkKey: Buffer;
+
+  @Column({ type: 'timestamptz' })
+  @Index('sign_up_networks_created')
+  createdAt: Date;
+
+  @ManyToOne(() => Student, { onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'student_id', foreignKeyConstraintName: 'sign_up_networks_student' })
+  student: Relation<Student>;
+
+  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'club_id', foreignKeyConstraintName: 'sign_up_networks_club' })
+  club: Relation<Club>;
+}

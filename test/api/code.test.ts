@@ -299,7 +299,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expect(await failuresOf(asked.email)).to.equal(20);
     });
 
-    it('refuses a network that tried 25 wrong codes with withheld requests in a day, and 100 wrong codes in all', async () => {
+    it('refuses withheld requests after 25 wrong codes of their network in a day, and after 100 in all', async () => {
       beginAtNoon();
       const student = await buildStudent(clubId);
       const { email } = student;

@@ -51,19 +51,23 @@ export function waitAfterAttempt(
   return Math.max(varied, Math.min(retryAfterSeconds, deliveryRules.retryAfterLimitSeconds) * second);
 }
 
-/** The three spellings of a date in HTTP (RFC 9110, 5.6.7), and what completes each for `Date.parse`. */
+const months = 'Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec'.split('|');
+const time = String.raw`(?<hour>\d{2}):(?<minute>\d{2}):(?<second>\d{2})`;
+const month = `(?<month>${months.join('|')})`;
+
+/** The three forms of a date in HTTP (RFC 9110, 5.6.7). */
 const httpDates = [
-  { pattern: /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/, suffix: '' },
-  { pattern: /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/, suffix: '' },
-  { pattern: /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/, suffix: ' GMT' },
-] as const;
+  new RegExp(String.raw`^[A-Z][a-z]{2}, (?<day>\d{2}) ${month} (?<year>\d{4}) ${time} GMT$`),
+  new RegExp(String.raw`^[A-Z][a-z]{5,8}, (?<day>\d{2})-${month}-(?<year>\d{2}) ${time} GMT$`),
+  new RegExp(String.raw`^[A-Z][a-z]{2} ${month} (?<day>[ \d]\d) ${time} (?<year>\d{4})$`),
+];
 
 /**
  * The wait that a response's Retry-After asks for (DEL-2), in whole seconds from `now`, capped.
  * @param status of the response: on any other than 429 and 503 the header means nothing
  * @param header the header's value: seconds, or an HTTP date
  * @param now Unix milliseconds
- * @returns undefined where there is nothing to honour: no header, garbage, a negative number, a date that has passed
+ * @returns undefined for no header, garbage, a negative number, a date that has passed or that no calendar has
  */
 export function honouredRetryAfter(status: number, header: string | undefined, now: number): number | undefined {
   if (header === undefined || !statusesWithRetryAfter.has(status)) return undefined;
@@ -71,8 +75,31 @@ export function honouredRetryAfter(status: number, header: string | undefined, n
   return asked === undefined ? undefined : Math.min(asked, deliveryRules.retryAfterLimitSeconds);
 }
 
-function secondsUntil(date: string, now: number): number | undefined {
-  const spelling = httpDates.find(({ pattern }) => pattern.test(date));
-  const seconds = spelling ? Math.ceil((Date.parse(date + spelling.suffix) - now) / second) : Number.NaN;
+function secondsUntil(header: string, now: number): number | undefined {
+  const at = readHttpDate(header, now);
+  const seconds = at === undefined ? Number.NaN : Math.ceil((at - now) / second);
   return seconds > 0 ? seconds : undefined;
+}
+
+/** @returns Unix milliseconds; undefined for other text, and for a day or a time that does not exist */
+function readHttpDate(header: string, now: number): number | undefined {
+  const parts = httpDates.map((form) => form.exec(header)?.groups).find((groups) => groups !== undefined);
+  if (!parts) return undefined;
+  const [day, hours, minutes, seconds] = ['day', 'hour', 'minute', 'second'].map((name) => Number(parts[name]));
+  const monthIndex = months.indexOf(parts['month'] ?? '');
+  const year = fullYear(parts['year'] ?? '', now);
+  if (day === undefined || hours === undefined || minutes === undefined || seconds === undefined) return undefined;
+  const date = new Date(Date.UTC(year, monthIndex, day));
+  const exists = date.getUTCMonth() === monthIndex && date.getUTCDate() === day;
+  // 60 is a leap second.
+  if (!exists || hours > 23 || minutes > 59 || seconds > 60) return undefined;
+  return date.getTime() + hours * hour + minutes * minute + seconds * second;
+}
+
+/** A year of two digits lies at most 50 years ahead (RFC 9110, 5.6.7). */
+function fullYear(digits: string, now: number): number {
+  if (digits.length > 2) return Number(digits);
+  const thisYear = new Date(now).getUTCFullYear();
+  const year = thisYear - (thisYear % 100) + Number(digits);
+  return year > thisYear + 50 ? year - 100 : year;
 }

@@ -110,6 +110,21 @@ describe('value of Retry-After (DEL-2)', () => {
     [503, 'Sun, 06 Nov 1994 08:49:37 GMT', undefined],
     [503, 'Wed, 99 Nov 2030 08:49:37 GMT', undefined],
     [503, '2030-11-06T08:49:37Z', undefined],
+    // days and times that do not exist
+    [503, 'Sun, 31 Feb 2031 08:49:37 GMT', undefined],
+    [429, 'Sat, 29 Feb 2031 00:00:00 GMT', undefined],
+    [429, 'Thu, 29 Feb 2032 00:00:00 GMT', 36_000],
+    [429, 'Thu, 00 Nov 2031 00:00:00 GMT', undefined],
+    [429, 'Sunday, 31-Nov-30 08:49:37 GMT', undefined],
+    [429, 'Sun Feb 31 08:49:37 2031', undefined],
+    [429, 'Wed, 06 Nov 2030 24:00:00 GMT', undefined],
+    [429, 'Wed, 06 Nov 2030 08:60:00 GMT', undefined],
+    [429, 'Wed, 06 Nov 2030 08:49:61 GMT', undefined],
+    [429, 'Wed, 06 Nov 2030 08:49:60 GMT', 60],
+    [429, 'Wed, 06 Foo 2030 08:49:37 GMT', undefined],
+    // two digits of a year: at most 50 years ahead
+    [429, 'Sunday, 06-Nov-80 08:49:37 GMT', 36_000],
+    [429, 'Sunday, 06-Nov-81 08:49:37 GMT', undefined],
     // other statuses
     [200, '120', undefined],
     [301, '120', undefined],

@@ -59,7 +59,7 @@ export async function registerEndpoint(
   input: { url: string; event_types: EventType[]; description?: string },
   now: Date,
 ): Promise<{ endpoint: WebhookEndpoint; secret: string }> {
-  await egress.checkUrl(input.url);
+  const url = await egress.checkUrl(input.url);
   const id = newId();
   const secret = newSecret();
   return db.transaction(async (tx) => {
@@ -80,7 +80,7 @@ export async function registerEndpoint(
     await tx.manager.insert(Endpoint, {
       id,
       clubId,
-      url: input.url,
+      url,
       description: input.description || null,
       eventTypes: input.event_types,
       secret: vault.seal(secret, id),
@@ -104,12 +104,13 @@ export async function updateEndpoint(
   input: { url?: string; event_types?: EventType[]; description?: string },
   now: Date,
 ): Promise<WebhookEndpoint> {
+  let url: string | undefined;
   if (input.url !== undefined) {
     await requireEndpoint(db, clubId, endpointId);
-    await egress.checkUrl(input.url);
+    url = await egress.checkUrl(input.url);
   }
   return db.transaction(async (tx) => {
-    const { url, event_types: eventTypes, description } = input;
+    const { event_types: eventTypes, description } = input;
     await tx.manager.update(
       Endpoint,
       { id: endpointId, clubId, deletedAt: IsNull() },

@@ -8,6 +8,7 @@ import net from 'node:net';
 import tls from 'node:tls';
 import { DomainError } from '../../core/errors.ts';
 import { isAllowed } from './address.policy.ts';
+import { connectToFirst } from './connect.ts';
 import { Connections, type WebhookDispatcher } from './connection-pool.ts';
 
 /** Asks for the addresses of a name, in canonical text; rejects, or gives none, where there are none. */
@@ -37,9 +38,10 @@ class AddressRefused extends ConnectionFailed {
 export interface Egress {
   /**
    * Checks a url at registration: its form, then every address that its host has at this moment.
+   * @returns the url to store and to show: its host and path are written as they will be requested (WEP-1)
    * @throws DomainError `url_not_allowed`
    */
-  readonly checkUrl: (url: string) => Promise<void>;
+  readonly checkUrl: (url: string) => Promise<string>;
   /** Sends requests, each over a connection whose address was checked when it was made. */
   readonly dispatcher: WebhookDispatcher;
   /** Lets requests in flight end, then closes every connection. */
@@ -76,8 +78,9 @@ export function createEgress(options: {
     const target = readTarget(origin);
     if ('problem' in target) throw new AddressRefused();
     const addresses = await checkedAddresses(target.host, signal);
-    const socket = net.connect({ host: target.host, port: target.port, lookup: answering(addresses), noDelay: true });
-    await ready(socket, 'connect', signal);
+    const socket = await connectToFirst(addresses, target.port, signal).catch((error: unknown) => {
+      throw signal.aborted ? error : new ConnectionFailed('connection_error', codeOf(error), { cause: error });
+    });
     if (!socket.remoteAddress || !isAllowed(socket.remoteAddress, allowedNetworks)) {
       socket.destroy();
       throw new AddressRefused();
@@ -91,7 +94,7 @@ export function createEgress(options: {
       rejectUnauthorized: true,
       ALPNProtocols: ['http/1.1'],
     });
-    await ready(secure, 'secureConnect', signal);
+    await handshake(secure, signal);
     return secure;
   }
 
@@ -106,6 +109,7 @@ export function createEgress(options: {
         // One answer for "no such name" and "a private address", so that callers cannot probe the DNS of a private network.
         throw new DomainError('url_not_allowed', 'The url must resolve to the public internet.');
       });
+      return target.url;
     },
     dispatcher: connections,
     close: () => connections.close(),
@@ -128,8 +132,11 @@ export function dnsResolver(servers?: readonly string[]): Resolve {
   };
 }
 
-/** `host`: an address, or a name without its trailing dot; no brackets. */
-type Target = { host: string; port: number } | { problem: string };
+/** `host`: an address, or a name without its trailing dot; no brackets. `url`: as it will be requested. */
+type Target = { host: string; port: number; url: string } | { problem: string };
+
+/** Of a url as it is stored and shown (contract). */
+const maxUrlLength = 2_048;
 
 /** Spellings that the URL parser would correct silently: people must see the address that is connected to. */
 const mended = /[\s\p{Cc}\\]/u;
@@ -161,7 +168,13 @@ function readTarget(text: string): Target {
   if (found) return found;
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
   if (net.isIP(host) === 0 && !hostName.test(host)) return { problem: 'The url has no valid host name.' };
-  return { host, port: Number(url.port || 443) };
+  // Other spellings of an address (127.1), full-width letters and invisible characters are replaced by what they mean.
+  const shown = url.href === `${text}/` ? text : url.href;
+  if (shown.length > maxUrlLength)
+    return {
+      problem: `The url has ${shown.length} characters when it is written in ASCII; at most ${maxUrlLength} are possible.`,
+    };
+  return { host, port: Number(url.port || 443), url: shown };
 }
 
 /** Addresses of a host: itself, where it is one; for `localhost` and names under it the loopback, without asking (RFC 6761). */
@@ -183,15 +196,6 @@ function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> 
   return Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', abort));
 }
 
-/** A `lookup` for net.connect that answers with addresses already checked; Node tries them in turn. */
-function answering(addresses: readonly string[]): net.LookupFunction {
-  return (_name, _options, callback) =>
-    callback(
-      null,
-      addresses.map((address) => ({ address, family: net.isIP(address) })),
-    );
-}
-
 /** A network error during TLS is a connection error; any other error is one of TLS. */
 const wireCodes: ReadonlySet<string> = new Set([
   'ECONNRESET',
@@ -202,19 +206,18 @@ const wireCodes: ReadonlySet<string> = new Set([
   'ENETUNREACH',
 ]);
 
-/** Waits until a socket is ready, and destroys it where it fails or the signal comes first. */
-async function ready(socket: net.Socket, event: 'connect' | 'secureConnect', signal: AbortSignal): Promise<void> {
+/** Waits for the end of the TLS handshake. Destroys the socket if it fails or the signal comes first. */
+async function handshake(socket: tls.TLSSocket, signal: AbortSignal): Promise<void> {
   // For the socket's whole life: an error between two listeners must not end the process, and a TLS alert after the
   // handshake (1.3 refuses a missing client certificate that late) must be what ended the socket, not the close behind it.
   socket.on('error', (error) => socket.destroy(error));
   try {
-    await once(socket, event, { signal });
+    await once(socket, 'secureConnect', { signal });
   } catch (error) {
     socket.destroy();
     signal.throwIfAborted();
     const code = codeOf(error);
-    const outcome = event === 'connect' || wireCodes.has(code) ? 'connection_error' : 'tls_error';
-    throw new ConnectionFailed(outcome, code, { cause: error });
+    throw new ConnectionFailed(wireCodes.has(code) ? 'connection_error' : 'tls_error', code, { cause: error });
   }
 }
 

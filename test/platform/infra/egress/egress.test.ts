@@ -151,22 +151,34 @@ const malformed = [
   `https://${'a.'.repeat(127)}example.com/`,
 ];
 
-const accepted = [
-  'https://example.com',
-  'https://example.com/',
-  'HTTPS://EXAMPLE.COM/Hook',
-  'https://example.com./hook',
-  'https://example.com:8443/hook?token=1&b=@x',
-  'https://example.com:443/',
-  'https://hooks.my_host.example.com/%20',
-  'https://bücher.example/hook',
-  'https://例え.テスト/',
-  'https://xn--bcher-kva.example/',
-  'https://8.8.8.8/',
-  'https://134744072/',
-  'https://[2606:4700:4700::1111]:8443/',
-  'https://localhost.example.com/',
-  `https://example.com/${'p'.repeat(2_000)}`,
+/** What is registered, and what is stored and shown: the address that will be requested. */
+const accepted: readonly (readonly [text: string, shown: string])[] = [
+  ['https://example.com', 'https://example.com'],
+  ['https://example.com/', 'https://example.com/'],
+  ['HTTPS://EXAMPLE.COM/Hook', 'https://example.com/Hook'],
+  ['https://example.com./hook', 'https://example.com./hook'],
+  ['https://example.com:8443/hook?token=1&b=@x', 'https://example.com:8443/hook?token=1&b=@x'],
+  ['https://example.com:443/', 'https://example.com/'],
+  ['https://hooks.my_host.example.com/%20', 'https://hooks.my_host.example.com/%20'],
+  ['https://bücher.example/hook', 'https://xn--bcher-kva.example/hook'],
+  ['https://例え.テスト/', 'https://xn--r8jz45g.xn--zckzah/'],
+  ['https://xn--bcher-kva.example/', 'https://xn--bcher-kva.example/'],
+  ['https://8.8.8.8/', 'https://8.8.8.8/'],
+  ['https://134744072/', 'https://8.8.8.8/'],
+  ['https://8.8.2056/', 'https://8.8.8.8/'],
+  ['https://0x08.0x08.0x08.0x08/', 'https://8.8.8.8/'],
+  ['https://[2606:4700:4700::1111]:8443/', 'https://[2606:4700:4700::1111]:8443/'],
+  ['https://[2606:4700:4700:0000:0000:0000:0000:1111]/', 'https://[2606:4700:4700::1111]/'],
+  ['https://ｅｘａｍｐｌｅ．ｃｏｍ/hook', 'https://example.com/hook'],
+  ['https://example。com/hook', 'https://example.com/hook'],
+  ['https://exam\u200Bple.com/hook', 'https://example.com/hook'],
+  ['https://exam\u00ADple.com/hook', 'https://example.com/hook'],
+  ['https://exam%70le.com/hook', 'https://example.com/hook'],
+  ['https://example.com/\u200Bhook\u202E', 'https://example.com/%E2%80%8Bhook%E2%80%AE'],
+  ['https://example.com/a/../b/./c', 'https://example.com/b/c'],
+  ['https://example.com/naïve?q=ü', 'https://example.com/na%C3%AFve?q=%C3%BC'],
+  ['https://localhost.example.com/', 'https://localhost.example.com/'],
+  [`https://example.com/${'p'.repeat(2_000)}`, `https://example.com/${'p'.repeat(2_000)}`],
 ];
 
 async function refusal(promise: Promise<unknown>): Promise<DomainError> {
@@ -191,9 +203,23 @@ describe('registration of a url: it must be https and resolve to the public inte
     });
   }
 
-  for (const url of accepted) {
-    it(`accepts ${JSON.stringify(url.slice(0, 80))}`, () => egress.checkUrl(url));
+  for (const [url, shown] of accepted) {
+    it(`accepts ${JSON.stringify(url.slice(0, 80))} as ${shown.slice(0, 60)}`, async () => {
+      expect(await egress.checkUrl(url)).to.equal(shown);
+      expect(await egress.checkUrl(shown)).to.equal(shown);
+    });
   }
+
+  it('refuses a url that has more than 2,048 characters in ASCII', async () => {
+    const { code, message } = await refusal(egress.checkUrl(`https://example.com/${'ü'.repeat(400)}`));
+    expect(code).to.equal('url_not_allowed');
+    expect(message).to.match(/has 2420 characters/);
+  });
+
+  it('shows an allowed address in its usual form', async () => {
+    const { checkUrl } = createEgress({ allowedNetworks: loopback });
+    expect(await checkUrl('https://127.1:8443/hook')).to.equal('https://127.0.0.1:8443/hook');
+  });
 
   const names: readonly (readonly [string, readonly string[] | Error, 'accepted' | 'refused'])[] = [
     ['a public address', ['93.184.215.14'], 'accepted'],

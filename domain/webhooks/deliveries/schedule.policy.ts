@@ -85,12 +85,12 @@ function secondsUntil(header: string, now: number): number | undefined {
 function readHttpDate(header: string, now: number): number | undefined {
   const parts = httpDates.map((form) => form.exec(header)?.groups).find((groups) => groups !== undefined);
   if (!parts) return undefined;
-  const [day, hours, minutes, seconds] = ['day', 'hour', 'minute', 'second'].map((name) => Number(parts[name]));
+  const [dayOfMonth, hours, minutes, seconds] = ['day', 'hour', 'minute', 'second'].map((name) => Number(parts[name]));
   const monthIndex = months.indexOf(parts['month'] ?? '');
   const year = fullYear(parts['year'] ?? '', now);
-  if (day === undefined || hours === undefined || minutes === undefined || seconds === undefined) return undefined;
-  const date = new Date(Date.UTC(year, monthIndex, day));
-  const exists = date.getUTCMonth() === monthIndex && date.getUTCDate() === day;
+  if (dayOfMonth === undefined || hours === undefined || minutes === undefined || seconds === undefined) return undefined;
+  const date = new Date(Date.UTC(year, monthIndex, dayOfMonth));
+  const exists = date.getUTCMonth() === monthIndex && date.getUTCDate() === dayOfMonth;
   // 60 is a leap second.
   if (!exists || hours > 23 || minutes > 59 || seconds > 60) return undefined;
   return date.getTime() + hours * hour + minutes * minute + seconds * second;

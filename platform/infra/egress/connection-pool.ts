@@ -5,6 +5,7 @@
 import type { Socket } from 'node:net';
 import { callbackify } from 'node:util';
 import { Client, type Dispatcher } from 'undici';
+import { mendResponses, type ResponseHead } from './response-head.ts';
 
 export interface ConnectionLimits {
   /**
@@ -18,8 +19,10 @@ export interface ConnectionLimits {
   idleMs: number;
   /** A connection older than this is not kept any more, however busy. */
   ageMs: number;
-  /** Largest head of a response, in bytes. */
+  /** Largest head of a response, in bytes (docs/how-to/receive-webhooks.md). */
   headBytes: number;
+  /** Interim responses (1xx) that are skipped before the final one. */
+  interimResponses: number;
 }
 
 export const connectionLimits: ConnectionLimits = {
@@ -29,7 +32,8 @@ export const connectionLimits: ConnectionLimits = {
   keptPerOrigin: 64,
   idleMs: 2_000,
   ageMs: 30_000,
-  headBytes: 16_384,
+  headBytes: 65_536,
+  interimResponses: 100,
 };
 
 /** What `postWebhook` needs; undici's own dispatchers have it too. Handlers are of undici's current kind (`onRequestStart` …). */
@@ -54,6 +58,8 @@ interface Connection {
   signal: AbortSignal;
   /** Whether its socket was made for that request. */
   fresh: boolean;
+  /** Reads the heads of its responses; absent until it has a socket. */
+  responses?: ResponseHead;
 }
 
 /** A dispatcher without a queue: a request takes a kept connection or makes its own, so none waits behind a slow one. */
@@ -89,13 +95,11 @@ export class Connections implements WebhookDispatcher {
   }
 
   #send({ options, handler }: Request, connection: Connection): void {
-    let answered = false;
+    connection.responses?.begin();
     connection.client.dispatch(options, {
       onRequestStart: (controller, context) => handler.onRequestStart?.(controller, context),
-      onResponseStart: (controller, status, headers, message) => {
-        answered = true;
-        handler.onResponseStart?.(controller, status, headers, message);
-      },
+      onResponseStart: (controller, status, headers, message) =>
+        handler.onResponseStart?.(controller, status, headers, message),
       onResponseData: (controller, chunk) => handler.onResponseData?.(controller, chunk),
       onResponseEnd: (controller, trailers) => {
         this.#keep(connection);
@@ -106,7 +110,8 @@ export class Connections implements WebhookDispatcher {
         // A receiver may close a kept connection just as it is used. That says nothing about the receiver, so the request
         // goes out once more, over a connection of its own; should the first have arrived, it is one of the duplicates that
         // receivers expect (DEL-4).
-        if (!connection.fresh && !answered && !options.signal.aborted && closedByReceiver(error) && !this.#closed) {
+        const isAnswered = connection.responses?.hasBegun === true;
+        if (!connection.fresh && !isAnswered && !options.signal.aborted && closedByReceiver(error) && !this.#closed) {
           this.#send({ options, handler }, this.#make(options));
         } else {
           handler.onResponseError?.(controller, error);
@@ -121,9 +126,11 @@ export class Connections implements WebhookDispatcher {
     const client = new Client(origin, {
       connect: (_options, callback) => {
         connection.fresh = true;
-        callbackify(() => this.#open(origin, connection.signal))((error, socket) =>
-          error ? callback(error, null) : callback(null, socket),
-        );
+        callbackify(() => this.#open(origin, connection.signal))((error, socket) => {
+          if (error) return callback(error, null);
+          connection.responses = mendResponses(socket, this.#limits);
+          return callback(null, socket);
+        });
       },
       pipelining: 1,
       keepAliveTimeout: this.#limits.idleMs,
@@ -180,8 +187,13 @@ export class Connections implements WebhookDispatcher {
   }
 }
 
-const closedCodes: ReadonlySet<unknown> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
+const closedCodes: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE']);
+/** undici has one code for a closed connection and for answers that it cannot read: after those, a repetition would be a duplicate. */
+const closedMessages: ReadonlySet<string> = new Set(['other side closed', 'closed']);
 
 function closedByReceiver(error: Error): boolean {
-  return 'code' in error && closedCodes.has(error.code);
+  return (
+    'code' in error &&
+    (closedCodes.has(error.code) || (error.code === 'UND_ERR_SOCKET' && closedMessages.has(error.message)))
+  );
 }

@@ -54,9 +54,6 @@ export async function post(
   return { ...answer, durationMs: Math.round(performance.now() - startedAt) };
 }
 
-/** Informational responses (1xx) that are passed over: more are a flood, and reading one for 15 s would cost the others. */
-const maxInformational = 100;
-
 interface Exchange {
   /** Absent where none arrived. */
   head: { status: number; retryAfter: string | undefined } | undefined;
@@ -76,7 +73,6 @@ export function exchange(
   return new Promise((resolve) => {
     let controller: Dispatcher.DispatchController | undefined;
     let head: Exchange['head'];
-    let informational = 0;
     // One buffer of our own: a chunk is a view of a whole read, and a body that drips would hold one read a byte.
     const start = Buffer.alloc(excerptBytes);
     let length = 0;
@@ -96,9 +92,9 @@ export function exchange(
         controller = started;
         if (signal.aborted) abort();
       },
-      onResponseStart(started, status, headers) {
+      onResponseStart(_controller, status, headers) {
+        // The parser reads impossible ones, such as 099, as interim responses.
         if (status >= 200) head = { status, retryAfter: [headers['retry-after']].flat()[0]?.trim() };
-        else if (++informational > maxInformational) started.abort(new errors.HeadersOverflowError());
       },
       onResponseData(_controller, chunk) {
         length += chunk.copy(start, length);

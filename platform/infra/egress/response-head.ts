@@ -1,0 +1,150 @@
+/**
+ * Mends what undici's parser refuses in the head of a response, although HTTP allows it: interim responses such as
+ * `100 Continue` (RFC 9110, 15.2), header lines that go on in the next line (RFC 9112, 5.2), and line ends without a
+ * carriage return (RFC 9112, 2.2).
+ */
+import type { Socket } from 'node:net';
+import { errors } from 'undici';
+
+export interface ResponseHeadRules {
+  /** Interim responses that are skipped before a final one: more are a flood, and reading one for 15 s would cost the others. */
+  interimResponses: number;
+  /** Largest head of one interim response, in bytes. */
+  headBytes: number;
+}
+
+const [lineFeed, carriageReturn, space, tab] = [0x0a, 0x0d, 0x20, 0x09];
+const lineEnd = Buffer.from('\r\n');
+const interimStart = 'HTTP/1.1 1xx ';
+const isInterim = /^HTTP\/1\.[01] 1\d\d[ \r\n]/;
+/** The text may still become the start of an interim response. */
+const isInterimSoFar = (text: string): boolean =>
+  text.length < interimStart.length && isInterim.test(text + 'HTTP/1.0 100 '.slice(text.length));
+
+/**
+ * Reads bytes of responses one after the other. `begin` says that the next bytes are the head of another response.
+ * `interim`: the head of an interim response, which is dropped; `head`: that of the final one; `body`: passed on as it comes.
+ */
+export class ResponseHead {
+  #phase: 'start' | 'interim' | 'head' | 'body' = 'start';
+  /** Bytes whose meaning the next ones decide. */
+  #undecided: Buffer = Buffer.alloc(0);
+  #skipped = 0;
+  /** Whether any byte of the answer has come: then the receiver has the request. */
+  hasBegun = false;
+  readonly #rules: ResponseHeadRules;
+
+  constructor(rules: ResponseHeadRules) {
+    this.#rules = rules;
+  }
+
+  begin(): void {
+    this.#phase = 'start';
+    this.#undecided = Buffer.alloc(0);
+    this.#skipped = 0;
+    this.hasBegun = false;
+  }
+
+  get isInBody(): boolean {
+    return this.#phase === 'body';
+  }
+
+  /**
+   * @param chunk bytes as they came; may be changed
+   * @returns the bytes to parse; empty while the next ones must decide
+   * @throws HeadersOverflowError for too many interim responses, or one that is too large
+   */
+  push(chunk: Buffer): Buffer {
+    if (this.#phase === 'body') return chunk;
+    this.hasBegun = true;
+    let bytes = this.#undecided.length > 0 ? Buffer.concat([this.#undecided, chunk]) : chunk;
+    this.#undecided = Buffer.alloc(0);
+    while (this.#phase === 'start' || this.#phase === 'interim') {
+      if (this.#phase === 'start') {
+        const start = bytes.toString('latin1', 0, interimStart.length);
+        if (isInterimSoFar(start)) return this.#waitWith(bytes);
+        this.#phase = isInterim.test(start) ? 'interim' : 'head';
+      } else {
+        const end = endOfHead(bytes);
+        if (end === undefined && bytes.length <= this.#rules.headBytes) return this.#waitWith(bytes);
+        this.#skipped++;
+        if (end === undefined || this.#skipped > this.#rules.interimResponses) throw new errors.HeadersOverflowError();
+        bytes = bytes.subarray(end);
+        this.#phase = 'start';
+      }
+    }
+    return this.#mend(bytes);
+  }
+
+  /**
+   * Replaces a line end before a space by spaces, and adds the carriage return that a line end lacks, up to the end of the
+   * head. A line end whose next byte is missing waits.
+   */
+  #mend(bytes: Buffer): Buffer {
+    const mended: Buffer[] = [];
+    let rest = 0;
+    for (let end = bytes.indexOf(lineFeed); end !== -1; end = bytes.indexOf(lineFeed, end + 1)) {
+      const textEnd = bytes[end - 1] === carriageReturn ? end - 1 : end;
+      const hasReturn = bytes[end + 1] === carriageReturn;
+      const next = hasReturn ? bytes[end + 2] : bytes[end + 1];
+      if (next === undefined) return this.#pass(mended, bytes, rest, textEnd);
+      if (next === lineFeed) this.#phase = 'body';
+      if (next === lineFeed && hasReturn && textEnd < end && rest === 0) return bytes;
+      if (bytes[end + 1] === space || bytes[end + 1] === tab) {
+        bytes.fill(space, textEnd, end + 1);
+      } else if (textEnd === end || next === lineFeed) {
+        mended.push(bytes.subarray(rest, textEnd), lineEnd);
+        rest = end + 1;
+      }
+      if (next === lineFeed) {
+        mended.push(lineEnd);
+        return this.#pass(mended, bytes, end + (hasReturn ? 3 : 2), bytes.length);
+      }
+    }
+    return this.#pass(mended, bytes, rest, bytes.at(-1) === carriageReturn ? bytes.length - 1 : bytes.length);
+  }
+
+  /** @returns what is mended, and the bytes from `rest` to `end`; those behind wait */
+  #pass(mended: readonly Buffer[], bytes: Buffer, rest: number, end: number): Buffer {
+    this.#undecided = bytes.subarray(end);
+    const passed = bytes.subarray(rest, end);
+    return mended.length === 0 ? passed : Buffer.concat([...mended, passed]);
+  }
+
+  #waitWith(bytes: Buffer): Buffer {
+    this.#undecided = bytes;
+    return Buffer.alloc(0);
+  }
+}
+
+/** @returns where the first empty line ends */
+function endOfHead(bytes: Buffer): number | undefined {
+  for (let end = bytes.indexOf(lineFeed); end !== -1; end = bytes.indexOf(lineFeed, end + 1)) {
+    if (bytes[end + 1] === lineFeed) return end + 2;
+    if (bytes[end + 1] === carriageReturn && bytes[end + 2] === lineFeed) return end + 3;
+  }
+  return undefined;
+}
+
+/**
+ * Puts a `ResponseHead` between a socket and undici, which takes its bytes by `read()` alone.
+ * @returns the reader: `begin` it before each further request on the socket
+ */
+export function mendResponses(socket: Socket, rules: ResponseHeadRules): ResponseHead {
+  const head = new ResponseHead(rules);
+  const read = socket.read.bind(socket) as (size?: number) => Buffer | null;
+  socket.read = (size?: number): Buffer | null => {
+    for (;;) {
+      const chunk = read(size);
+      if (chunk === null || head.isInBody) return chunk;
+      try {
+        const bytes = head.push(chunk);
+        if (bytes.length > 0) return bytes;
+      } catch (error) {
+        socket.destroy(error as Error);
+        return null;
+      }
+    }
+  };
+  return head;
+}

@@ -49,6 +49,7 @@ import { activitiesOn } from './activities.ts';
 import { activityInterceptors } from './activity-interceptors.ts';
 import { createAnswerDeps } from './agents.ts';
 import { createDirectLane } from './direct-attempts.ts';
+import { reportFailureCause } from './failure-causes.ts';
 import { failpointFrom } from './failpoints.ts';
 import { connectionsForRecords, createAttemptPlaces, noLocalAttempts } from './attempt-places.ts';
 import {
@@ -153,6 +154,7 @@ export async function startWorker(
       places: attemptPlaces.places,
       onAttempt(attempt) {
         attemptPlaces.onAttempt(attempt);
+        reportFailureCause(attempt, log);
         lane?.report(attempt);
       },
       failpoint,

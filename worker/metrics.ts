@@ -17,6 +17,12 @@ export const attempts = new Counter({
   labelNames: ['outcome'],
 });
 
+export const failureCauses = new Counter({
+  name: 'webhook_attempts_without_answer_total',
+  help: 'Attempts of webhook deliveries that got no answer, by cause: the words of `error_code` in the record of an attempt.',
+  labelNames: ['cause'],
+});
+
 export const firstAttempts = new Counter({
   name: 'webhook_first_attempts_total',
   help: 'First attempts that fan-outs gave away, by lane: workflow (a run was started for it), direct (this process makes it at once).',

@@ -10315,6 +10315,8 @@ export interface components {
             outcome: "succeeded" | "http_error" | "timeout" | "connection_error" | "tls_error" | "dns_error" | "address_refused" | "interrupted";
             /** @description HTTP status of the answer; absent where there was none. */
             response_status?: number;
+            /** @description Why no answer arrived; absent if one arrived. `name_server_failed`: the name could not be looked up. `connection_closed`: closed before a whole answer. `connection_failed` and `tls_failed`: for another reason. `certificate_untrusted`: nobody that the service trusts vouches for it. `header_overflow`: the head of the answer has more than 64 KB, or more than 100 interim responses come first. `connect_timeout`: 15 seconds passed before the connection was made. `response_timeout`: they passed before the answer. A later version may add values: accept those that you do not know. */
+            error_code?: "name_not_found" | "name_server_failed" | "address_refused" | "connection_refused" | "connection_reset" | "connection_closed" | "connection_timed_out" | "host_unreachable" | "connection_failed" | "certificate_expired" | "certificate_not_yet_valid" | "certificate_name_mismatch" | "certificate_untrusted" | "client_certificate_required" | "tls_failed" | "header_overflow" | "invalid_response" | "connect_timeout" | "response_timeout";
             /** @description Up to 2 KB of the start of the response. */
             response_excerpt?: string;
             /** @description What `Retry-After` asked for, on 429 and 503. */

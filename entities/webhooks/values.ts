@@ -31,6 +31,30 @@ export type AttemptOutcome =
   | 'address_refused'
   | 'interrupted';
 
+/** Why an attempt got no answer. Documented in the contract, `WebhookAttempt.error_code`. */
+export const failureCauses = [
+  'name_not_found',
+  'name_server_failed',
+  'address_refused',
+  'connection_refused',
+  'connection_reset',
+  'connection_closed',
+  'connection_timed_out',
+  'host_unreachable',
+  'connection_failed',
+  'certificate_expired',
+  'certificate_not_yet_valid',
+  'certificate_name_mismatch',
+  'certificate_untrusted',
+  'client_certificate_required',
+  'tls_failed',
+  'header_overflow',
+  'invalid_response',
+  'connect_timeout',
+  'response_timeout',
+] as const;
+export type FailureCause = (typeof failureCauses)[number];
+
 /** The length of the span that a tally counts. */
 export const tallySpans = ['day', 'hour'] as const;
 export type TallySpan = (typeof tallySpans)[number];

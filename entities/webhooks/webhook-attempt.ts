@@ -1,6 +1,6 @@
 /** One try of a delivery: written when it is claimed, completed when its outcome is known. Partitioned by day of its start. */
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
-import { attemptTriggers, type AttemptOutcome, type AttemptTrigger } from './values.ts';
+import { attemptTriggers, type AttemptOutcome, type AttemptTrigger, type FailureCause } from './values.ts';
 import { oneOf } from '../one-of.ts';
 
 @Entity('webhook_attempts')
@@ -32,6 +32,10 @@ export class WebhookAttempt {
 
   @Column({ type: 'smallint', nullable: true })
   responseStatus: number | null;
+
+  /** Why no answer arrived; null if one arrived. */
+  @Column({ type: 'text', nullable: true })
+  errorCode: FailureCause | null;
 
   /** Up to the first 2 KB of the response. */
   @Column({ type: 'text', nullable: true })

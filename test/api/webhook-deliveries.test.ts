@@ -251,10 +251,10 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries/{deli
       const delivery = await buildWebhookDelivery(subscription, now);
       const source = await testDatabase();
       await source.query(
-        `INSERT INTO webhook_attempts (delivery_id, fence, number, trigger, started_at, outcome, duration_ms, response_status, response_excerpt, retry_after_seconds)
-         VALUES ($1, 2, 1, 'schedule', $2, 'http_error', 84, 503, 'try again', 5),
-                ($1, 1, 1, 'schedule', $2, 'interrupted', NULL, NULL, NULL, NULL),
-                ($1, 3, 2, 'manual', $2, NULL, NULL, NULL, NULL, NULL)`,
+        `INSERT INTO webhook_attempts (delivery_id, fence, number, trigger, started_at, outcome, duration_ms, response_status, response_excerpt, retry_after_seconds, error_code)
+         VALUES ($1, 2, 1, 'schedule', $2, 'http_error', 84, 503, 'try again', 5, NULL),
+                ($1, 1, 1, 'schedule', $2, 'tls_error', 12, NULL, NULL, NULL, 'certificate_expired'),
+                ($1, 3, 2, 'manual', $2, NULL, NULL, NULL, NULL, NULL, NULL)`,
         [delivery.id, now],
       );
       const student = (
@@ -272,7 +272,14 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries/{deli
         next_attempt_at: started,
         created_at: started,
         attempts: [
-          { number: 1, trigger: 'schedule', started_at: started, outcome: 'interrupted' },
+          {
+            number: 1,
+            trigger: 'schedule',
+            started_at: started,
+            outcome: 'tls_error',
+            duration_ms: 12,
+            error_code: 'certificate_expired',
+          },
           {
             number: 1,
             trigger: 'schedule',

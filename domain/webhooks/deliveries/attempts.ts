@@ -22,11 +22,21 @@ export interface DeliveryDeps extends RecordDeps {
   /** The process's one writer of successes. */
   recordSuccess: RecordSuccess;
   /** Called with how each attempt ended, before it is recorded. */
-  onAttempt: (attempt: { endpointId: Id; host: string; outcome: AttemptOutcome; durationMs: number }) => void;
+  onAttempt: (attempt: EndedAttempt) => void;
   /** How many attempts run at once. */
   places: AttemptPlaces;
   /** A place where tests stop the process; does nothing otherwise. */
   failpoint: (name: 'claimed' | 'posted') => Promise<void>;
+}
+
+/** An attempt that has ended, for metrics, logs and the bounds of its endpoint and host. */
+export interface EndedAttempt {
+  endpointId: Id;
+  host: string;
+  outcome: AttemptOutcome;
+  durationMs: number;
+  /** Why no answer arrived, precisely. */
+  errorCode?: string;
 }
 
 /** Bounds the attempts that this process makes at once (HOOK-15 to HOOK-17). */
@@ -117,7 +127,8 @@ export async function makeAttempt(
     secrets: secrets.map((secret) => deps.vault.open(secret, endpointId)),
   });
   await deps.failpoint('posted');
-  deps.onAttempt({ endpointId, host: new URL(claim.url).host, outcome: answer.outcome, durationMs: answer.durationMs });
+  const { outcome, durationMs, errorCode } = answer;
+  deps.onAttempt({ endpointId, host: new URL(claim.url).host, outcome, durationMs, ...(errorCode !== undefined && { errorCode }) });
 
   const recordedAt = new Date(now + elapsed());
   const record = async (): Promise<DeliveryStep | undefined> => {

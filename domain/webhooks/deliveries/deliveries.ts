@@ -38,6 +38,7 @@ const attemptColumns = columns(WebhookAttemptRow, [
   'startedAt',
   'durationMs',
   'responseStatus',
+  'errorCode',
   'responseExcerpt',
   'retryAfterSeconds',
 ]).and<{ outcome: AttemptOutcome }>(sql`outcome`);
@@ -175,6 +176,7 @@ function presentAttempt(row: RowOf<typeof attemptColumns>): WebhookAttempt {
     outcome: row.outcome,
     ...(row.durationMs !== null && { duration_ms: row.durationMs }),
     ...(row.responseStatus !== null && { response_status: row.responseStatus }),
+    ...(row.errorCode !== null && { error_code: row.errorCode }),
     ...(row.responseExcerpt !== null && { response_excerpt: row.responseExcerpt }),
     ...(row.retryAfterSeconds !== null && { retry_after_seconds: row.retryAfterSeconds }),
   };

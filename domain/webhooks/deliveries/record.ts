@@ -13,6 +13,7 @@ import { writeTogether } from '../../../platform/infra/postgres/write-together.t
 import { afterFailure, failingDeadline, isThrottled, resetBreaker, type Breaker } from '../endpoints/breaker.policy.ts';
 import type { Claim } from './attempts.ts';
 import { callGate, wakeInPlaceOf } from '../wakes.ts';
+import { failureCause } from './failure-causes.ts';
 import type { DeliveryStep } from './parking.ts';
 import type { AttemptAnswer } from './post.ts';
 import { closeEndpoint } from '../endpoints/queue.ts';
@@ -290,7 +291,8 @@ async function writeAttempt(tx: Transaction, id: Id, claim: Claim, answer: Attem
   await tx.run(
     sql`UPDATE webhook_attempts attempt
         SET outcome = ${answer?.outcome ?? 'interrupted'}, duration_ms = ${answer?.durationMs ?? null},
-            response_status = ${answer?.responseStatus ?? null}, retry_after_seconds = ${answer?.retryAfterSeconds ?? null},
+            response_status = ${answer?.responseStatus ?? null}, error_code = ${(answer && failureCause(answer)) ?? null},
+            retry_after_seconds = ${answer?.retryAfterSeconds ?? null},
             response_excerpt = CASE WHEN ${raw(mayKeepExcerpt)} THEN ${answer?.responseExcerpt ?? null} END
        FROM webhook_deliveries delivery
       WHERE delivery.id = ${id}

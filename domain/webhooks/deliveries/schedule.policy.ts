@@ -88,7 +88,8 @@ function readHttpDate(header: string, now: number): number | undefined {
   const [dayOfMonth, hours, minutes, seconds] = ['day', 'hour', 'minute', 'second'].map((name) => Number(parts[name]));
   const monthIndex = months.indexOf(parts['month'] ?? '');
   const year = fullYear(parts['year'] ?? '', now);
-  if (dayOfMonth === undefined || hours === undefined || minutes === undefined || seconds === undefined) return undefined;
+  if (dayOfMonth === undefined || hours === undefined || minutes === undefined || seconds === undefined)
+    return undefined;
   const date = new Date(Date.UTC(year, monthIndex, dayOfMonth));
   const exists = date.getUTCMonth() === monthIndex && date.getUTCDate() === dayOfMonth;
   // 60 is a leap second.

@@ -24,7 +24,7 @@ export interface PostAnswer {
   responseExcerpt?: string;
   /** The response's header Retry-After, as it came. */
   retryAfter?: string;
-  /** Where no response arrived: the precise code, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. Holds no name or address. */
+  /** Where no response arrived: the precise code, such as `ECONNREFUSED`, `CERT_HAS_EXPIRED` or `CONNECT_TIMEOUT`. Holds no name or address. */
   errorCode?: string;
   /** Whole milliseconds. */
   durationMs: number;
@@ -49,8 +49,8 @@ export async function post(
   const limit = AbortSignal.timeout(timeLimitMs);
   const signal = ended ? AbortSignal.any([limit, ended]) : limit;
   const request = { origin, path: pathname + search, method: 'POST' as const, headers, body, signal };
-  const { head, start, error } = await exchange(dispatcher, request, excerptBytes);
-  const answer = head ? answerOfResponse(head, start, excerptBytes) : answerOfFailure(error, limit, ended);
+  const { head, start, error, isConnected } = await exchange(dispatcher, request, excerptBytes);
+  const answer = head ? answerOfResponse(head, start, excerptBytes) : answerOfFailure(error, limit, ended, isConnected);
   return { ...answer, durationMs: Math.round(performance.now() - startedAt) };
 }
 
@@ -61,6 +61,8 @@ interface Exchange {
   start: Buffer;
   /** What ended the exchange before its time. */
   error: unknown;
+  /** Whether there was a connection: name resolution, TCP and TLS had succeeded. */
+  isConnected: boolean;
 }
 
 /** Sends the request and settles as soon as there is nothing more to learn, however long undici takes to clean up. */
@@ -79,7 +81,7 @@ export function exchange(
 
     const settle = (error?: unknown) => {
       signal.removeEventListener('abort', abort);
-      resolve({ head, start: start.subarray(0, length), error });
+      resolve({ head, start: start.subarray(0, length), error, isConnected: controller !== undefined });
     };
     const abort = () => {
       settle(signal.reason);
@@ -134,8 +136,14 @@ const faultsOfOurs: ReadonlySet<string> = new Set([
   'UND_ERR_DESTROYED',
 ]);
 
-function answerOfFailure(error: unknown, limit: AbortSignal, ended: AbortSignal | undefined): Untimed {
-  if (limit.aborted && error === limit.reason) return { outcome: 'timeout' };
+function answerOfFailure(
+  error: unknown,
+  limit: AbortSignal,
+  ended: AbortSignal | undefined,
+  isConnected: boolean,
+): Untimed {
+  if (limit.aborted && error === limit.reason)
+    return { outcome: 'timeout', errorCode: isConnected ? 'RESPONSE_TIMEOUT' : 'CONNECT_TIMEOUT' };
   if (ended?.aborted && error === ended.reason) throw error;
   const code = codeOf(error);
   if (code === undefined || faultsOfOurs.has(code)) throw error;

@@ -1,6 +1,6 @@
 import type { Answer, Receiver } from '../../../../dev/receiver.ts';
 import { newId } from '../../../../platform/core/ids.ts';
-import type { AttemptOutcome } from '../../../../entities/webhooks/values.ts';
+import type { AttemptOutcome, FailureCause } from '../../../../entities/webhooks/values.ts';
 import { attemptDelivery, type DeliveryDeps } from '../../../../domain/webhooks/deliveries/attempts.ts';
 import { newSecret } from '../../../../domain/webhooks/deliveries/post.ts';
 import { attemptRows, deliveryRow, endpointRow, eventRow } from '../../../toolkit/assert/webhooks.ts';
@@ -145,21 +145,38 @@ describe('step of a webhook delivery', () => {
       });
     }
 
-    const noResponse: { what: string; url?: string; answer?: Answer; outcome: AttemptOutcome }[] = [
-      { what: 'silence until the time limit', answer: 'hang', outcome: 'timeout' },
-      { what: 'a connection that is cut', answer: 'drop', outcome: 'connection_error' },
-      { what: 'a port where nobody listens', url: 'https://127.0.0.1:9/hook', outcome: 'connection_error' },
-      { what: 'a name that does not exist', url: 'https://receiver.invalid/hook', outcome: 'dns_error' },
-      { what: 'an address of a private network', url: 'https://10.0.0.1/hook', outcome: 'address_refused' },
-    ];
-    for (const { what, url, answer: given = 'drop', outcome } of noResponse) {
-      it(`records ${what} as ${outcome}, and plans another attempt`, async () => {
+    const noResponse: { what: string; url?: string; answer?: Answer; outcome: AttemptOutcome; cause: FailureCause }[] =
+      [
+        { what: 'silence until the time limit', answer: 'hang', outcome: 'timeout', cause: 'response_timeout' },
+        { what: 'a connection that is cut', answer: 'drop', outcome: 'connection_error', cause: 'connection_closed' },
+        {
+          what: 'a port where nobody listens',
+          url: 'https://127.0.0.1:9/hook',
+          outcome: 'connection_error',
+          cause: 'connection_refused',
+        },
+        {
+          what: 'a name that does not exist',
+          url: 'https://receiver.invalid/hook',
+          outcome: 'dns_error',
+          cause: 'name_not_found',
+        },
+        {
+          what: 'an address of a private network',
+          url: 'https://10.0.0.1/hook',
+          outcome: 'address_refused',
+          cause: 'address_refused',
+        },
+      ];
+    for (const { what, url, answer: given = 'drop', outcome, cause } of noResponse) {
+      it(`records ${what} as ${outcome} (${cause}), and plans another attempt`, async () => {
         answer = given;
         if (url !== undefined) await alter('webhook_endpoints', subscription.endpoint.id, { url });
         const delivery = await buildWebhookDelivery(subscription);
         expect(await attempt(delivery)).to.include({ done: false, waitingFor: 'attempt', attempt: 2 });
         expect((await attemptRows(delivery.id))[0]).to.include({
           outcome,
+          errorCode: cause,
           responseStatus: null,
           responseExcerpt: null,
         });
@@ -170,7 +187,10 @@ describe('step of a webhook delivery', () => {
       const impostor = await delivering().receiver(undefined, { certificate: await selfSigned('127.0.0.1') });
       const delivery = await buildWebhookDelivery(await buildSubscription(impostor.url));
       await attempt(delivery);
-      expect((await attemptRows(delivery.id))[0]?.outcome).to.equal('tls_error');
+      expect((await attemptRows(delivery.id))[0]).to.include({
+        outcome: 'tls_error',
+        errorCode: 'certificate_untrusted',
+      });
       expect(impostor.requests).to.have.length(0);
     });
   });

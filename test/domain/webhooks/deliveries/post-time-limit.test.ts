@@ -11,10 +11,10 @@ import { expect } from 'chai';
 const serverHello = Buffer.from([0x16, 0x03, 0x03, 0x40, 0x00, 0x02, 0x00, 0x3f, 0xfc, 0x03, 0x03]);
 
 /** Expects an attempt with a limit of 300 ms to end at it: no other limit is set, and nothing else ends it earlier. */
-async function timesOut(posting: () => Promise<AttemptAnswer>): Promise<void> {
+async function timesOut(posting: () => Promise<AttemptAnswer>, errorCode: string): Promise<void> {
   const limits = await limitsSetBy(async () => {
     const { durationMs, ...answer } = await posting();
-    expect(answer).to.deep.equal({ outcome: 'timeout' });
+    expect(answer).to.deep.equal({ outcome: 'timeout', errorCode });
     expect(durationMs).to.be.at.least(295);
   });
   expect(limits).to.deep.equal([300]);
@@ -42,26 +42,26 @@ async function liveMemoryDuring(work: () => Promise<void>): Promise<number> {
 
 describe('each webhook attempt has a 15-second time limit', () => {
   const { dispatcher, receiverThat, post, tracked } = usePosting();
-  const limited = async (port: number): Promise<void> => {
-    await timesOut(() => post(port, { timeLimitMs: 300 }));
+  const limited = async (port: number, errorCode = 'RESPONSE_TIMEOUT'): Promise<void> => {
+    await timesOut(() => post(port, { timeLimitMs: 300 }), errorCode);
   };
 
   it('covers the name resolution', async () => {
     const silent = tracked(createEgress({ allowedNetworks: [], resolve: () => new Promise(() => {}) }));
     const waiting = setTimeout(() => {}, 5_000); // the limit alone does not keep a process running
     const url = 'https://receiver.test/';
-    await timesOut(() => postWebhook(silent.dispatcher, { ...attempt, url, timeLimitMs: 300 }));
+    await timesOut(() => postWebhook(silent.dispatcher, { ...attempt, url, timeLimitMs: 300 }), 'CONNECT_TIMEOUT');
     clearTimeout(waiting);
   });
 
   it('covers a connection that nobody accepts', async () => {
-    await limited(tracked(await startDeafListener()).port);
+    await limited(tracked(await startDeafListener()).port, 'CONNECT_TIMEOUT');
   });
 
   it('covers a TLS handshake that nobody answers', async () => {
     const closed = Promise.withResolvers<void>();
     const receiver = tracked(await startTcpReceiver((socket) => socket.resume().on('close', () => closed.resolve())));
-    await limited(receiver.port);
+    await limited(receiver.port, 'CONNECT_TIMEOUT');
     await closed.promise;
   });
 
@@ -72,7 +72,7 @@ describe('each webhook attempt has a 15-second time limit', () => {
         drip(socket, Buffer.alloc(1));
       }),
     );
-    await limited(receiver.port);
+    await limited(receiver.port, 'CONNECT_TIMEOUT');
   });
 
   it('covers headers that never come', async () => limited((await receiverThat(() => {})).port));
@@ -110,7 +110,7 @@ describe('each webhook attempt has a 15-second time limit', () => {
       drips('HTTP/1.1 500 Oops\r\n\r\n'),
     ]);
     const [headers, body, failure] = await Promise.all(receivers.map(({ port }) => post(port, { timeLimitMs: 300 })));
-    expect(headers).to.have.all.keys('outcome', 'durationMs').and.to.include({ outcome: 'timeout' });
+    expect(headers).to.have.all.keys('outcome', 'errorCode', 'durationMs').and.to.include({ outcome: 'timeout' });
     expect(body).to.include({ outcome: 'succeeded', responseStatus: 200 });
     expect(failure).to.include({ outcome: 'http_error', responseStatus: 500 });
     expect([body?.responseExcerpt, failure?.responseExcerpt].join(' ')).to.match(/^y+ y+$/);

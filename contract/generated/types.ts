@@ -10114,8 +10114,8 @@ export interface components {
             /** @description The types that the endpoint asked for; new types never reach it by themselves. */
             event_types: components["schemas"]["WebhookEventType"][];
             status: components["schemas"]["WebhookEndpointStatus"];
-            /** @description Only while disabled. A later version may add values: accept those that you do not know. */
-            disabled_reason?: "manual" | "failing";
+            /** @description Only while disabled. `failing`: it accepted nothing for five days. `gone`: it answered `410 Gone`. A later version may add values: accept those that you do not know. */
+            disabled_reason?: "manual" | "failing" | "gone";
             /**
              * Format: date-time
              * @description Only while disabled.

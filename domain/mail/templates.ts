@@ -201,6 +201,32 @@ export const mailTemplates = {
     ],
     action: 'Look at the endpoint',
   },
+  webhook_endpoint_gone: {
+    priority: 1,
+    aboutEndpoint: true,
+    uncapped: true,
+    site: 'dashboard',
+    path: '/webhooks/{endpoint}',
+    subject: ({ clubName }) => `A webhook endpoint of ${clubName} was disabled`,
+    text: ({ clubName, endpointUrl }) => [
+      `${endpointUrl} answered a message of ${clubName} with "410 Gone". It was disabled, and the waiting messages were canceled.`,
+      'If the address is still in use, enable the endpoint: new events are then sent, and deliveries of the last 30 days can be recovered.',
+    ],
+    action: 'Look at the endpoint',
+  },
+  webhook_endpoint_throttled: {
+    priority: 1,
+    aboutEndpoint: true,
+    uncapped: true,
+    site: 'dashboard',
+    path: '/webhooks/{endpoint}',
+    subject: ({ clubName }) => `A webhook endpoint of ${clubName} has been failing for an hour`,
+    text: ({ clubName, endpointUrl }) => [
+      `${endpointUrl} has accepted no message of ${clubName} for an hour. One message at a time is tried, and the others wait.`,
+      'The messages go out once it accepts one. If it accepts none for five days, it is disabled.',
+    ],
+    action: 'Look at the endpoint',
+  },
   assignment_approved: {
     priority: 1,
     aboutReview: true,

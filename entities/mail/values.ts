@@ -12,6 +12,8 @@ export const mailTemplateNames = [
   'administrator_reset_password',
   'administrator_invitation',
   'webhook_endpoint_failing',
+  'webhook_endpoint_gone',
+  'webhook_endpoint_throttled',
   'assignment_approved',
   'assignment_changes_requested',
   'media_expiring',

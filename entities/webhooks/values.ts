@@ -3,7 +3,8 @@
 export const endpointStatuses = ['enabled', 'paused', 'disabled'] as const;
 export type EndpointStatus = (typeof endpointStatuses)[number];
 
-export const disabledReasons = ['manual', 'failing'] as const;
+/** `failing`: nothing was accepted for five days. `gone`: the receiver answered `410 Gone`. */
+export const disabledReasons = ['manual', 'failing', 'gone'] as const;
 export type DisabledReason = (typeof disabledReasons)[number];
 
 export const deliveryStatuses = ['pending', 'succeeded', 'failed', 'canceled'] as const;

@@ -57,6 +57,14 @@ export class WebhookEndpoint {
   @Column({ type: 'integer', default: 0 })
   breakerEpoch: number;
 
+  /** When the breaker was armed first, while it throttles. */
+  @Column({ type: 'timestamptz', nullable: true })
+  throttledSince: Date | null;
+
+  /** When the administrators got a mail that it has been throttled for an hour. */
+  @Column({ type: 'timestamptz', nullable: true })
+  throttleMailedAt: Date | null;
+
   /** While throttled, the one parked delivery that the gate lets through. */
   @Column({ type: 'uuid', nullable: true })
   admittedDeliveryId: string | null;

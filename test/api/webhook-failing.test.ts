@@ -17,7 +17,8 @@ import { endLease } from '../toolkit/drive/deliveries.ts';
 import { mailsTo, testDeps } from '../toolkit/stack/database.ts';
 
 const minute = 60_000;
-const day = 1_440 * minute;
+const hour = 60 * minute;
+const day = 24 * hour;
 const failingMail = 'webhook_endpoint_failing';
 
 describe('an endpoint that fails for 5 days', () => {
@@ -48,6 +49,12 @@ describe('an endpoint that fails for 5 days', () => {
     const delivery = await buildWebhookDelivery(scene.subscription, new Date(now));
     await attempt(delivery.id, 500);
     return delivery;
+  };
+  /** An attempt that was asked for by hand, so that it does not wait for the breaker. */
+  const failsByHand = async () => {
+    const delivery = await buildWebhookDelivery(scene.subscription, new Date(now));
+    await alter('webhook_deliveries', delivery.id, { requested: 'manual' });
+    await attempt(delivery.id, 500);
   };
   const tend = async (at = now) => tendGate(await testDeps(), id, at);
   const failingFor = (ms: number, columns: object = {}) =>
@@ -149,6 +156,58 @@ describe('an endpoint that fails for 5 days', () => {
       await attempt(delivery.id, 500);
       expect((await deliveryRow(delivery.id)).attemptCount).to.equal(1);
       expect(await read()).to.include({ status: 'enabled', consecutive_failures: 4 });
+    });
+  });
+
+  describe('that answers 410 Gone', () => {
+    it('is disabled as gone, with its queue canceled and a mail to its administrators', async () => {
+      const waiting = await buildWebhookDelivery(scene.subscription, new Date(now));
+      const asked = await buildWebhookDelivery(scene.subscription, new Date(now));
+      await attempt(asked.id, 410);
+      expect(await read()).to.include({ status: 'disabled', disabled_reason: 'gone', pending_deliveries: 0 });
+      await eachCase([waiting, asked], async (delivery) =>
+        expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', cancelReason: null }),
+      );
+      expect((await deliveryRow(asked.id)).attemptCount).to.equal(1);
+      expect(await mailsTo(scene.club.owner.id)).to.deep.equal(['webhook_endpoint_gone']);
+    });
+
+    it('can be enabled again, and recovers what was canceled', async () => {
+      const delivery = await buildWebhookDelivery(scene.subscription, new Date(now));
+      await attempt(delivery.id, 410);
+      await scene.webhooks.enable(id);
+      expect(await read()).to.include({ status: 'enabled', consecutive_failures: 0 });
+      expect(await read()).to.not.have.property('disabled_reason');
+    });
+  });
+
+  describe('that is throttled', () => {
+    it('by its first 429, so that no other delivery is attempted, and by no first 500', async () => {
+      const [first, other] = [
+        await buildWebhookDelivery(scene.subscription, new Date(now)),
+        await buildWebhookDelivery(scene.subscription, new Date(now)),
+      ];
+      await attempt(first.id, 500);
+      expect(await read()).to.not.have.property('hold_until');
+      await attempt(other.id, 429);
+      expect(Date.parse((await read()).hold_until)).to.be.within(now, now + minute);
+      const third = await buildWebhookDelivery(scene.subscription, new Date(now));
+      expect(await attempt(third.id, 200)).to.include({ done: false, waitingFor: 'gate' });
+      expect((await deliveryRow(third.id)).attemptCount).to.equal(0);
+    });
+
+    it('for an hour, sends its administrators one mail at the next failure', async () => {
+      await failingFor(hour, { breaker_step: 6, throttled_since: new Date(now - hour + 1) });
+      await failsByHand();
+      expect(await mailsTo(scene.club.owner.id)).to.deep.equal([]);
+      now += 1;
+      await failsByHand();
+      await failsByHand();
+      expect(await mailsTo(scene.club.owner.id)).to.deep.equal(['webhook_endpoint_throttled']);
+      const delivery = await buildWebhookDelivery(scene.subscription, new Date(now));
+      await alter('webhook_deliveries', delivery.id, { requested: 'manual' });
+      await attempt(delivery.id, 200);
+      expect(await endpointRow(id)).to.include({ throttledSince: null, throttleMailedAt: null });
     });
   });
 

@@ -128,7 +128,13 @@ export async function makeAttempt(
   });
   await deps.failpoint('posted');
   const { outcome, durationMs, errorCode } = answer;
-  deps.onAttempt({ endpointId, host: new URL(claim.url).host, outcome, durationMs, ...(errorCode !== undefined && { errorCode }) });
+  deps.onAttempt({
+    endpointId,
+    host: new URL(claim.url).host,
+    outcome,
+    durationMs,
+    ...(errorCode !== undefined && { errorCode }),
+  });
 
   const recordedAt = new Date(now + elapsed());
   const record = async (): Promise<DeliveryStep | undefined> => {

@@ -10,13 +10,21 @@ import { forRecord } from '../../../platform/infra/postgres/shared-pool.ts';
 import { columns, raw, sql, type RowOf, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
 import { writeTogether } from '../../../platform/infra/postgres/write-together.ts';
-import { afterFailure, failingDeadline, isThrottled, resetBreaker, type Breaker } from '../endpoints/breaker.policy.ts';
+import {
+  afterFailure,
+  failingDeadline,
+  isThrottled,
+  mailIsDue,
+  overloadHold,
+  resetBreaker,
+  type Breaker,
+} from '../endpoints/breaker.policy.ts';
 import type { Claim } from './attempts.ts';
 import { callGate, wakeInPlaceOf } from '../wakes.ts';
 import { failureCause } from './failure-causes.ts';
 import type { DeliveryStep } from './parking.ts';
 import type { AttemptAnswer } from './post.ts';
-import { closeEndpoint } from '../endpoints/queue.ts';
+import { closeEndpoint, mailAdministrators } from '../endpoints/queue.ts';
 import { deliveryRules, waitAfterAttempt } from './schedule.policy.ts';
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 
@@ -208,14 +216,24 @@ export async function recordFailure(
     const delivery = await writeFailure(tx, id, claim, answer, now, jitter);
     await writeAttempt(tx, id, claim, answer);
 
+    const overloadMs = answer && overloadHold({ ...answer, waitMs: waitAfter(claim, answer, jitter) });
     const { breaker, armed } = answer
-      ? afterFailure(endpoint, claim.breakerEpoch, now)
+      ? afterFailure(endpoint, claim.breakerEpoch, now, overloadMs)
       : { breaker: endpoint, armed: false };
     // A disabled endpoint is not failing any more: it was given up, and begins anew when it is set enabled.
     if (endpoint.status !== 'disabled') await writeBreaker(tx, id, claim, endpoint, breaker, now);
+    const target = { id: claim.endpointId, clubId: claim.clubId };
+    if (endpoint.status !== 'disabled' && answer?.responseStatus === statusGone) {
+      await closeEndpoint(tx, vault, target, 'gone', now);
+      return undefined; // which has canceled the delivery
+    }
+    if (endpoint.status !== 'disabled' && mailIsDue(breaker, now)) {
+      await mailAdministrators(tx, vault, target, 'webhook_endpoint_throttled', now);
+      await tx.manager.update(WebhookEndpoint, { id: claim.endpointId }, { throttleMailedAt: now });
+    }
     const deadline = failingDeadline({ ...endpoint, failingSince: breaker.failingSince });
     if (endpoint.status === 'enabled' && answer && deadline && deadline <= now) {
-      await closeEndpoint(tx, vault, { id: claim.endpointId, clubId: claim.clubId }, 'failing', now);
+      await closeEndpoint(tx, vault, target, 'failing', now);
       return undefined; // which has canceled the delivery
     } else if (armed || endpoint.admittedDeliveryId === id || claim.trigger === 'recovery') {
       await callGate(tx, claim, now);
@@ -229,6 +247,15 @@ export async function recordFailure(
   });
 }
 
+/** The receiver says that the address is not used any more. */
+const statusGone = 410;
+
+/** @returns milliseconds until the next attempt of the schedule; undefined if there is none */
+function waitAfter(claim: Claim, answer: AttemptAnswer | undefined, jitter: number): number | undefined {
+  if (!claim.onSchedule) return undefined;
+  return waitAfterAttempt(claim.schedulePosition, { jitter, retryAfterSeconds: answer?.retryAfterSeconds });
+}
+
 async function writeFailure(
   tx: Transaction,
   id: Id,
@@ -237,9 +264,7 @@ async function writeFailure(
   now: Date,
   jitter: number,
 ): Promise<DeliveryAfter> {
-  const wait = claim.onSchedule
-    ? waitAfterAttempt(claim.schedulePosition, { jitter, retryAfterSeconds: answer?.retryAfterSeconds })
-    : undefined;
+  const wait = waitAfter(claim, answer, jitter);
   // What is not on the schedule is attempted once: a recovery fails by it, a resend leaves the state as it was.
   const fails = claim.onSchedule ? wait === undefined : claim.trigger === 'recovery';
   // What was asked for meanwhile is made at once, whatever the schedule says; a recovery then has its one attempt before it.
@@ -309,6 +334,8 @@ const locked = columns(WebhookEndpoint, [
   'holdUntil',
   'breakerStep',
   'breakerEpoch',
+  'throttledSince',
+  'throttleMailedAt',
 ]);
 type LockedEndpoint = RowOf<typeof locked>;
 
@@ -346,6 +373,8 @@ async function writeBreaker(
       holdUntil: after.holdUntil,
       breakerStep: after.breakerStep,
       breakerEpoch: after.breakerEpoch,
+      throttledSince: after.throttledSince,
+      throttleMailedAt: after.throttleMailedAt,
       admittedDeliveryId: keepsAdmitted ? before.admittedDeliveryId : null,
       ...(gateLooksAt !== null && { gateLooksAt, releasePage: 0 }),
     },

@@ -1,6 +1,7 @@
 /** Disabling an endpoint, by hand or as failing: no delivery is created any more, and its queue is canceled (STATE-5, STATE-6). */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
+import type { DisabledReason } from '../../../entities/webhooks/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
 import { requestMail } from '../../mail/requests.ts';
@@ -13,7 +14,7 @@ const canceledAtOnce = 2_000;
 
 /**
  * Disables the endpoint, whose row the caller has locked, and cancels its queue in the same transaction; of a long one the
- * first part, and its gate does the rest, while the claim refuses what is not canceled yet. Given up as `failing`, its
+ * first part, and its gate does the rest, while the claim refuses what is not canceled yet. Disabled by the service, its
  * club's administrators get an e-mail.
  * @returns whether there is more to cancel
  */
@@ -21,7 +22,7 @@ export async function closeEndpoint(
   tx: Transaction,
   vault: Vault,
   { id, clubId }: { id: Id; clubId: Id },
-  reason: 'manual' | 'failing',
+  reason: DisabledReason,
   now: Date,
 ): Promise<boolean> {
   const more = await cancelSome(tx, id, now);
@@ -29,11 +30,11 @@ export async function closeEndpoint(
     sql`UPDATE webhook_endpoints
         SET status = 'disabled', disabled_reason = ${reason}, disabled_at = ${now}, updated_at = ${now},
             hold_until = NULL, breaker_step = 0, breaker_epoch = breaker_epoch + 1, admitted_delivery_id = NULL,
-            release_page = 0, gate_looks_at = ${more ? now : null}
+            release_page = 0, throttled_since = NULL, throttle_mailed_at = NULL, gate_looks_at = ${more ? now : null}
       WHERE id = ${id}`,
   );
   if (more) await callGate(tx, { endpointId: id, clubId }, now);
-  if (reason === 'failing') await tellAdministrators(tx, vault, { id, clubId }, now);
+  if (reason !== 'manual') await mailAdministrators(tx, vault, { id, clubId }, `webhook_endpoint_${reason}`, now);
   return more;
 }
 
@@ -59,11 +60,12 @@ export async function cancelSome(tx: Transaction, endpointId: Id, now: Date): Pr
   return ended.length >= canceledAtOnce;
 }
 
-/** Members who may administer webhook endpoints get an e-mail that one was disabled. */
-async function tellAdministrators(
+/** Members who may administer webhook endpoints get an e-mail about one. */
+export async function mailAdministrators(
   tx: Transaction,
   vault: Vault,
   { id: endpointId, clubId }: { id: Id; clubId: Id },
+  template: 'webhook_endpoint_failing' | 'webhook_endpoint_gone' | 'webhook_endpoint_throttled',
   now: Date,
 ): Promise<void> {
   const administrators = await tx.rows<{ id: Id; email: string }>(
@@ -73,6 +75,6 @@ async function tellAdministrators(
   );
   for (const { id, email } of administrators) {
     const recipient = { administratorId: id };
-    await requestMail(tx, vault, { template: 'webhook_endpoint_failing', clubId, recipient, email, endpointId }, now);
+    await requestMail(tx, vault, { template, clubId, recipient, email, endpointId }, now);
   }
 }

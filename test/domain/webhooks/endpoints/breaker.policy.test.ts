@@ -7,6 +7,8 @@ import {
   holdAfterArming,
   isThrottled,
   resetBreaker,
+  mailIsDue,
+  overloadHold,
   type Breaker,
 } from '../../../../domain/webhooks/endpoints/breaker.policy.ts';
 
@@ -21,6 +23,8 @@ const closed: Breaker = {
   holdUntil: null,
   breakerStep: 0,
   breakerEpoch: 0,
+  throttledSince: null,
+  throttleMailedAt: null,
 };
 
 /** The breaker after so many failures in a row, each claimed after the one before was recorded, a second apart. */
@@ -70,6 +74,8 @@ describe('circuit breaker (STATE-3, STATE-4, HOOK-7)', () => {
       consecutiveFailures: 5,
       failingSince: now,
       holdUntil: new Date(fifth.getTime() + minute),
+      throttledSince: new Date(now.getTime() + 4_000),
+      throttleMailedAt: null,
       breakerStep: 1,
       breakerEpoch: 1,
     });
@@ -89,6 +95,7 @@ describe('circuit breaker (STATE-3, STATE-4, HOOK-7)', () => {
       firstHoldMs: minute,
       longestHoldMs: hour,
       failingMs: 5 * day,
+      mailAfterMs: hour,
     });
   });
 
@@ -207,5 +214,62 @@ describe('deadline of a failing endpoint (STATE-5, DEC-35)', () => {
         expect(failingDeadline({ failingSince: now, enabledAt })).to.deep.equal(new Date(from + 5 * day));
       }),
     );
+  });
+});
+
+describe('an answer that says that the endpoint gets too much (HOOK-21)', () => {
+  const seconds = 1_000;
+  const holds = [
+    [429, undefined, 5 * seconds, 5 * seconds],
+    [502, undefined, 5 * minute, minute],
+    [504, undefined, undefined, minute],
+    [429, 30, 5 * seconds, 30 * seconds],
+    [429, 2, 5 * seconds, 5 * seconds],
+    [429, 36_000, 10 * hour, hour],
+    [500, 30, 5 * seconds, undefined],
+    [503, 30, 30 * seconds, undefined],
+    [undefined, undefined, 5 * seconds, undefined],
+  ] as const;
+  for (const [status, retryAfterSeconds, waitMs, hold] of holds)
+    it(`holds for ${hold ?? 'no'} ms after ${status ?? 'no answer'}, Retry-After ${retryAfterSeconds ?? 'absent'}, wait ${waitMs ?? 'none'}`, () =>
+      expect(
+        overloadHold({
+          ...(status !== undefined && { responseStatus: status }),
+          ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+          waitMs,
+        }),
+      ).to.equal(hold));
+
+  it('arms at the first failure, and doubles the usual wait from the second', () => {
+    const first = afterFailure(closed, 0, now, 5 * seconds);
+    expect(first.armed).to.equal(true);
+    expect(first.breaker).to.include({ consecutiveFailures: 1, breakerStep: 1, breakerEpoch: 1 });
+    expect(first.breaker.holdUntil).to.deep.equal(new Date(now.getTime() + 5 * seconds));
+    const second = afterFailure(first.breaker, 1, now, 5 * seconds).breaker;
+    expect(second.holdUntil).to.deep.equal(new Date(now.getTime() + 2 * minute));
+    const third = afterFailure(second, 2, now, hour).breaker;
+    expect(third.holdUntil).to.deep.equal(new Date(now.getTime() + hour));
+  });
+
+  it('does not arm twice for attempts that were in flight together', () => {
+    const { breaker } = afterFailure(closed, 0, now, 5 * seconds);
+    expect(afterFailure(breaker, 0, now, 5 * seconds)).to.deep.include({ armed: false });
+  });
+});
+
+describe('mail about a throttled endpoint', () => {
+  const after = (ms: number) => new Date(now.getTime() + ms);
+
+  it('is due an hour after the first arming, once, and again after the next one', () => {
+    const throttled = afterFailure(closed, 0, now, minute).breaker;
+    expect(throttled.throttledSince).to.deep.equal(now);
+    expect(mailIsDue(throttled, after(hour - 1))).to.equal(false);
+    expect(mailIsDue(throttled, after(hour))).to.equal(true);
+    const mailed = afterFailure({ ...throttled, throttleMailedAt: after(hour) }, 1, after(hour)).breaker;
+    expect(mailIsDue(mailed, after(9 * hour))).to.equal(false);
+    const reset = resetBreaker(mailed);
+    expect([reset.throttledSince, reset.throttleMailedAt]).to.deep.equal([null, null]);
+    expect(mailIsDue(reset, after(9 * hour))).to.equal(false);
+    expect(mailIsDue(afterFailure(reset, 3, after(9 * hour), minute).breaker, after(10 * hour))).to.equal(true);
   });
 });

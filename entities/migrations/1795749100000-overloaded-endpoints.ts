@@ -1,0 +1,26 @@
+/** Since when an endpoint is throttled, whether its administrators got a mail about it, and `gone` as a reason to be disabled. */
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+const up = `
+  ALTER TABLE "webhook_endpoints" ADD "throttled_since" timestamptz, ADD "throttle_mailed_at" timestamptz;
+  ALTER TABLE "webhook_endpoints" DROP CONSTRAINT "webhook_endpoints_disabled_reason";
+  ALTER TABLE "webhook_endpoints"
+    ADD CONSTRAINT "webhook_endpoints_disabled_reason" CHECK (disabled_reason in ('manual', 'failing', 'gone'));
+`;
+const down = `
+  UPDATE "webhook_endpoints" SET "disabled_reason" = 'failing' WHERE "disabled_reason" = 'gone';
+  ALTER TABLE "webhook_endpoints" DROP CONSTRAINT "webhook_endpoints_disabled_reason";
+  ALTER TABLE "webhook_endpoints"
+    ADD CONSTRAINT "webhook_endpoints_disabled_reason" CHECK (disabled_reason in ('manual', 'failing'));
+  ALTER TABLE "webhook_endpoints" DROP COLUMN "throttle_mailed_at", DROP COLUMN "throttled_since";
+`;
+
+export class OverloadedEndpoints1795749100000 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query(up);
+  }
+
+  async down(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query(down);
+  }
+}

@@ -54,6 +54,7 @@ const wordings: Readonly<Record<string, Wording>> = {
   const: ({ allowedValue }) => `must be ${String(allowedValue)}`,
   format: ({ format }) => `must be ${formatNames[String(format)] ?? `in the format ${String(format)}`}`,
   pattern: ({ pattern }) => patternNames[String(pattern)] ?? `must match ${String(pattern)}`,
+  'x-text': () => 'has a link that leads elsewhere than to an http, https or mailto address or within the site',
   minLength: ({ limit }) => `must have at least ${count(limit, 'character')}`,
   maxLength: ({ limit }) => `must have at most ${count(limit, 'character')}`,
   minItems: ({ limit }) => `must have at least ${count(limit, 'item')}`,

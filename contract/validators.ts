@@ -1,9 +1,12 @@
 /** Checks of requests and responses against the contract, compiled from the bundled document. */
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv2020, type FuncKeywordDefinition, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { DataValidationCxt } from 'ajv/dist/types/index.js';
 import addFormats from 'ajv-formats';
 import { errorStatus } from '../platform/core/error-codes.ts';
+import { visibleCharacter } from '../platform/core/text.policy.ts';
+import { safeText, textKinds, type TextKind } from '../platform/core/written-text.ts';
 import { contractDocument } from './document.ts';
-import { dereference, isObject, isReference, type SchemaObject } from './openapi.ts';
+import { dereference, isObject, isReference, type ContractDocument, type SchemaObject } from './openapi.ts';
 import { isJudged } from './error-code-rules.ts';
 import type { ContractOperation, ContractParameter } from './operations.ts';
 import { closedDocument } from './published-schemas.ts';
@@ -56,18 +59,50 @@ const valueRules = [
   'multipleOf',
 ];
 
-/** Both stop at their first error, so that a large body full of mistakes costs no more than a good one. */
-const fullCheck = ajvOverTheContract();
-const shapeCheck = ajvOverTheContract(valueRules);
+/** The pattern `\S` means what people call not blank: something that can be seen. Every other one means what it says. */
+const patternsOfTheContract = Object.assign(
+  (pattern: string, flags: string) => (pattern === '\\S' ? visibleCharacter : new RegExp(pattern, flags)),
+  { code: 'new RegExp' },
+);
 
-function ajvOverTheContract(ignoredRules: readonly string[] = [], document = contractDocument): Ajv2020 {
+/** `x-text` says how a text is read (`platform/core/written-text.ts`); the body then has the safe form. */
+const safeTexts = {
+  keyword: 'x-text',
+  type: 'string',
+  schemaType: 'string',
+  metaSchema: { enum: textKinds },
+  modifying: true,
+  validate: (kind: TextKind, text: string, _schema: unknown, place?: DataValidationCxt): boolean => {
+    const safe = safeText(text, kind);
+    if (safe === undefined || !place) return false;
+    return Reflect.set(place.parentData, place.parentDataProperty, safe);
+  },
+} satisfies FuncKeywordDefinition;
+
+/** Both stop at their first error, so that a large body full of mistakes costs no more than a good one. */
+const fullCheck = ajvOverTheContract({ changesTexts: true });
+const shapeCheck = ajvOverTheContract({ ignoredRules: valueRules });
+
+/** @param changesTexts whether texts are brought into their safe form while they are checked, as those of requests are */
+function ajvOverTheContract({
+  ignoredRules = [],
+  document = contractDocument,
+  changesTexts = false,
+}: {
+  ignoredRules?: readonly string[];
+  document?: ContractDocument;
+  changesTexts?: boolean;
+}): Ajv2020 {
   // Without its rules about values the words are unknown to this instance, so it cannot be strict about them.
   const strict = ignoredRules.length === 0;
-  const ajv = new Ajv2020({ strict, strictRequired: false, strictTypes: false, discriminator: true });
+  const code = { regExp: patternsOfTheContract };
+  const ajv = new Ajv2020({ strict, strictRequired: false, strictTypes: false, discriminator: true, code });
   addFormats.default(ajv);
   // The one of ajv-formats lets `urn:uuid:` pass, which the database refuses.
   ajv.addFormat('uuid', uuidPattern);
   ajv.addVocabulary(annotations);
+  if (changesTexts) ajv.addKeyword(safeTexts);
+  else ajv.addVocabulary([safeTexts.keyword]);
   for (const rule of ignoredRules) ajv.removeKeyword(rule);
   return ajv.addSchema(document, documentId);
 }
@@ -190,7 +225,7 @@ function responseFaults(operation: ContractOperation, status: number, body: unkn
   if (!(type in content)) return [`${operation.operationId} declares no ${type} with ${status}`];
   if (type !== json) return isEmpty ? [`${status} has no body`] : [];
   const pointer = isReference(entry) ? entry.$ref : `${operation.pointer}/responses/${declared}`;
-  closedCheck ??= ajvOverTheContract([], closedDocument(contractDocument));
+  closedCheck ??= ajvOverTheContract({ document: closedDocument(contractDocument) });
   const validate = compiled(closedCheck, `${pointer}/content/application~1json/schema`);
   if (!validate(body)) return (validate.errors ?? []).map((error) => `${error.instancePath} ${error.message ?? ''}`);
   return status < 400 ? [] : codeFaults(operation, status, body);

@@ -12,7 +12,6 @@ import { columns, sql, type RowOf, type Sql } from '../../platform/infra/postgre
 import type { DatabaseDeps } from '../deps.ts';
 import type { MediaDeps } from '../media/media.ts';
 import { authorColumns, authors, presentAuthor, type AuthorRow } from './authors.ts';
-import { requireSafeLinks } from './markdown-links.ts';
 import {
   chooseId,
   findVisiblePost,
@@ -52,7 +51,6 @@ export async function publishComment(
   input: RecordOf<'CommunityCommentCreation'>,
   now: Date,
 ): Promise<CommentRecord> {
-  requireSafeLinks(input.body);
   return db.transaction(async (tx) => {
     const post = await lockPostForWriting(tx, voice, publicId, now);
     if (post.state !== 'published' || (post.locked && voice.kind === 'student')) throw postLocked();
@@ -128,7 +126,6 @@ export async function updateComment(
   body: string,
   now: Date,
 ): Promise<CommentRecord> {
-  requireSafeLinks(body);
   return db.transaction(async (tx) => {
     const post = await lockPostForWriting(tx, voice, publicId, now);
     const comment = await findRow(tx, voice, post.id, commentId, sql`FOR NO KEY UPDATE OF written`);

@@ -4,7 +4,7 @@ import type { ReactionKind } from '../../entities/community/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import { tidyName } from '../../platform/core/text.policy.ts';
+import { hasVisible, tidyName } from '../../platform/core/text.policy.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { countEach, countListed } from '../../platform/infra/postgres/lists/counts.ts';
@@ -12,7 +12,6 @@ import { listPage, type Page, type PageRequest } from '../../platform/infra/post
 import { columns, given, raw, sql, type RowOf, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { MediaDeps } from '../media/media.ts';
 import { authorColumns, authors, presentAuthor, type AuthorRow } from './authors.ts';
-import { requireSafeLinks } from './markdown-links.ts';
 import { dropPostFiles, presentPostFiles, setPostFiles } from './post-files.ts';
 import { addReaction, reactionsTo, removeReaction } from './reactions.ts';
 import { settleReports } from './reports.ts';
@@ -67,7 +66,6 @@ export async function publishPost(
   input: RecordOf<'CommunityPostCreation'>,
   now: Date,
 ): Promise<PostRecord> {
-  requireSafeLinks(input.body);
   const id = await db.transaction(async (tx) => {
     await holdVoice(tx, voice);
     const space = await requireWriter(tx, voice, spaceId, now);
@@ -86,7 +84,7 @@ export async function publishPost(
 
 function titleOf(text: string | undefined): string | null {
   const title = tidyName(text ?? '');
-  return title === '' ? null : title;
+  return hasVisible(title) ? title : null;
 }
 
 /** @returns a page of the space's posts: pinned ones first, then the newest @throws DomainError not_found, not_entitled (no access) */
@@ -196,7 +194,6 @@ export async function updatePost(
   input: RecordOf<'CommunityPostChange'>,
   now: Date,
 ): Promise<PostRecord> {
-  if (input.body !== undefined) requireSafeLinks(input.body);
   const id = await db.transaction(async (tx) => {
     await holdVoice(tx, voice);
     const post = await lockPost(tx, voice, publicId);

@@ -10,20 +10,64 @@ export function tidyName(name: string): string {
   return name.normalize('NFC').trim().replace(/\s+/g, ' ');
 }
 
-/** What mail programs turn into a link by themselves: a scheme, `www.`, or a name under a domain that many know. */
+/**
+ * A character that people see. Blanks, control, format and combining characters, fillers and the blank of Braille are none of them
+ * by themselves.
+ */
+export const visibleCharacter = /[^\s\p{Cc}\p{Cf}\p{Cs}\p{Z}\p{M}\p{Default_Ignorable_Code_Point}\u2800]/u;
+
+/** Whether a text has something that can be seen. */
+export function hasVisible(text: string): boolean {
+  return visibleCharacter.test(text);
+}
+
+/** Marks that NFKC would turn into letters, as in "N.º": no mail program takes them for a part of an address. */
+const marksBehindLetters = /[ºª™℠]/gu;
+/**
+ * What mail programs may turn into a link: a scheme, `www.`, four numbers, or a full stop between a letter and two letters or more, because
+ * any word may be a domain. A single letter is none, so initials such as "J.R.R." are names.
+ */
 const webAddress = new RegExp(
-  String.raw`[a-z][a-z0-9+.-]*://|\bwww\.|[\p{L}\p{N}]\.(?:[a-z]{2}|com|net|org|info|biz|name|pro|app|dev|xyz|top|club|shop|store|site|online|live|link|click|page|space|tech|website|icu|vip|work|world|today|email|news|blog|cloud|digital|agency|academy|school)(?![\p{L}\p{N}])`,
+  String.raw`[a-z][a-z0-9+.-]*://|\bwww\.|\d{1,3}(?:\.\d{1,3}){3}|[\p{L}\p{M}\p{N}\p{S}_-][.\u3002]\p{L}\p{M}*[\p{L}\p{N}-]`,
   'iu',
 );
 
-/** Whether a text holds something that a mail program would show as a link. */
+/** Whether a text holds something that a mail program may show as a link, in any spelling that NFKC makes plain. */
 export function holdsWebAddress(text: string): boolean {
-  return webAddress.test(text);
+  const plain = text.replace(marksBehindLetters, '').normalize('NFKC');
+  return webAddress.test(plain.replace(/\p{Default_Ignorable_Code_Point}/gu, ''));
+}
+
+/** Scripts in which U+200C and U+200D between two letters change how these are written. */
+const joiningScripts = 'Arab Syrc Nkoo Mong Deva Beng Guru Gujr Orya Taml Telu Knda Mlym Sinh Khmr Mymr Tibt'
+  .split(' ')
+  .map((script) => String.raw`\p{Script=${script}}`)
+  .join('');
+/** Format characters that belong to what people see: joiners of these scripts and of emoji, and the flags of regions. */
+const meantFormat = new RegExp(
+  String.raw`(?<=[${joiningScripts}]\p{M}*)[\u200c\u200d](?=[${joiningScripts}])|(?<=\p{Extended_Pictographic}[\u{1f3fb}-\u{1f3ff}\ufe0f]?)\u200d(?=\p{Extended_Pictographic})|(?<=\u{1f3f4})[\u{e0020}-\u{e007e}]{1,6}\u{e007f}`,
+  'gu',
+);
+const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0\u2800]/u;
+
+/** Whether a text holds control or format characters, or fillers: they hide what a text says, or turn its direction. */
+export function holdsUnseenCharacters(text: string): boolean {
+  return unseen.test(text.replace(meantFormat, ''));
 }
 
 /** Escapes the wildcards of LIKE. */
 export function likePattern(search: string): string {
   return `%${search.replace(/[\\%_]/g, (character) => `\\${character}`)}%`;
+}
+
+/** @returns the pattern of LIKE that finds a search in names, which were folded by {@link tidyName} */
+export function namePattern(search: string): string {
+  return likePattern(tidyName(search));
+}
+
+/** @returns the pattern of LIKE that finds a search in addresses, which were folded by {@link foldEmail} */
+export function emailPattern(search: string): string {
+  return likePattern(foldEmail(search));
 }
 
 const entityOf: Readonly<Record<string, string>> = {

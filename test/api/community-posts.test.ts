@@ -152,12 +152,24 @@ describe('posts of spaces', () => {
     expect(answers.map(({ status }) => status)).to.have.members([201, 409]);
   });
 
+  it('201, 200: stores raw HTML as text and remote images as links, and names the field of a bad link (COMM-10)', async () => {
+    const written = 'A List<String> ![x](https://evil.example/pixel.png) <img/src=x/onerror=alert(1)> `<b>` <3';
+    const stored = 'A List&lt;String> ! [x](https://evil.example/pixel.png) &lt;img/src=x/onerror=alert(1)> `<b>` <3';
+    const post = await mine.publish(space.id, { title: 'On <b>', body: written });
+    expect(post.body.data).to.include({ title: 'On < b>', body: stored });
+    expect((await mine.edit(post.body.data.public_id, { body: written })).body.data).to.include({ body: stored });
+    expect((await mine.comment(post.body.data.public_id, { body: written })).body.data).to.include({ body: stored });
+    const refused = await mine.publish(space.id, { body: '[x](//evil.example)' });
+    expectError(refused, 'invalid_request');
+    expect(refused.body.error.message).to.contain('body has a link that leads elsewhere');
+  });
+
   it('422: empty, blank, too long and unsafe words leave nothing behind; accepts 20,000 characters', async () => {
     expect((await mine.publish(space.id, { body: '🎓'.repeat(20_000) })).status).to.equal(201);
     const { public_id: publicId } = await published();
     const before = await rowCounts();
     const unsafe = '[x](javascript:alert(1))';
-    await eachCase(['', ' \n', 'x'.repeat(20_001), 'a\u0000b', unsafe], async (body) => {
+    await eachCase(['', ' \n', 'x'.repeat(20_001), 'a\u0000b', '\u200b', '\u3164\u00ad', unsafe], async (body) => {
       expectError(await mine.publish(space.id, { body }), 'invalid_request');
       expectError(await mine.edit(publicId, { body }), 'invalid_request');
     });

@@ -3,7 +3,7 @@
  * in two; the first half is held back until the next chunk brings the second.
  */
 
-import { createMarkdownStripper } from './answer-markdown.policy.ts';
+import { createMarkdownStripper } from '../../../platform/core/safe-markdown.policy.ts';
 
 const replacement = '\uFFFD';
 

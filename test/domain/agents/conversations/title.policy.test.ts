@@ -15,6 +15,12 @@ describe('title of a conversation', () => {
     expect(titleOf('\n \t\n\u00a0\n  Which \t knot? \n')).to.equal('Which knot?');
   });
 
+  it('skips lines in which nothing can be seen, and keeps tags apart', () => {
+    expect(titleOf('\u200b\u2060\n\u3164\n\u00ad\u202e\nWhich knot?')).to.equal('Which knot?');
+    expect(titleOf('\u200b\n\u2800')).to.equal('…');
+    expect(titleOf('Why <img/src=x>?')).to.equal('Why < img/src=x>?');
+  });
+
   it('has at most 120 characters', () => {
     expect(titleOf('a'.repeat(120))).to.equal('a'.repeat(120));
     expect(titleOf('a'.repeat(121))).to.equal('a'.repeat(120));

@@ -2,18 +2,25 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { lexer, walkTokens, type Token } from 'marked';
-import { createMarkdownStripper } from '../../../../domain/agents/answers/answer-markdown.policy.ts';
+import { createMarkdownStripper } from '../../../platform/core/safe-markdown.policy.ts';
 
 const stripped = (...chunks: readonly string[]): string => {
   const stripper = createMarkdownStripper();
   return [...chunks.map((chunk) => stripper.push(chunk)), stripper.end()].join('');
 };
 
-/** The kinds of tokens that a Markdown renderer finds. */
-function kindsIn(markdown: string): Set<string> {
+/** The kinds of tokens that a Markdown renderer finds, and the addresses of links that lead elsewhere than they may. */
+function foundIn(markdown: string): { kinds: Set<string>; bad: string[] } {
   const kinds = new Set<string>();
-  void walkTokens(lexer(markdown), ({ type }: Token) => void kinds.add(type));
-  return kinds;
+  const bad: string[] = [];
+  void walkTokens(lexer(markdown), (token: Token) => {
+    kinds.add(token.type);
+    if (token.type !== 'link') return;
+    const protocol = URL.parse(String(token['href']), 'https://site.example')?.protocol ?? 'https:';
+    if (!['http:', 'https:', 'mailto:'].includes(protocol) || String(token['href']).startsWith('//'))
+      bad.push(String(token['href']));
+  });
+  return { kinds, bad };
 }
 
 /** What Markdown, and attacks on readers of Markdown, are made of. */
@@ -66,17 +73,21 @@ const piece = fc.oneof(
       'https://a.example/',
       'www.a.example/',
       'a@b.example',
+      '[a](javascript:alert(1))',
+      '[a]: data:text/html,x\n',
+      '](//e.example)',
     ),
   },
 );
 const nasty = fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.join(''));
 
 describe('the Markdown of an answer (DEC-55)', () => {
-  it('has no image and no raw HTML for a renderer, whatever the model writes', () => {
+  it('has no image, raw HTML or bad link for a renderer, whatever the model writes', () => {
     fc.assert(
       fc.property(nasty, (text) => {
-        const kinds = kindsIn(stripped(text));
-        expect([kinds.has('image'), kinds.has('html')], JSON.stringify(stripped(text))).to.deep.equal([false, false]);
+        const { kinds, bad } = foundIn(stripped(text));
+        const found = [kinds.has('image'), kinds.has('html'), ...bad];
+        expect(found, JSON.stringify(stripped(text))).to.deep.equal([false, false]);
       }),
       { numRuns: Number(process.env.MARKDOWN_TEXTS ?? 3_000) },
     );
@@ -197,7 +208,11 @@ describe('the Markdown of an answer (DEC-55)', () => {
       '```a`\n! [x](y)\n\n```\n![x](y)',
     ],
     ['all after tildes with a tilde in their words', '~~~a~\n\n```\n![x](y)', '~~~a~\n\n```\n! [x](y)'],
-    ['all after a fence that may be the address of a label', '[a]:\n```\n\n```\n![x](y)', '[a]:\n```\n\n```\n! [x](y)'],
+    [
+      'all after a fence that may be the address of a label',
+      '[a]:\n```\n\n```\n![x](y)',
+      '[a]&#58;\n```\n\n```\n! [x](y)',
+    ],
     ['a fence in a paragraph after a label', '[a]: b\n\n```\n![x](y)', '[a]: b\n\n```\n![x](y)'],
     ['a fence below a line with brackets alone', '[a] b\n```\n![x](y)\n```', '[a] b\n```\n![x](y)\n```'],
     ['a span after a fence in a list', '- ```\n  ```\n\n`![x](y)`', '- ```\n  ```\n\n`![x](y)`'],
@@ -243,6 +258,47 @@ describe('the Markdown of an answer (DEC-55)', () => {
       expect(stripped(text)).to.equal(expected);
       expect(stripped(...text.split(''))).to.equal(expected);
     });
+
+  for (const [what, text, expected] of [
+    ['a link of the web', '[x](https://a.example/?q=1)', '[x](https://a.example/?q=1)'],
+    ['a link to a mail address', '[x](mailto:a@b.example)', '[x](mailto:a@b.example)'],
+    ['a link within the site', '[x](/a) [y](#b) [z](c.html)', '[x](/a) [y](#b) [z](c.html)'],
+    ['a link that runs', '[x](javascript:alert(1))', '[x]&#40;javascript:alert(1))'],
+    ['a link that runs, in another spelling', '[x](java&#115;cript:alert(1))', '[x]&#40;java&#115;cript:alert(1))'],
+    ['a link with data', '[x](data:text/html,y)', '[x]&#40;data:text/html,y)'],
+    ['a link that leaves the site without a scheme', '[x](//e.example)', '[x]&#40;//e.example)'],
+    [
+      'a link to a file of the library',
+      '[x](media:7c9e6679-7425-40de-944b-e07fc1f90ae7)',
+      '[x]&#40;media:7c9e6679-7425-40de-944b-e07fc1f90ae7)',
+    ],
+    ['a label that runs', '[x][y]\n\n[y]: javascript:alert(1)', '[x][y]\n\n[y]&#58; javascript:alert(1)'],
+    ['a label of the web', '[x][y]\n\n[y]: https://a.example', '[x][y]\n\n[y]: https://a.example'],
+    ['an address that runs', '<javascript:alert(1)>', '&lt;javascript:alert(1)>'],
+    ['a link that runs, as code', '`[x](javascript:alert(1))`', '`[x](javascript:alert(1))`'],
+  ] as const)
+    it(`${text === expected ? 'keeps' : 'changes'} ${what}`, () => {
+      expect(stripped(text)).to.equal(expected);
+      expect(stripped(...text.split(''))).to.equal(expected);
+    });
+
+  it('holds an address back until its beginning decides', () => {
+    const stripper = createMarkdownStripper();
+    expect(stripper.push('see [x](')).to.equal('see [x');
+    expect(stripper.push('https:')).to.equal('');
+    expect(stripper.push('//')).to.equal('](https://');
+    expect(stripper.push('a.example) [y](java')).to.equal('a.example) [y');
+    expect(stripper.push('script:')).to.equal('');
+    expect(stripper.push('alert(1))')).to.equal(']&#40;javascript:alert(1))');
+    expect(stripper.cutsLinks()).to.equal(true);
+  });
+
+  it('gives up on an address that does not begin for 180 characters', () => {
+    const stripper = createMarkdownStripper();
+    const written = stripper.push('[x](' + 'a'.repeat(600));
+    expect(written).to.equal('[x]&#40;' + 'a'.repeat(600));
+    expect(createMarkdownStripper().push('[x](' + ' '.repeat(600))).to.equal('[x]&#40;' + ' '.repeat(600));
+  });
 
   it('holds the beginning of an address back, and no other tag', () => {
     const pushed = (...chunks: string[]) => {

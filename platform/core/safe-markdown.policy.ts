@@ -1,15 +1,24 @@
 /**
- * The text of an answer is Markdown that a model wrote from material of others. Here it loses what a browser would fetch or run by
- * itself: an image becomes a link, and raw HTML becomes text (DEC-55). Code that every renderer reads as code stays as it is.
+ * Markdown that nobody has to trust: what a model wrote from material of others (DEC-55), and what members write (DEC-148). An image
+ * becomes a link, raw HTML becomes text, and so does a link that leads elsewhere than to a web or mail address. Code that every
+ * renderer reads as code stays as it is.
  *
- * What is decided of a character depends on the text alone, never on how a stream cuts it: whatever needs more text is held back.
+ * The decision about a character depends on the text alone, never on how a stream cuts it: what needs more text is held back.
  */
+import { judgeAddress, type Judgement } from './link-address.policy.ts';
 
 export interface MarkdownStripper {
   /** @returns what of the text so far is decided; may be empty */
   push(chunk: string): string;
   /** The text is over. @returns what was held back */
   end(): string;
+  /** Whether a link so far, `[…](…)`, had an address that it may not have. */
+  cutsLinks(): boolean;
+}
+
+export interface StripperOptions {
+  /** The images that stay images: none, files of the club's library (`media:<id>`), or these and pictures of the web. Others than none need the whole text in one chunk. */
+  images?: 'none' | 'library' | 'web';
 }
 
 /** A piece that is decided: how many characters of the input it takes, and what is written for it. */
@@ -29,26 +38,37 @@ interface Fence {
 const fenceAnywhere = /^([\s>*+\-\d.)]*)(`{3,}|~{3,})/;
 const maybeFence = /^[\s>*+\-\d.)]*[`~]{0,2}$/;
 const fenceOfDocument = /^(?:`{3,}[^`]*|~{3,}[^`~]*)$/;
-/** What stands before a code span in its word: no address, of which a backtick can be a part. */
-const noAddress = /(?:^|\s)[^\s:./@<\\]*$/;
+/** A word with one of these may be an address, of which a backtick can be a part. */
+const ofAddress = /[:./@<\\]/;
 const special = /[!<`\]\n\\]/g;
+/** An image whose address follows its words directly. Any other form of an image becomes a link. */
+const keptImages = {
+  none: undefined,
+  library: /^!\[[^[\]`<\\\n]{0,500}\]\(media:[0-9a-f-]{36}[)\s]/i,
+  web: /^!\[[^[\]`<\\\n]{0,500}\]\((?:media:[0-9a-f-]{36}|https?:\/\/[^\s()<>`\\]{1,2000})[)\s]/i,
+};
+/** More than any of `keptImages` is long. */
+const longestImage = 2_600;
 
 /**
  * Where renderers could disagree on what is code, nothing counts as code: `doubt` lasts to the end of the text, `paragraphDoubt` to
  * the next blank line. What does not count as code is changed, also where a renderer then shows it as code.
  */
-export function createMarkdownStripper(): MarkdownStripper {
+export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}): MarkdownStripper {
   let rest = '';
   let endsInReturn = false;
   let isLineStart = true;
-  /** What the line has so far. */
-  let line = '';
+  /** Whether the word so far may be an address. A backtick behind it is then no code span. */
+  let mayBeAddress = false;
+  /** The end of the line that was looked for last, so that a long line is searched once. */
+  let lineEnd: number | undefined;
   let fence: Fence | undefined;
   let nested: Fence | undefined;
   let doubt = false;
   let paragraphDoubt = false;
   /** The paragraph may define the address of a label: some renderers take the next line for it, whatever it is. */
   let definesLabel = false;
+  let hasCutLink = false;
 
   function drain(isEnd: boolean): string {
     let [at, out] = [0, ''];
@@ -62,6 +82,7 @@ export function createMarkdownStripper(): MarkdownStripper {
       out += taken.text;
     }
     rest = rest.slice(at);
+    lineEnd = undefined;
     return out;
   }
 
@@ -84,7 +105,7 @@ export function createMarkdownStripper(): MarkdownStripper {
     if (found) readFence(read, found[1] ?? '', found[2] ?? '');
     else if (nested && indentOf(read) < nested.column) doubt = true;
     isLineStart = false;
-    line = '';
+    mayBeAddress = false;
     return { length: 0, text: '' };
   }
 
@@ -121,8 +142,13 @@ export function createMarkdownStripper(): MarkdownStripper {
     special.lastIndex = at;
     const next = special.exec(rest)?.index ?? rest.length;
     const taken = next > at ? { length: next - at, text: rest.slice(at, next) } : decideMark(at, isEnd);
-    if (taken) line += rest.slice(at, at + taken.length);
+    if (taken) readWord(rest.slice(at, at + taken.length));
     return taken;
+  }
+
+  function readWord(piece: string): void {
+    const wordStart = piece.search(/\S*$/);
+    mayBeAddress = (wordStart === 0 && mayBeAddress) || ofAddress.test(piece.slice(wordStart));
   }
 
   /** One of the characters that mean something. */
@@ -135,18 +161,30 @@ export function createMarkdownStripper(): MarkdownStripper {
     if (character === '`') return backticks(at, isEnd);
     if (at + 1 === rest.length && !isEnd) return undecided;
     const following = rest.charAt(at + 1);
-    if (character === '!') return { length: 1, text: following === '[' ? '! ' : '!' };
+    if (character === '!') return { length: 1, text: following === '[' && !isKeptImage(at) ? '! ' : '!' };
     if (character === '<') return angle(at, following, isEnd);
-    if (character === ']') {
-      if (/[([:]/.test(following)) paragraphDoubt = true; // an address or a label follows, which may hold a backtick
-      definesLabel ||= following === ':';
-      return { length: 1, text: ']' };
-    }
+    if (character === ']') return closingBracket(at, following, isEnd);
     if (following === '\\' || following === '`') {
       paragraphDoubt ||= following === '`';
       return { length: 2, text: character + following };
     }
     return { length: 1, text: following === '<' ? '' : character }; // the next one is written as text
+  }
+
+  function isKeptImage(at: number): boolean {
+    return keptImages[images]?.test(rest.slice(at, at + longestImage)) ?? false;
+  }
+
+  /** After it, an address or a label may follow. A bad address is cut off: its bracket or colon is written as text. */
+  function closingBracket(at: number, following: string, isEnd: boolean): Taken | undefined {
+    const leadsSomewhere = following === '(' || following === ':';
+    const judgement: Judgement = leadsSomewhere ? judgeAddress(rest, at + 2, isEnd, images !== 'none') : 'good';
+    if (judgement === 'undecided') return undecided;
+    if (/[([:]/.test(following)) paragraphDoubt = true; // the address or the label may hold a backtick
+    definesLabel ||= following === ':';
+    if (judgement === 'good') return { length: 1, text: ']' };
+    hasCutLink ||= following === '(';
+    return { length: 2, text: following === '(' ? ']&#40;' : ']&#58;' };
   }
 
   /** Whatever could begin a tag, a comment or a declaration is written as text; `<https://…>` is an address. */
@@ -162,12 +200,12 @@ export function createMarkdownStripper(): MarkdownStripper {
 
   /** A code span that opens and closes on one line stays as it is; any other backticks leave the paragraph in doubt. */
   function backticks(at: number, isEnd: boolean): Taken | undefined {
-    const lineEnd = rest.indexOf('\n', at);
+    if (lineEnd === undefined || (lineEnd !== -1 && lineEnd < at)) lineEnd = rest.indexOf('\n', at);
     const read = rest.slice(at, lineEnd === -1 ? undefined : lineEnd);
     const isWhole = lineEnd !== -1 || isEnd;
-    const [opening = ''] = read.split(/[^`]/, 1);
+    const [opening = ''] = /^`+/.exec(read) ?? [];
     if (opening.length === read.length && !isWhole) return undecided;
-    if (!doubt && !nested && !paragraphDoubt && noAddress.test(line)) {
+    if (!doubt && !nested && !paragraphDoubt && !mayBeAddress) {
       for (const { 0: closing, index } of read.matchAll(/`+/g)) {
         const spanEnd = index + closing.length;
         if (spanEnd === read.length && !isWhole) return undecided;
@@ -195,6 +233,7 @@ export function createMarkdownStripper(): MarkdownStripper {
       return drain(false);
     },
     end: () => drain(true),
+    cutsLinks: () => hasCutLink,
   };
 }
 

@@ -1,0 +1,80 @@
+/** Each long text of a request says how it is read (`x-text`), so that none is stored that a renderer would run (DEC-148). */
+import { expect } from 'chai';
+import { contractDocument } from '../../contract/document.ts';
+import { isObject, isReference } from '../../contract/openapi.ts';
+import { contractOperations } from '../../contract/operations.ts';
+import { compileValidators } from '../../contract/validators.ts';
+
+/** A shorter text is a name, a code or a word of a list. */
+const longest = 255;
+/** The e-mails of campaigns and automations, which are compiled by a renderer of their own; mails of clubs; files. */
+const otherwiseRead =
+  /^(?:CampaignEmail|AutomationEmail|EmailBlock|MailSenderSettings|importStudents|importSuppressions|receiveSesNotice)/;
+/** Ids, addresses and settings that are compared or judged by rules of their own. */
+const noProse = /\/(?:url|external_id|step_id|id|note|secret|message_id|provider_id|domain)$|^MeetingUrlInput$/;
+
+/** @returns the paths of long texts without `x-text`, below the bodies of requests */
+function unmarkedTexts(): string[] {
+  const unmarked = new Set<string>();
+  const seen = new Set<string>();
+  const walk = (part: unknown, path: string): void => {
+    if (!isObject(part)) return;
+    if (isReference(part)) {
+      const name = part.$ref.replace('#/components/schemas/', '');
+      if (seen.has(name)) return;
+      seen.add(name);
+      walk(contractDocument.components.schemas[name], name);
+      return;
+    }
+    const isText = part['type'] === 'string' && !part['enum'] && !part['format'] && part['const'] === undefined;
+    const isLong = part['maxLength'] === undefined || Number(part['maxLength']) > longest;
+    const isFree = isText && (part['pattern'] === undefined || part['pattern'] === '\\S');
+    if (isFree && isLong && part['x-text'] === undefined) unmarked.add(path);
+    for (const [step, inner] of Object.entries(part)) walk(inner, `${path}/${step}`);
+  };
+  for (const item of Object.values(contractDocument.paths))
+    for (const operation of Object.values(item))
+      if (isObject(operation) && 'requestBody' in operation)
+        walk(operation['requestBody'], String(operation['operationId']));
+  return [...unmarked].filter((path) => !otherwiseRead.test(path) && !noProse.test(path));
+}
+
+const bodyOf = (operationId: string, body: unknown) => {
+  const operation = contractOperations().find((one) => one.operationId === operationId);
+  if (!operation) throw new Error(`No operation ${operationId}`);
+  return compileValidators(operation).body(body);
+};
+
+describe('texts of requests', () => {
+  it('all say how they are read', () => expect(unmarkedTexts()).to.deep.equal([]));
+
+  it('have their safe form behind the check, also in a part that is referred to', () => {
+    expect(bodyOf('publishLessonComment', { body: 'a <b> c' })).to.deep.equal({ value: { body: 'a < b> c' } });
+    expect(bodyOf('createAssignment', { prompt: 'a <b> c', takes_text: true })).to.deep.equal({
+      value: { prompt: 'a &lt;b> c', takes_text: true },
+    });
+    expect(bodyOf('createLesson', { title: 'x', content: '![x](https://a.example/b.png)<b>' })).to.deep.equal({
+      value: { title: 'x', content: '![x](https://a.example/b.png)&lt;b>' },
+    });
+  });
+
+  it('are not blank if they must not be: something of them can be seen', () => {
+    for (const blank of [
+      '\u200b',
+      '\u3164',
+      '\u00ad',
+      '\u202e\u2066',
+      '\u2800',
+      '\u115f\u1160',
+      '\ufeff',
+      '\u034f',
+      '\u0301',
+      ' \n',
+    ])
+      expect(bodyOf('createTag', { name: blank }), JSON.stringify(blank)).to.deep.equal({
+        problem: { kind: 'invalid', message: 'name must not be blank' },
+      });
+    for (const name of ['a', '文', '🎓', '1', '-', '\u0915\u094d'])
+      expect(bodyOf('createTag', { name })).to.deep.equal({ value: { name } });
+  });
+});

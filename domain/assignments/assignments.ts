@@ -3,7 +3,7 @@ import { Assignment } from '../../entities/assignments/assignment.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import { tidyName } from '../../platform/core/text.policy.ts';
+import { hasVisible, tidyName } from '../../platform/core/text.policy.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
@@ -214,7 +214,7 @@ function dateOf(text: string | undefined): Date | null {
 
 function labelOf(text: string | undefined): string | null {
   const label = tidyName(text ?? '');
-  return label === '' ? null : label;
+  return hasVisible(label) ? label : null;
 }
 
 async function presentAssignments(

@@ -3,7 +3,7 @@ import { CommunitySpace } from '../../entities/community/community-space.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import { tidyName } from '../../platform/core/text.policy.ts';
+import { hasVisible, tidyName } from '../../platform/core/text.policy.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
@@ -114,7 +114,7 @@ async function requireRoomForSpace(tx: Transaction, clubId: Id): Promise<void> {
 /** @throws DomainError invalid_request */
 function nameOf(text: string): string {
   const name = tidyName(text);
-  if (name === '') throw new DomainError('invalid_request', 'name must have a letter.');
+  if (!hasVisible(name)) throw new DomainError('invalid_request', 'name must have a letter.');
   return name;
 }
 

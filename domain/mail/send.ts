@@ -3,7 +3,7 @@ import type { Database, Queries } from '../../platform/infra/postgres/database.t
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { CalendarEvent } from '../../platform/core/calendar.policy.ts';
-import { holdsWebAddress } from '../../platform/core/text.policy.ts';
+import { mayStandInMail } from '../../platform/core/names.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import { defineLease, runStep, type Claim } from '../../platform/engine/lease.ts';
 import { Club } from '../../entities/clubs/club.ts';
@@ -215,8 +215,8 @@ function compose(deps: MailDeps, claimed: ClaimedMail, token: string | undefined
       : deps.links.dashboardUrl;
   const rendered = renderMail(claimed.template, {
     // A name from before the rule, or from a platform or a file (DEC-64).
-    name: holdsWebAddress(claimed.name ?? '') ? '' : (claimed.name ?? ''),
-    clubName: (holdsWebAddress(claimed.clubName ?? '') ? claimed.clubSlug : claimed.clubName) ?? '',
+    name: mailable(claimed.name),
+    clubName: mailable(claimed.clubName) || (claimed.clubSlug ?? ''),
     link:
       base +
       rule.path
@@ -238,8 +238,8 @@ function compose(deps: MailDeps, claimed: ClaimedMail, token: string | undefined
   return { ...rendered, to, messageKey: claimed.id, ...(calendar && { calendar }) };
 }
 
-/** Words that the club chose are left out where they hold a web address (DEC-64). */
-const mailable = (words: string | null) => (words === null || holdsWebAddress(words) ? '' : words);
+/** Words that members chose are left out if they hold a web address or characters that nobody sees (DEC-64). */
+const mailable = (words: string | null) => (words !== null && mayStandInMail(words) ? words : '');
 
 /** The session at the time that the mail is about; undefined where it has another time by now, unless the mail says so, or the mail is about none. */
 interface SessionOfMail {

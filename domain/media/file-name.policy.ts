@@ -1,4 +1,5 @@
 /** Names of files as people give them, and as headers carry them. */
+import { hasVisible } from '../../platform/core/text.policy.ts';
 
 // oxlint-disable-next-line no-control-regex -- these are the characters that a name must not have
 const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
@@ -11,7 +12,8 @@ const directionMarks = /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
  */
 export function tidyFileName(given: string): string | undefined {
   const name = given.normalize('NFC').trim();
-  if (controls.test(name) || directionMarks.test(name) || /[/\\]/.test(name) || /^\.*$/.test(name)) return undefined;
+  if (!hasVisible(name) || controls.test(name) || directionMarks.test(name) || /[/\\]/.test(name) || /^\.*$/.test(name))
+    return undefined;
   return name;
 }
 

@@ -4,7 +4,7 @@ import { screenTypes, type ScreenType } from '../../entities/media/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { likePattern, tidyName } from '../../platform/core/text.policy.ts';
+import { hasVisible, likePattern, namePattern, tidyName } from '../../platform/core/text.policy.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { countEach } from '../../platform/infra/postgres/lists/counts.ts';
 import { listPage, windowOf, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
@@ -147,7 +147,7 @@ async function searchLibrary(
     alias: 'media',
     orderedBy: 'created_at',
     conditions: all([shown(reader, filter), types && sql`media.type = ANY (${types}::text[])`]),
-    matching: sql`(media.title ILIKE ${likePattern(q)} OR media.file_name ILIKE ${likePattern(q)})`,
+    matching: sql`(media.title ILIKE ${namePattern(q)} OR media.file_name ILIKE ${likePattern(q.normalize('NFC').trim())})`,
   });
   const rows = await db.rows<LibraryRow>(
     sql`SELECT ${columnsFor(reader)} FROM media WHERE media.id = ANY (${pageOfIds(ids, filter)}) ORDER BY ${newestFirst}`,
@@ -167,7 +167,7 @@ export async function updateMedia(
   now: Date,
 ): Promise<RecordOf<'Media'>> {
   const title = input.title === undefined ? null : tidyName(input.title);
-  if (title === '') throw new DomainError('invalid_request', 'title must have a letter.');
+  if (title !== null && !hasVisible(title)) throw new DomainError('invalid_request', 'title must have a letter.');
   await db.transaction(async (tx) => {
     await lockMedia(tx, reader.clubId, mediaId);
     const { folder_id: folder, archived, favorite } = input;

@@ -2,7 +2,7 @@
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { newId } from '../../platform/core/ids.ts';
-import { tidyName } from '../../platform/core/text.policy.ts';
+import { hasVisible, tidyName } from '../../platform/core/text.policy.ts';
 import { Media } from '../../entities/media/media.ts';
 import { requireFolder } from './folders.ts';
 import { findMedia, type LibraryReader } from './library.ts';
@@ -23,7 +23,7 @@ export async function createReference(
   if (externalId === undefined)
     throw new DomainError('invalid_request', 'external_id is no id and no address of this provider.');
   const title = tidyName(input.title);
-  if (title === '') throw new DomainError('invalid_request', 'title must have a letter.');
+  if (!hasVisible(title)) throw new DomainError('invalid_request', 'title must have a letter.');
   const id = newId();
   const { clubId } = reader;
   await db.transaction(async (tx) => {

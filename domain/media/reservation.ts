@@ -7,7 +7,7 @@ import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import { tidyName } from '../../platform/core/text.policy.ts';
+import { hasVisible, tidyName } from '../../platform/core/text.policy.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import { lockStudent } from '../identity/accounts.ts';
@@ -316,6 +316,6 @@ function namesOf({ fileName: given, title }: Announced): { fileName: string; tit
       'file_name must be a plain name, without a path and without invisible characters.',
     );
   const tidy = tidyName(title ?? fileName);
-  if (tidy === '') throw new DomainError('invalid_request', 'title must have a letter.');
+  if (!hasVisible(tidy)) throw new DomainError('invalid_request', 'title must have a letter.');
   return { fileName, title: tidy };
 }

@@ -137,6 +137,10 @@ describe('the mail domain of a club (CAMP-40)', () => {
     ['platform.example', 'the platform’s'],
     ['club.Platform.example', 'below the platform’s'],
     ['knots.local', 'not public'],
+    ['kno\tts.example', 'a control character'],
+    ['knots.example\n', 'a line break at its end'],
+    ['kno\u200bts.example', 'a character that nobody sees'],
+    ['kno\u00adts.example', 'a soft hyphen'],
     ['a.b.c.d.e.f.g.h.example', 'nine labels'],
     [`${'x'.repeat(64)}.example`, 'a long label'],
   ] as const)

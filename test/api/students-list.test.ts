@@ -85,6 +85,8 @@ describe('GET /v1/clubs/{clubId}/students', () => {
       expect(await names(club, { q: 'FINDABLE' })).to.deep.equal(['By e-mail']);
       expect(await names(club, { q: '@elsewhere' })).to.deep.equal(['By e-mail']);
       expect(await names(club, { q: 'JOSÉ' })).to.deep.equal(['José']);
+      expect(await names(club, { q: 'Jose\u0301' })).to.deep.equal(['José']);
+      expect(await names(club, { q: ' ada   lovelace ' })).to.deep.equal(['Ada Lovelace']);
       expect(await names(club, { q: 'nobody at all' })).to.deep.equal([]);
     });
 

@@ -1,7 +1,7 @@
 /** The rows of an imported file, a piece of it at a time: each a person, or the reason why it is none. */
 import { CsvError, parse } from 'csv-parse/sync';
 import { isEmail } from '../../../platform/core/email.policy.ts';
-import { foldEmail, tidyName } from '../../../platform/core/text.policy.ts';
+import { foldEmail, hasVisible, tidyName } from '../../../platform/core/text.policy.ts';
 import type { FileFormat, ImportColumn, RowCode } from '../../../entities/access/values.ts';
 import { parsing, studentColumns } from './header.ts';
 import { importRules } from './imports.policy.ts';
@@ -164,9 +164,11 @@ function judge(column: ImportColumn, field: Buffer | undefined): string | RowFau
     return { code: 'not_utf8', column };
   }
   if (text.includes('\0')) return { code: 'invalid_character', column };
-  const value = column === 'email' ? foldEmail(text) : tidyName(text);
+  // An address is judged before it is folded: folding makes a plain k of the Kelvin sign.
+  const value = column === 'email' ? text.trim() : tidyName(text);
   const code = rules[column].find(({ breaks }) => breaks(value))?.code;
-  return code === undefined ? value : { code, column };
+  if (code !== undefined) return { code, column };
+  return column === 'email' ? foldEmail(value) : value;
 }
 
 const characters = (text: string) => Array.from(text).length;
@@ -177,7 +179,7 @@ const rules: Record<ImportColumn, readonly { code: RowCode; breaks: (value: stri
     { code: 'email_invalid', breaks: (value) => characters(value) > importRules.emailCharacters || !isEmail(value) },
   ],
   name: [
-    { code: 'name_missing', breaks: (value) => value === '' },
+    { code: 'name_missing', breaks: (value) => !hasVisible(value) },
     { code: 'name_too_long', breaks: (value) => characters(value) > importRules.nameCharacters },
   ],
 };

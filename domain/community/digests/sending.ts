@@ -8,7 +8,7 @@ import { MailSender } from '../../../entities/mail/mail-sender.ts';
 import type { Mail } from '../../../entities/mail/mail.ts';
 import type { SkipReason } from '../../../entities/mail/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { holdsWebAddress } from '../../../platform/core/text.policy.ts';
+import { mayStandInMail } from '../../../platform/core/names.ts';
 import { addressKeyOf } from '../../../platform/infra/address-keys.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
@@ -202,7 +202,7 @@ function messageTo(
   return {
     ...layout({
       news,
-      clubName: holdsWebAddress(club.name) ? club.slug : club.name,
+      clubName: mayStandInMail(club.name) ? club.name : club.slug,
       letterhead: { clubName: sender.fromName, postalAddress: sender.postalAddress },
       classroom: classroomUrl.replace('{slug}', club.slug),
       timeZone: club.timeZone,

@@ -10,7 +10,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { countListed } from '../../../platform/infra/postgres/lists/counts.ts';
 import { listPage, type Page, type PageRequest, type PagedList } from '../../../platform/infra/postgres/lists/page.ts';
 import { pageOfIds, search } from '../../../platform/infra/postgres/lists/search.ts';
-import { likePattern } from '../../../platform/core/text.policy.ts';
+import { emailPattern, namePattern } from '../../../platform/core/text.policy.ts';
 import { readCode, readPartOfCode } from './code.policy.ts';
 import {
   presentCertificate,
@@ -131,9 +131,8 @@ const certificatesWhere = (shown: Sql): PagedList<CertificateRow> => ({
 });
 
 function matches(q: string): Sql {
-  const text = likePattern(q);
   const part = readPartOfCode(q);
-  const inPerson = sql`certificate.student_name ILIKE ${text} OR certificate.student_email ILIKE ${text}`;
+  const inPerson = sql`certificate.student_name ILIKE ${namePattern(q)} OR certificate.student_email ILIKE ${emailPattern(q)}`;
   return part === undefined ? sql`(${inPerson})` : sql`(${inPerson} OR certificate.code LIKE ${`%${part}%`})`;
 }
 

@@ -131,6 +131,12 @@ const reserved: ReadonlySet<string> = new Set(['localhost', 'local', 'internal',
 
 /** @returns the name as DNS has it @throws DomainError invalid_request */
 function domainName(given: string, platformDomain: string): string {
+  // `domainToASCII` drops some of them, and another domain than the one that was typed would be left.
+  if (/[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u.test(given))
+    throw new DomainError(
+      'invalid_request',
+      '`domain` must not hold control characters or characters that nobody sees.',
+    );
   const name = domainToASCII(given.trim().replace(/\.$/, '')).toLowerCase();
   const labels = name.split('.');
   const last = labels.at(-1) ?? '';

@@ -12,6 +12,13 @@ const maxBeginnings = 8;
 
 /** @returns the address as accounts keep it, folded; undefined for what the contract would not take for one either */
 export function readAddress(text: string): string | undefined {
+  // Judged before it is folded: folding makes a plain k of the Kelvin sign.
+  const address = text.trim();
+  return address.length <= longestAddress && isEmail(address) ? foldEmail(address) : undefined;
+}
+
+/** Notices from before the rule above named people by what their addresses fold to. */
+function readFolded(text: string): string | undefined {
   const address = foldEmail(text);
   return address.length <= longestAddress && isEmail(address) ? address : undefined;
 }
@@ -33,7 +40,7 @@ export function addressesIn(body: unknown): string[] {
 }
 
 function addAddressesOf(text: string, found: Set<string>): void {
-  const whole = text.length <= longestField ? readAddress(text) : undefined;
+  const whole = text.length <= longestField ? readFolded(text) : undefined;
   if (whole !== undefined) {
     found.add(whole);
     return;
@@ -44,7 +51,7 @@ function addAddressesOf(text: string, found: Set<string>): void {
     // The full stop of the sentence, or a hyphen after it.
     while ('.-'.includes(text.charAt(end - 1))) end--;
     for (const start of beginningsBefore(text, at)) {
-      const address = readAddress(text.slice(start, end));
+      const address = readFolded(text.slice(start, end));
       if (address !== undefined) found.add(address);
     }
   }

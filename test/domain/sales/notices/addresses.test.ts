@@ -101,4 +101,10 @@ describe('a notice with an unknown token', () => {
     );
     expect(refused).to.have.property('code', 'not_found');
   });
+
+  it('are read before they are folded: one with the Kelvin sign is none', () => {
+    expect(readAddress('\u212Aay@example.com')).to.equal(undefined);
+    expect(readAddress('ada@\u212Anots.example')).to.equal(undefined);
+    expect(readAddress(' Kay@Example.com ')).to.equal('kay@example.com');
+  });
 });

@@ -9043,7 +9043,7 @@ export interface components {
              * @description Id of the comment; `{commentId}` in paths.
              */
             id: string;
-            /** @description Plain text, as the student wrote it. */
+            /** @description Plain text; a blank stands behind a `<` that could begin a tag. */
             body: string;
             /** @description Who wrote it. */
             student: {
@@ -9271,7 +9271,7 @@ export interface components {
              * @description Id of the comment.
              */
             id: string;
-            /** @description Plain text, as its author wrote it. */
+            /** @description Plain text; a blank stands behind a `<` that could begin a tag. */
             body: string;
             /** @description The student who wrote it, as other students see them. */
             author: {
@@ -15184,7 +15184,7 @@ export interface components {
             space_id: string;
             /** @description At most 200 characters; absent where it has none. */
             title?: string;
-            /** @description Markdown as it was written; absent once it is deleted. */
+            /** @description Markdown without raw HTML; absent once it is deleted. */
             body?: string;
             author?: components["schemas"]["CommunityAuthor"];
             /** @description Whether the reader wrote it, and may edit and delete it. */
@@ -15216,7 +15216,7 @@ export interface components {
         };
         /** @description At most 200 characters; surrounding and doubled blanks go. */
         PostTitle: string;
-        /** @description Markdown, 1 to 20,000 characters, not only blanks. Links lead to web and mail addresses alone. */
+        /** @description Markdown, 1 to 20,000 characters, not only blanks. Links lead to web and mail addresses and within the site. Raw HTML and images from elsewhere are stored as text. */
         PostBody: string;
         /** @description At most 10 files, each once: a student's own that were reserved for a post, or an administrator's of the library. */
         PostFileIds: string[];
@@ -15360,7 +15360,7 @@ export interface components {
              * @description The comment that it answers; absent for a comment on the post.
              */
             reply_to?: string;
-            /** @description Markdown as it was written; absent once it is deleted. */
+            /** @description Markdown without raw HTML; absent once it is deleted. */
             body?: string;
             author?: components["schemas"]["CommunityAuthor"];
             /** @description Whether the reader wrote it, and may edit and delete it. */
@@ -15382,7 +15382,7 @@ export interface components {
              */
             edited_at?: string;
         };
-        /** @description Markdown, 1 to 5000 characters, not only blanks. Links lead to web and mail addresses alone. */
+        /** @description Markdown, 1 to 5000 characters, not only blanks. Links lead to web and mail addresses and within the site. Raw HTML and images from elsewhere are stored as text. */
         CommentBody: string;
         /**
          * @description A new comment.

@@ -153,8 +153,8 @@ describe('posts of spaces', () => {
   });
 
   it('201, 200: stores raw HTML as text and remote images as links, and names the field of a bad link (COMM-10)', async () => {
-    const written = 'A List<String> ![x](https://evil.example/pixel.png) <img/src=x/onerror=alert(1)> `<b>` <3';
-    const stored = 'A List&lt;String> ! [x](https://evil.example/pixel.png) &lt;img/src=x/onerror=alert(1)> `<b>` <3';
+    const written = '`<b>` A List<String> ![x](https://evil.example/pixel.png) <img/src=x/onerror=alert(1)> <3';
+    const stored = '`<b>` A List&lt;String> ! [x](https://evil.example/pixel.png) &lt;img/src=x/onerror=alert(1)> <3';
     const post = await mine.publish(space.id, { title: 'On <b>', body: written });
     expect(post.body.data).to.include({ title: 'On < b>', body: stored });
     expect((await mine.edit(post.body.data.public_id, { body: written })).body.data).to.include({ body: stored });

@@ -168,6 +168,7 @@ import { SealedValues1795711000000 } from './migrations/1795711000000-sealed-val
 import { Releases1795720000000 } from './migrations/1795720000000-releases.ts';
 import { Traces1795730000000 } from './migrations/1795730000000-traces.ts';
 import { SignUpNetworks1795741000000 } from './migrations/1795741000000-sign-up-networks.ts';
+import { Inviters1795748000000 } from './migrations/1795748000000-inviters.ts';
 import { AttemptErrorCodes1795749000000 } from './migrations/1795749000000-attempt-error-codes.ts';
 import { OverloadedEndpoints1795749100000 } from './migrations/1795749100000-overloaded-endpoints.ts';
 import { TurnsOfStreams1795600000000 } from './migrations/1795600000000-turns-of-streams.ts';
@@ -470,6 +471,7 @@ export const migrations = [
   Releases1795720000000,
   Traces1795730000000,
   SignUpNetworks1795741000000,
+  Inviters1795748000000,
   AttemptErrorCodes1795749000000,
   OverloadedEndpoints1795749100000,
 ];

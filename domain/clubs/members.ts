@@ -12,8 +12,15 @@ import type { DatabaseDeps, VaultDeps } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text.policy.ts';
 import { requestInvitation } from '../mail/requests.ts';
 import { openAdministratorSession } from '../identity/administrator-accounts.ts';
-import { spendToken, tokenGone, tokenLifetimeMs, withdrawTokensOf } from '../mail/one-time-tokens.ts';
+import {
+  invitationOfToken,
+  spendToken,
+  tokenGone,
+  tokenLifetimeMs,
+  withdrawTokensOf,
+} from '../mail/one-time-tokens.ts';
 import { hashPassword } from '../identity/passwords.ts';
+import { rolesGivenBy, rolesNoLongerGiven } from './roles.policy.ts';
 import type { Role } from '../../entities/clubs/values.ts';
 
 type Member = RecordOf<'Member'>;
@@ -82,7 +89,15 @@ export async function inviteMember(
     mayTouchOwners(actor, ...replaced.map(({ role }) => role));
     const id = newId();
     const expiresAt = new Date(now.getTime() + tokenLifetimeMs.administrator_invitation);
-    await tx.manager.insert(Invitation, { id, clubId, email, role: input.role, invitedAt: now, expiresAt });
+    await tx.manager.insert(Invitation, {
+      id,
+      clubId,
+      email,
+      role: input.role,
+      invitedBy: by,
+      invitedAt: now,
+      expiresAt,
+    });
     const template = 'administrator_invitation';
     const request = { template, clubId, recipient: { invitationId: id }, email } as const;
     const mailWithheldUntil = await requestInvitation(tx, vault, request, now);
@@ -101,7 +116,8 @@ export async function inviteMember(
 
 /**
  * Spends the invitation's token: the invited person becomes a member, with a new account if the e-mail has none.
- * Whoever read the mail owns the address, so the account is confirmed by it.
+ * Whoever read the mail owns the address, so the account is confirmed by it. The club is locked before the token is spent:
+ * the inviter's role cannot change meanwhile, and changes of members lock in the same order.
  * @throws DomainError token_gone; invalid_request if a new account lacks a name or a password
  */
 export async function acceptInvitation(
@@ -111,11 +127,13 @@ export async function acceptInvitation(
 ): Promise<AdministratorSession> {
   const passwordHash = input.password === undefined ? null : await hashPassword(input.password);
   return db.transaction(async (tx) => {
+    await lockClubOf(tx, await invitationOfToken(tx, input.token, now));
     const { invitationId } = await spendToken(tx, ['administrator_invitation'], input.token, now);
-    const invitation = await tx.one<Pick<Invitation, 'clubId' | 'email' | 'role'>>(
-      sql`DELETE FROM invitations WHERE id = ${invitationId} RETURNING ${columns(Invitation, ['clubId', 'email', 'role'])}`,
+    const invitation = await tx.one<Pick<Invitation, 'clubId' | 'email' | 'role' | 'invitedBy'>>(
+      sql`DELETE FROM invitations WHERE id = ${invitationId} RETURNING ${columns(Invitation, ['clubId', 'email', 'role', 'invitedBy'])}`,
     );
     if (!invitation) throw tokenGone();
+    await requireGiver(tx, invitation);
 
     const administratorId = await accountFor(tx, invitation.email, { ...input, passwordHash }, now);
     await tx.run(
@@ -123,6 +141,18 @@ export async function acceptInvitation(
     );
     return openAdministratorSession(tx, administratorId, now);
   });
+}
+
+/**
+ * A process of the release before ends no invitations with the inviter's right: it is looked at here, too.
+ * @throws DomainError token_gone if the inviter may no longer give the role
+ */
+async function requireGiver(
+  tx: Transaction,
+  { clubId, role, invitedBy }: Pick<Invitation, 'clubId' | 'role' | 'invitedBy'>,
+): Promise<void> {
+  if (invitedBy === null) return;
+  if (!rolesGivenBy(await roleOf(tx, clubId, invitedBy)).includes(role)) throw tokenGone();
 }
 
 /**
@@ -170,6 +200,7 @@ export async function changeMemberRole(
     mayTouchOwners(actor, role, current);
     if (current === 'owner' && role !== 'owner') await requireOtherOwner(tx, clubId, administratorId);
     await tx.manager.update(Membership, { clubId, administratorId }, { role });
+    await endInvitationsBy(tx, clubId, administratorId, rolesNoLongerGiven(current, role));
     const row = await tx.one<MemberRow>(
       sql`SELECT ${memberColumns} ${membersOf(clubId, now)} WHERE "administratorId" = ${administratorId}`,
     );
@@ -187,7 +218,18 @@ export async function removeMember({ db }: DatabaseDeps, clubId: Id, by: Id, adm
     mayTouchOwners(actor, current);
     if (current === 'owner') await requireOtherOwner(tx, clubId, administratorId);
     await tx.manager.delete(Membership, { clubId, administratorId });
+    await endInvitationsBy(tx, clubId, administratorId, rolesNoLongerGiven(current, undefined));
   });
+}
+
+/**
+ * Ends the open invitations of somebody who may no longer give these roles; their tokens and mails go with them. Also those
+ * whose inviter is not recorded: this person may have been it, and inviting again is easy.
+ */
+async function endInvitationsBy(tx: Transaction, clubId: Id, inviter: Id, roles: readonly Role[]): Promise<void> {
+  if (roles.length === 0) return;
+  await tx.run(sql`DELETE FROM invitations
+    WHERE club_id = ${clubId} AND role = ANY(${roles}) AND (invited_by = ${inviter} OR invited_by IS NULL)`);
 }
 
 /** @throws DomainError not_found, role_not_permitted */
@@ -209,12 +251,25 @@ export async function revokeInvitation({ db }: DatabaseDeps, clubId: Id, by: Id,
  * @param by the administrator who acts @returns what they are now
  */
 async function lockClub(tx: Transaction, clubId: Id, by: Id): Promise<Role> {
-  await tx.run(sql`SELECT 1 FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
+  await lockMembers(tx, clubId);
   const role = await roleOf(tx, clubId, by);
   if (role === undefined) throw new DomainError('forbidden', 'This session does not act in this organization.');
   if (role !== 'owner' && role !== 'admin')
     throw new DomainError('role_not_permitted', 'This needs an owner or admin.');
   return role;
+}
+
+async function lockMembers(tx: Transaction, clubId: Id): Promise<void> {
+  await tx.run(sql`SELECT 1 FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
+}
+
+/** @throws DomainError token_gone if the invitation ended meanwhile */
+async function lockClubOf(tx: Transaction, invitationId: Id): Promise<void> {
+  const invitation = await tx.one<{ clubId: Id }>(
+    sql`SELECT ${columns(Invitation, ['clubId'])} FROM invitations WHERE id = ${invitationId}`,
+  );
+  if (!invitation) throw tokenGone();
+  await lockMembers(tx, invitation.clubId);
 }
 
 async function roleOf(tx: Transaction, clubId: Id, administratorId: Id): Promise<Role | undefined> {
@@ -225,7 +280,7 @@ async function roleOf(tx: Transaction, clubId: Id, administratorId: Id): Promise
 }
 
 function mayTouchOwners(by: Role, ...touched: Role[]): void {
-  if (by !== 'owner' && touched.includes('owner')) {
+  if (touched.some((role) => !rolesGivenBy(by).includes(role))) {
     throw new DomainError('role_not_permitted', 'Only an owner may give, take or end ownership.');
   }
 }

@@ -169,6 +169,19 @@ export async function ownerOfToken(
   return owner.studentId;
 }
 
+/**
+ * Which invitation this token accepts, without spending it: the club is locked before the token.
+ * @throws DomainError token_gone, as `spendToken`
+ */
+export async function invitationOfToken(tx: Transaction, token: string, now: Date): Promise<Id> {
+  const owner = await tx.one<{
+    invitationId: Id | null;
+  }>(sql`SELECT ${columns(OneTimeToken, ['invitationId'])} FROM one_time_tokens
+      WHERE token_hash = ${sha256(token)} AND purpose = 'administrator_invitation' AND expires_at > ${now}`);
+  if (!owner?.invitationId) throw tokenGone();
+  return owner.invitationId;
+}
+
 /** Takes back everything that was mailed to a person: after a new address, a new password or the person's removal. */
 export async function withdrawTokensOf(tx: Transaction, owner: TokenOwner): Promise<void> {
   const [column, ownerId] = ownerColumn(owner);

@@ -22,6 +22,10 @@ export class Invitation {
   @Column({ type: 'text' })
   role: Role;
 
+  /** The administrator who invited. Null for an invitation of a release that did not record it. */
+  @Column({ type: 'uuid', nullable: true })
+  invitedBy: string | null;
+
   @Column({ type: 'timestamptz' })
   invitedAt: Date;
 

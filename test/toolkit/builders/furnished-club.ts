@@ -352,6 +352,7 @@ async function furnishPeople({ clubId, studentId, now }: Scene) {
     club_id: clubId,
     email: `${newId()}@example.com`,
     role: 'support',
+    invited_by: member.id,
     invited_at: now,
     expires_at: new Date(now.getTime() + 86_400_000),
   });

@@ -8,7 +8,7 @@ import { readJsonBody } from './middleware/body.ts';
 import { openFileBody } from './middleware/file-body.ts';
 import type { ApiDeps, Middleware, RequestState } from './middleware/context.ts';
 import { asPage } from './middleware/as-page.ts';
-import { secureHeaders } from './middleware/secure-headers.ts';
+import { embeddedByOthers, secureHeaders } from './middleware/secure-headers.ts';
 import { steadyAnswer } from './middleware/steady-answer.ts';
 import { dispatch, type AnyOperation } from './middleware/dispatch.ts';
 import { errorEnvelope } from './middleware/errors.ts';
@@ -42,6 +42,7 @@ export function createApp(deps: ApiDeps): Koa<RequestState> {
     const chain = [
       nameRoute(operation),
       ...pageOf(operation),
+      ...(isEmbedded(operation) ? [embeddedByOthers] : []),
       ...(operation.pathParameters.includes('clubId') ? [countAsClub] : []),
       findCaller(deps, operation),
       ...(operation.method === 'get' ? [] : [chargeRateLimit(deps)]), // reads are not limited
@@ -60,7 +61,7 @@ export function createApp(deps: ApiDeps): Koa<RequestState> {
   const app = new Koa<RequestState>({ proxy: false });
   useLayers(app, {
     requestLog: requestLog(deps),
-    secureHeaders,
+    secureHeaders: secureHeaders(deps.deps.publicUrl),
     cors: corsByList(deps.settings.corsOrigins),
     errorEnvelope: errorEnvelope(deps),
     operations: router.routes,
@@ -88,6 +89,10 @@ function pageOf({ operationId, contentTypes }: ContractOperation): Middleware[] 
     throw new Error(`The contract and api/pages/index.ts disagree on a page of ${operationId}`);
   return page ? [asPage(page)] : [];
 }
+
+/** Pages of others show these, such as a classroom's covers, and a webmail's mails. */
+const isEmbedded = ({ successStatus, contentTypes, auth }: ContractOperation): boolean =>
+  auth.length === 0 && (successStatus === 302 || contentTypes.some((type) => type.startsWith('image/')));
 
 function requireKnownHandlers(contract: readonly ContractOperation[]): void {
   const known = new Set<string>(contract.map(({ operationId }) => operationId));

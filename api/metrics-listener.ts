@@ -2,6 +2,7 @@
 import { createServer } from 'node:http';
 import { register } from 'prom-client';
 import { listen } from './listening.ts';
+import { secureHeadersOf } from './secure-headers.policy.ts';
 
 export interface MetricsListener {
   port: number;
@@ -17,9 +18,10 @@ export async function openMetricsListener({
   host: string;
   metricsPort: number;
 }): Promise<MetricsListener> {
+  const headers = secureHeadersOf('http://metrics'); // inside of the operator's network
   const server = createServer((request, response) => {
     const answer = (status: number, type: string, body: string) =>
-      response.writeHead(status, { 'Content-Type': type }).end(body);
+      response.writeHead(status, { ...headers, 'Content-Type': type }).end(body);
     if (request.method !== 'GET' || request.url !== '/metrics')
       answer(404, 'application/json', '{"error":{"code":"not_found","message":"There is no such path."}}');
     else

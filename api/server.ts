@@ -1,7 +1,6 @@
 /** The API process: reads its configuration, serves until it is asked to stop, then drains. */
-import { createServer, type RequestListener } from 'node:http';
+import { createServer } from 'node:http';
 import { readFileSync } from 'node:fs';
-import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { collectDefaultMetrics } from 'prom-client';
 import { readConfig, type Config } from '../config.ts';
@@ -32,6 +31,8 @@ import { openBucketTo } from './files/bucket-origins.ts';
 import { openFilesListener } from './files/listener.ts';
 import { drain, listen } from './listening.ts';
 import { openMetricsListener } from './metrics-listener.ts';
+import { serveReadable } from './readable-requests.ts';
+import { secureHeadersOf } from './secure-headers.policy.ts';
 import { createOpenStreams } from './open-streams.ts';
 import { billingOf } from './billing.ts';
 import { mailNoticesOf } from './mail-notices.ts';
@@ -145,23 +146,14 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
   };
   files.serve(api);
   const handle = createApp(api).callback();
-  const serve: RequestListener = (request, response) => {
-    // HTTP/1.1 demands a host; Node's own refusal of a request without one has no envelope.
-    if (request.headers.host === undefined && request.httpVersion === '1.1') answerUnreadable(request.socket);
-    else void handle(request, response);
-  };
-  const server = createServer(
-    {
-      requestTimeout: longestBodyMs,
-      headersTimeout: 10_000,
-      keepAliveTimeout: 65_000,
-      requireHostHeader: false,
-      noDelay: true, // a word of an answer waits for no other
-    },
-    serve,
-  );
-  server.on('checkExpectation', serve); // an `Expect` that we do not know is no reason to refuse, as Node would
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => answerUnreadable(socket, error.code));
+  const server = createServer({
+    requestTimeout: longestBodyMs,
+    headersTimeout: 10_000,
+    keepAliveTimeout: 65_000,
+    requireHostHeader: false, // Node's own refusal has no envelope
+    noDelay: true, // a word of an answer waits for no other
+  });
+  serveReadable(server, (request, response) => void handle(request, response), secureHeadersOf(config.api.publicUrl));
   const port = await listen(server, config.api.port, config.api.host);
   const metrics = await openMetricsListener(config.api);
   log.info({ port, metrics_port: metrics.port, files_port: files.port, ...build }, 'the API is listening');
@@ -189,22 +181,6 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       log.info('the API has stopped');
     },
   };
-}
-
-/** What Node refuses before there is a request still gets the envelope. */
-function answerUnreadable(socket: Socket, errorCode = ''): void {
-  if (!socket.writable || errorCode === 'ECONNRESET') {
-    socket.destroy();
-    return;
-  }
-  const tooLarge = errorCode === 'HPE_HEADER_OVERFLOW';
-  const [status, code, message] = tooLarge
-    ? ['431 Request Header Fields Too Large', 'headers_too_large', 'The headers are larger than 16 KB.']
-    : ['400 Bad Request', 'malformed_request', 'This is not a readable HTTP request.'];
-  const body = JSON.stringify({ error: { code, message } });
-  socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
-  );
 }
 
 /** The process `api`: runs until it is asked to stop. */

@@ -16,7 +16,7 @@ export function createFilesApp(api: ApiDeps, deps: UploadsDeps & DownloadsDeps):
   const app = new Koa<RequestState>({ proxy: false });
   useLayers(app, {
     requestLog: requestLog(api),
-    secureHeaders,
+    secureHeaders: secureHeaders(deps.filesUrl),
     cors: corsOf(deps.corsOrigins),
     errorEnvelope: errorEnvelope(api),
     uploads: uploads(deps),

@@ -8,6 +8,8 @@ import { describeError } from '../../platform/infra/describe-error.ts';
 import { clientConfig } from '../../platform/infra/object-store.ts';
 import { drain, listen } from '../listening.ts';
 import type { ApiDeps } from '../middleware/context.ts';
+import { serveReadable } from '../readable-requests.ts';
+import { secureHeadersOf } from '../secure-headers.policy.ts';
 import { createFilesApp } from './app.ts';
 import { createDownloadPlaces } from './download-places.ts';
 import { createUploadPlaces } from './upload-places.ts';
@@ -32,6 +34,7 @@ export async function openFilesListener(config: Config): Promise<FilesListener> 
     requestTimeout: longestRequestMs,
     headersTimeout: 10_000,
     keepAliveTimeout: 65_000,
+    requireHostHeader: false, // Node's own refusal has no envelope
     noDelay: true,
   });
   server.setTimeout(silenceMs);
@@ -66,7 +69,7 @@ export async function openFilesListener(config: Config): Promise<FilesListener> 
         onFailure: (error) => log.error({ error: describeError(error) }, 'an upload or a download failed'),
       });
       const handle = app.callback();
-      server.on('request', (request, response) => void handle(request, response));
+      serveReadable(server, (request, response) => void handle(request, response), secureHeadersOf(url));
       end = async () => {
         locks.letAllGo();
         await drain(server);

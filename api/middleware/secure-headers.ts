@@ -1,11 +1,18 @@
 /** Headers of every answer. */
+import { embeddable, secureHeadersOf } from '../secure-headers.policy.ts';
 import type { Middleware } from './context.ts';
 
-export const secureHeaders: Middleware = async (context, next) => {
-  context.set({
-    'X-Content-Type-Options': 'nosniff',
-    'Referrer-Policy': 'no-referrer',
-    'Cache-Control': 'no-store', // every answer is somebody's own; pages that may be kept say so themselves
-  });
+/** @param publicUrl where callers reach the listener */
+export function secureHeaders(publicUrl: string): Middleware {
+  const headers = secureHeadersOf(publicUrl);
+  return async (context, next) => {
+    context.set(headers);
+    return next();
+  };
+}
+
+/** For operations whose answer other sites show in their pages. */
+export const embeddedByOthers: Middleware = async (context, next) => {
+  context.set(embeddable);
   return next();
 };

@@ -1,43 +1,14 @@
 /** What holds for every request, whatever it asks for: paths, methods, headers, origins, request ids. */
 import { expect } from 'chai';
-import { connect } from 'node:net';
 import { newId } from '../../platform/core/ids.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
 import { call, expectError, testApi } from '../toolkit/drive/api.ts';
+import { sendRawTo, type RawAnswer } from '../toolkit/drive/raw.ts';
 import { rowCounts } from '../toolkit/stack/database.ts';
 import { everyOperation, nameOf, pathOf } from '../toolkit/drive/every-operation.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 
-interface RawAnswer {
-  status: number;
-  /** The status line and the header fields. */
-  head: string;
-  body: string;
-}
-
-/** Sends bytes as they are, which no HTTP client would. @returns the first answer; the connection is closed after it */
-async function sendRaw(...parts: (string | Buffer)[]): Promise<RawAnswer> {
-  const { port } = await testApi();
-  return new Promise((resolve, reject) => {
-    let text = '';
-    const socket = connect(port, '127.0.0.1', () => {
-      for (const part of parts) socket.write(part);
-    });
-    socket.setTimeout(15_000, () => socket.destroy(new Error(`No answer: ${text}`)));
-    socket.on('data', (bytes) => {
-      text += bytes.toString('latin1');
-      const end = text.indexOf('\r\n\r\n');
-      const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0);
-      if (end >= 0 && text.length >= end + 4 + length) socket.end();
-    });
-    socket.on('error', reject);
-    socket.on('close', () => {
-      const [head = '', body = ''] = text.split(/\r\n\r\n(.*)/s);
-      resolve({ status: Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1]), head, body });
-    });
-  });
-}
-
+const sendRaw = async (...parts: readonly (string | Buffer)[]) => sendRawTo((await testApi()).port, ...parts);
 const request = (line: string, ...headers: string[]) =>
   `${line} HTTP/1.1\r\n${['Host: api.example.com', 'Connection: close', ...headers].join('\r\n')}\r\n\r\n`;
 const codeOf = ({ body }: RawAnswer): string => (JSON.parse(body) as { error: { code: string } }).error.code;

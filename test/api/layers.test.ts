@@ -3,7 +3,8 @@ import { createApp } from '../../api/app.ts';
 import { createFilesApp } from '../../api/files/app.ts';
 
 describe('layers of Koa', () => {
-  const deps = { deps: {}, settings: { corsOrigins: [] }, corsOrigins: [] } as never;
+  const url = 'http://127.0.0.1:8080';
+  const deps = { deps: { publicUrl: url }, settings: { corsOrigins: [] }, corsOrigins: [], filesUrl: url } as never;
   const namesOf = ({ middleware }: { middleware: readonly { name: string }[] }) => middleware.map(({ name }) => name);
 
   it('have each a name, by which a trace shows them', () => {

@@ -1,4 +1,4 @@
-/** What people see of mails, in a real browser: the way out, and the mail itself. */
+/** What people see, in a real browser, under the policies that the answers have: the reference, the way out, mails and their previews. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { prepareLayout } from '../../domain/community/digests/layout.ts';
@@ -47,6 +47,46 @@ describe('pages in a browser', function () {
         expect(await outOfSight(page, [await button.innerText()], width), template).to.deep.equal([]);
       }
     }
+  });
+
+  describe('policies of pages', () => {
+    /** What the browser refused to load, run or send. */
+    const refusals = (page: Page): string[] => {
+      const said: string[] = [];
+      page.on('console', (message) => {
+        if (/content security policy|refused to|blocked/i.test(message.text())) said.push(message.text());
+      });
+      page.on('requestfailed', (request) => said.push(`${request.url()} ${request.failure()?.errorText}`));
+      return said;
+    };
+
+    it('let the API reference draw an operation, and nothing is refused', async () => {
+      const page = await openPage(widths.laptop);
+      const said = refusals(page);
+      const { port } = await testApi();
+      await page.goto(`http://127.0.0.1:${port}/docs`);
+      await page.locator('.opblock-summary-path').first().click({ timeout: 30_000 });
+      await page.locator('.opblock.is-open').getByText('Responses').first().waitFor();
+      expect(said).to.deep.equal([]);
+    });
+
+    it('let the page of a certificate have its style, and nothing is refused', async () => {
+      const page = await openPage(widths.phone);
+      const said = refusals(page);
+      const { port } = await testApi();
+      const answer = await page.goto(`http://127.0.0.1:${port}/certificates/AAAABBBBCCCC`);
+      expect(answer?.status()).to.equal(404);
+      const style = await page.evaluate<string>(`getComputedStyle(document.querySelector('main')).maxWidth`);
+      expect(style).to.not.equal('none');
+      expect(said.filter((text) => !text.includes('404'))).to.deep.equal([]);
+    });
+
+    it('let a browser show JSON, and run nothing that stands in it', async () => {
+      const page = await openPage(widths.phone);
+      const { port } = await testApi();
+      await page.goto(`http://127.0.0.1:${port}/v1/nothing`);
+      expect(await page.locator('body').innerText()).to.contain('not_found');
+    });
   });
 
   describe('the way out (CAMP-5)', () => {

@@ -1,0 +1,59 @@
+/** What a server refuses before there is a request, or before anything reads it: it still gets the envelope and the headers of every answer. */
+import { STATUS_CODES, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { errorStatus, type ErrorCode } from '../platform/core/error-codes.ts';
+import { headFault } from './request-head.policy.ts';
+
+interface Refusal {
+  status: number;
+  body: string;
+  headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * Serves requests, and refuses those that cannot be read, or read in two ways. Their connection is closed: nobody can tell
+ * where the next request begins.
+ * @param headers of every answer
+ */
+export function serveReadable(server: Server, serve: RequestListener, headers: Readonly<Record<string, string>>): void {
+  const refusal = (code: ErrorCode, message: string): Refusal => {
+    const body = JSON.stringify({ error: { code, message } });
+    const length = String(Buffer.byteLength(body));
+    const own = { 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': length, Connection: 'close' };
+    return { status: errorStatus[code], body, headers: { ...headers, ...own } };
+  };
+  /** The latest response of each connection. */
+  const responses = new WeakMap<Socket, ServerResponse>();
+  const closing = new WeakSet<Socket>();
+  const listener: RequestListener = (request, response) => {
+    if (closing.has(request.socket)) return undefined; // it came behind a refused one
+    responses.set(request.socket, response);
+    const fault = headFault(request);
+    if (fault === undefined) return serve(request, response);
+    closing.add(request.socket);
+    const { status, body, headers: fields } = refusal('malformed_request', fault);
+    response.shouldKeepAlive = false;
+    return void response.writeHead(status, fields).end(body);
+  };
+  server.on('request', listener);
+  server.on('checkExpectation', listener); // an `Expect` that we do not know is no reason to refuse, as Node would
+  const refuse = (socket: Socket, code: ErrorCode, message: string) => {
+    const response = responses.get(socket);
+    const isWithin = response?.headersSent === true && !response.writableFinished;
+    if (socket.writable && !isWithin) socket.end(asText(refusal(code, message)));
+    else socket.destroy(); // these words would stand within the body of another answer
+  };
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    if (error.code === 'ECONNRESET') socket.destroy();
+    else if (error.code === 'HPE_HEADER_OVERFLOW')
+      refuse(socket, 'headers_too_large', 'The headers are larger than 16 KB.');
+    else refuse(socket, 'malformed_request', 'This is not a readable HTTP request.');
+  });
+  // Node closes the connection without a word.
+  server.on('connect', (_, socket: Socket) => refuse(socket, 'malformed_request', 'This is no proxy.'));
+}
+
+function asText({ status, headers, body }: Refusal): string {
+  const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...fields, '', body].join('\r\n');
+}

@@ -1,0 +1,36 @@
+/** Requests that two programs on the way may understand in two ways: they are refused before anything reads them (DEC-152). */
+
+export interface RequestHead {
+  readonly httpVersion: string;
+  /** The target as it came. */
+  readonly url?: string | undefined;
+  /** Names and values in turn, as they came. */
+  readonly rawHeaders: readonly string[];
+}
+
+/** A request has one of each at most. Node keeps the first of several, and a proxy may have looked at the last. */
+const single: ReadonlySet<string> = new Set(['host', 'authorization', 'content-length', 'content-type']);
+
+/** A name, an IPv4 address or an IPv6 address in brackets, and a port. */
+const authority = /^(?:[a-z0-9][a-z0-9._-]*|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
+
+/** @returns what is wrong with the request, for its sender; undefined if nothing is */
+export function headFault({ httpVersion, url = '', rawHeaders }: RequestHead): string | undefined {
+  const counts = new Map<string, number>();
+  let host: string | undefined;
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const name = (rawHeaders[at] ?? '').toLowerCase();
+    if (!single.has(name)) continue;
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+    if (name === 'host') host = rawHeaders[at + 1];
+  }
+  for (const [name, count] of counts) if (count > 1) return `The request has ${count} header fields ${name}. Send one.`;
+
+  if (host === undefined) return httpVersion === '1.0' ? undefined : 'The request has no header field host.';
+  if (!authority.test(host)) return 'The header field host is neither a name nor an address, with or without a port.';
+  if (url.startsWith('/') || url === '*') return undefined;
+  const [, named] = /^https?:\/\/([^/?#]*)/i.exec(url) ?? [];
+  return named?.toLowerCase() === host.toLowerCase()
+    ? undefined
+    : 'The target of the request is no path, and no address of the host that the header field host names.';
+}

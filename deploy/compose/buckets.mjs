@@ -1,26 +1,93 @@
-// Makes the buckets of deploy/compose.yaml: a private one, and one whose objects everybody may read and nobody may list. Safe to repeat.
+// Makes what the service needs in the store of deploy/compose.yaml, by the store's root key: a private bucket, one whose objects everybody
+// may read and nobody may list, and the service's own key, which may work on the objects of the two and do nothing else. Safe to repeat.
 import { readFileSync } from 'node:fs';
-import { CreateBucketCommand, PutBucketPolicyCommand, S3Client } from '@aws-sdk/client-s3';
+import { CreateBucketCommand, ListBucketsCommand, PutBucketPolicyCommand, S3Client } from '@aws-sdk/client-s3';
 
-const { S3_ENDPOINT, S3_PRIVATE_BUCKET, S3_PUBLIC_BUCKET, S3_ACCESS_KEY_ID_FILE, S3_SECRET_ACCESS_KEY_FILE } =
-  process.env;
+const { env } = process;
 const secretIn = (file) => readFileSync(file, 'utf8').trim();
+const root = {
+  accessKeyId: secretIn(env.S3_ROOT_ACCESS_KEY_ID_FILE),
+  secretAccessKey: secretIn(env.S3_ROOT_SECRET_ACCESS_KEY_FILE),
+};
+const service = { access: secretIn(env.S3_ACCESS_KEY_ID_FILE), secret: secretIn(env.S3_SECRET_ACCESS_KEY_FILE) };
+if (service.access === root.accessKeyId) {
+  process.stderr.write('The key of the service is the root key of the store: give it another id.\n');
+  process.exit(1);
+}
 
-const client = new S3Client({
-  endpoint: S3_ENDPOINT,
-  region: process.env.S3_REGION ?? 'us-east-1',
-  forcePathStyle: true,
-  credentials: { accessKeyId: secretIn(S3_ACCESS_KEY_ID_FILE), secretAccessKey: secretIn(S3_SECRET_ACCESS_KEY_FILE) },
-});
-for (const Bucket of [S3_PRIVATE_BUCKET, S3_PUBLIC_BUCKET])
-  await client.send(new CreateBucketCommand({ Bucket })).catch((error) => {
+const clientOf = (endpoint) =>
+  new S3Client({ endpoint, region: env.S3_REGION ?? 'us-east-1', forcePathStyle: true, credentials: root });
+const client = clientOf(env.S3_ENDPOINT);
+
+// What docs/how-to/deploy.md#buckets says that the key needs, and the CORS rules, which the API sets.
+const onBuckets = ['s3:ListBucket', 's3:ListBucketVersions', 's3:ListBucketMultipartUploads'];
+const onCors = ['s3:GetBucketCORS', 's3:PutBucketCORS'];
+const onObjects = [
+  's3:GetObject',
+  's3:PutObject',
+  's3:AbortMultipartUpload',
+  's3:ListMultipartUploadParts',
+  's3:DeleteObject',
+  's3:DeleteObjectVersion',
+];
+
+await keepUser(service);
+await keepBucket(env.S3_PRIVATE_BUCKET, []);
+const everybody = { Effect: 'Allow', Principal: '*', Action: 's3:GetObject' };
+await keepBucket(env.S3_PUBLIC_BUCKET, [{ ...everybody, Resource: `arn:aws:s3:::${env.S3_PUBLIC_BUCKET}/*` }]);
+process.stdout.write(
+  `The buckets ${env.S3_PRIVATE_BUCKET} and ${env.S3_PUBLIC_BUCKET} are there, and the key ${service.access} may use them.\n`,
+);
+
+/** @param more statements of its policy */
+async function keepBucket(bucket, more) {
+  await client.send(new CreateBucketCommand({ Bucket: bucket })).catch((error) => {
     if (!error.name?.startsWith('BucketAlready')) throw error;
   });
-const readableByAnybody = {
-  Version: '2012-10-17',
-  Statement: [
-    { Effect: 'Allow', Principal: '*', Action: 's3:GetObject', Resource: `arn:aws:s3:::${S3_PUBLIC_BUCKET}/*` },
-  ],
-};
-await client.send(new PutBucketPolicyCommand({ Bucket: S3_PUBLIC_BUCKET, Policy: JSON.stringify(readableByAnybody) }));
-process.stdout.write(`The buckets ${S3_PRIVATE_BUCKET} and ${S3_PUBLIC_BUCKET} are there.\n`);
+  const own = { Effect: 'Allow', Principal: { AWS: [service.access] } };
+  const Statement = [
+    { ...own, Action: [...onBuckets, ...onCors], Resource: `arn:aws:s3:::${bucket}` },
+    { ...own, Action: onObjects, Resource: `arn:aws:s3:::${bucket}/*` },
+    ...more,
+  ];
+  const Policy = JSON.stringify({ Version: '2012-10-17', Statement });
+  await client.send(new PutBucketPolicyCommand({ Bucket: bucket, Policy }));
+}
+
+/** The store's own interface for its users, which is signed as S3 is. A user that is there gets the secret that is given. */
+async function keepUser({ access, secret }) {
+  const words = { access: escaped(access), secret: escaped(secret) };
+  try {
+    await ask(
+      '/create-user',
+      {},
+      `<Account><Access>${words.access}</Access><Secret>${words.secret}</Secret><Role>user</Role><UserID>0</UserID><GroupID>0</GroupID><ProjectID>0</ProjectID></Account>`,
+    );
+  } catch (error) {
+    if (error.name !== 'XAdminUserExists') throw error;
+    await ask(
+      '/update-user',
+      { access },
+      `<MutableProps><Secret>${words.secret}</Secret><Role>user</Role></MutableProps>`,
+    );
+  }
+}
+
+/** Any request of the client, with another method, path and body before it is signed. */
+async function ask(path, query, body) {
+  const admin = clientOf(env.S3_ADMIN_ENDPOINT);
+  const headers = { 'content-type': 'application/xml', 'content-length': String(Buffer.byteLength(body)) };
+  admin.middlewareStack.add(
+    (next) => async (args) => {
+      Object.assign(args.request, { method: 'PATCH', path, query, body });
+      Object.assign(args.request.headers, headers);
+      return next(args);
+    },
+    { step: 'build', priority: 'low' },
+  );
+  await admin.send(new ListBucketsCommand({})).finally(() => admin.destroy());
+}
+
+function escaped(text) {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}

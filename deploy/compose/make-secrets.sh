@@ -20,6 +20,9 @@ keep database-password "$(random 24)"
 keep temporal-database-password "$(random 24)"
 keep database-url "postgres://club_learning:$(cat database-password)@postgres:5432/club_learning"
 keep master-key "$(head -c 32 /dev/urandom | base64)"
+# The store's root key makes buckets and the key of the service, which may use these two buckets and nothing else.
+keep s3-root-access-key-id root
+keep s3-root-secret-access-key "$(random 24)"
 keep s3-access-key-id club-learning
 keep s3-secret-access-key "$(random 24)"
 # The catcher of compose.yaml; put your own server here.

@@ -19,6 +19,23 @@ describe('deploy/compose.yaml', () => {
     expect(compose).not.to.match(/auto-setup|minio/i);
   });
 
+  it('confines every service, and publishes no port to other machines', () => {
+    const [, services = ''] = /^services:\n([\s\S]+?)^secrets:/m.exec(compose) ?? [];
+    const blocks = services.split(/^ {2}(?=[\w-]+:\n)/m).slice(1);
+    expect(blocks.length).to.be.at.least(12);
+    const unconfined = blocks.filter((block) => !/<<: \*(confined|service|one-shot|worker)$/m.test(block));
+    expect(unconfined).to.deep.equal([]);
+    const ports = [...compose.matchAll(/^ +(?:- |ports: \[)'(.*?:)?\d+:\d+'\]?$/gm)].map(([, address]) => address);
+    expect(ports).to.have.lengthOf(4);
+    expect(new Set(ports)).to.deep.equal(new Set(['${CLUB_LEARNING_BIND:-127.0.0.1}:']));
+  });
+
+  it('gives the root key of the store to the store and to what makes its buckets alone', () => {
+    const holders = [...compose.matchAll(/^ {4}secrets: .*s3-root-secret-access-key/gm)];
+    expect(holders).to.have.lengthOf(2);
+    expect(compose).to.match(/S3_SECRET_ACCESS_KEY_FILE: \/run\/secrets\/s3-secret-access-key/);
+  });
+
   it('has one version of Temporal’s server and tools', () => {
     const versions = [...compose.matchAll(/temporalio\/(server|admin-tools):(\S+)/g)];
     expect(new Set(versions.map(([, name]) => name)).size).to.equal(2);

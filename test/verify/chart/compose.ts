@@ -20,6 +20,11 @@ interface Service {
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
   readonly read_only?: boolean;
   readonly cap_drop?: readonly string[];
+  readonly cap_add?: readonly string[];
+  readonly security_opt?: readonly string[];
+  readonly pids_limit?: number;
+  readonly mem_limit?: string;
+  readonly privileged?: boolean;
   readonly stop_grace_period?: string;
   readonly ports?: readonly { readonly host_ip?: string; readonly target: number }[];
 }
@@ -56,6 +61,24 @@ export async function verifyCompose(directory: string): Promise<number> {
   return Object.keys(project.services).length;
 }
 
+/** What its image cannot do without, by the service. */
+const capabilities: Readonly<Record<string, string>> = { postgres: 'CHOWN,DAC_OVERRIDE,FOWNER,SETGID,SETUID' };
+/** Postgres has no limit of memory: what it caches would count. */
+const unlimited: readonly string[] = ['postgres'];
+
+/** @returns a sentence for each way in which a container may do more than it must */
+function confinementFaults(name: string, service: Service): string[] {
+  const isAsItShould = {
+    'a root that can be written': service.read_only === true,
+    'capabilities that it does not need':
+      service.cap_drop?.join() === 'ALL' && (service.cap_add ?? []).join() === (capabilities[name] ?? ''),
+    'a way to new privileges': service.security_opt?.join() === 'no-new-privileges:true' && service.privileged !== true,
+    'no end of processes': (service.pids_limit ?? 0) > 0,
+    'no end of memory': service.mem_limit !== undefined || unlimited.includes(name),
+  };
+  return Object.entries(isAsItShould).flatMap(([fault, holds]) => (holds ? [] : [`${name} has ${fault}`]));
+}
+
 /** @param made names of the secrets that make-secrets.sh makes @returns a sentence for each fault */
 function composeFaults({ services, secrets }: Project, made: readonly string[]): string[] {
   const faults: string[] = [];
@@ -69,14 +92,16 @@ function composeFaults({ services, secrets }: Project, made: readonly string[]):
     demand(!discontinued.test(image), `${name}: ${image} is discontinued`);
     for (const { host_ip: address, target } of ports)
       demand(address === '127.0.0.1', `${name} shows its port ${target} to other machines`);
+    faults.push(...confinementFaults(name, service));
+    const roots = mounted.filter(({ source }) => source.startsWith('s3-root')).length;
+    demand(
+      roots === (name === 's3' || name === 'buckets' ? 2 : 0),
+      `${name} has ${roots} secrets of the root key of the store`,
+    );
     if (!ownImage.test(image)) {
       demand(/:v?\d+\.\d+(\.\d+)?(-\w+)?$/.test(image), `${name}: ${image} is not pinned`);
       continue;
     }
-    demand(
-      service.read_only === true && service.cap_drop?.join() === 'ALL',
-      `${name} may write or do more than it must`,
-    );
     for (const [variable, value] of Object.entries(environment).filter(([given]) => given.endsWith('_FILE')))
       demand(
         mounted.some(({ target }) => target === value),

@@ -2,16 +2,12 @@
  * Releases take over from each other as the chart has it, under facts and reads: install, upgrade, back by one command, upgrade again,
  * and the end of the release before. The chart renders each step; ./cluster.ts carries it out.
  */
-import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { readConfig, declarations } from '../../../config.ts';
-import { runCommand } from '../../../dev/commands.ts';
 import { locate } from '../../../dev/components.ts';
 import { components } from '../../../dev/components/catalogue.ts';
 import { setByChart } from '../../../dev/chart-files.ts';
 import { Problem } from '../../../dev/problem.ts';
-import { projectDirectory } from '../../../dev/project.ts';
 import { createDataSource } from '../../../entities/data-source.ts';
 import { Database } from '../../../platform/infra/postgres/database.ts';
 import { createNotifier } from '../../../platform/infra/postgres/notifications.ts';
@@ -50,7 +46,6 @@ export async function roll(site: Site, helm: Helm, read: ReadManifests): Promise
   if (process.platform !== 'linux') throw new Problem('The roll needs Linux: each pod gets an address of 127.0.0.0/8.');
   const builds = await installBuilds(path.join(site.directory, 'builds'));
   const stack = await startStackOn(site);
-  await makeBuckets(site, stack.environment);
   const receipts = await startCounting(await stack.authority.issue(['127.0.0.1']));
   site.stops.push(receipts.stop);
   const proxy = await startProxy({ looks: false });
@@ -149,38 +144,4 @@ function requirePods(cluster: Cluster, tags: { release: string; previous?: strin
   const workers = [tags.release, ...(tags.previous === undefined ? [] : [tags.previous])].toSorted().join();
   if (tagsOf('-api') !== tags.release || tagsOf('-worker') !== workers)
     throw new Problem(`${title}: the API is of ${tagsOf('-api')}, the workers of ${tagsOf('-worker')}.`);
-}
-
-/** By the script of deploy/compose.yaml, twice. @throws Problem unless everybody may read the objects of the one bucket alone */
-async function makeBuckets(site: Site, environment: Readonly<Record<string, string>>): Promise<void> {
-  const { S3_ENDPOINT: endpoint = '', S3_REGION: region = '', PATH = process.env['PATH'] } = environment;
-  const { S3_ACCESS_KEY_ID: accessKeyId = '', S3_SECRET_ACCESS_KEY: secretAccessKey = '' } = environment;
-  const env = { PATH, S3_ENDPOINT: endpoint, S3_PRIVATE_BUCKET: 'verify-private', S3_PUBLIC_BUCKET: 'verify-public' };
-  const files = {
-    S3_ACCESS_KEY_ID_FILE: path.join(site.directory, 'access-key-id'),
-    S3_SECRET_ACCESS_KEY_FILE: path.join(site.directory, 'secret-access-key'),
-  };
-  await writeFile(files.S3_ACCESS_KEY_ID_FILE, accessKeyId);
-  await writeFile(files.S3_SECRET_ACCESS_KEY_FILE, `${secretAccessKey}\n`);
-  const script = path.join(projectDirectory, 'deploy', 'compose', 'buckets.mjs');
-  for (let run = 1; run <= 2; run++)
-    progress((await runCommand(process.execPath, [script], { env: { ...env, ...files } })).trim());
-
-  const client = new S3Client({
-    endpoint,
-    region,
-    forcePathStyle: true,
-    credentials: { accessKeyId, secretAccessKey },
-  });
-  const statuses: number[] = [];
-  for (const Bucket of [env.S3_PUBLIC_BUCKET, env.S3_PRIVATE_BUCKET])
-    await client.send(new PutObjectCommand({ Bucket, Key: 'object', Body: 'content' }));
-  client.destroy();
-  for (const place of ['verify-public/object', 'verify-public', 'verify-private/object']) {
-    const answer = await fetch(`${endpoint}/${place}`);
-    await answer.arrayBuffer();
-    statuses.push(answer.status);
-  }
-  if (statuses.join() !== '200,403,403')
-    throw new Problem(`The buckets answer ${statuses.join()} for a public object, its bucket and a private object.`);
 }

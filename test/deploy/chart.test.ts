@@ -38,6 +38,17 @@ describe('deploy/chart', () => {
     expect([...values.matchAll(/^(\w+):/gm)].map(([, name]) => name)).to.have.members(described);
   });
 
+  it('closes the network by default, and takes images by digest', () => {
+    const sectionOf = (name: string) =>
+      new RegExp(String.raw`^${name}:\n((?: .*)?\n)+?(?=\w|#)`, 'm').exec(values)?.[0] ?? '';
+    expect(sectionOf('networkPolicy'))
+      .to.match(/^ {2}enabled: true$/m)
+      .and.match(/^ {2}metricsNamespace: ''$/m);
+    expect(sectionOf('image'))
+      .to.match(/^ {2}digest: ''$/m)
+      .and.match(/^ {2}allowTag: false$/m);
+  });
+
   it('has one place for every variable of the service', () => {
     const config = Object.keys(schemaOf('config').properties);
     const secrets = Object.keys(schemaOf('secrets', 'variables').properties);

@@ -7,6 +7,7 @@ import path from 'node:path';
 import { messageOf, Problem } from '../../dev/problem.ts';
 import { progress } from '../faults/progress.ts';
 import { verifyCompose } from './chart/compose.ts';
+import { confinementFaults } from './chart/confinement-faults.ts';
 import { findHelm, type Helm } from './chart/helm.ts';
 import { manifestFaults } from './chart/manifest-faults.ts';
 import { findManifestReader, templateOf, type ReadManifests, type Resource } from './chart/manifests.ts';
@@ -22,6 +23,9 @@ const foreignKinds = ['PodMonitor'];
 /** Of upgrade.yaml, which leaves them out for the release before. */
 const newQueues: readonly string[] = ['billing', 'moves'];
 
+/** Values that say they want images by tags, and no network policies. */
+const unconfined = 'own-servers.yaml';
+
 /** Values that Helm must refuse, and the word that its message must have. */
 const refusedValues: readonly (readonly [set: Readonly<Record<string, string>>, word: string])[] = [
   [{ 'config.PUBLIC_ULR': 'https://api.example.com' }, 'PUBLIC_ULR'],
@@ -29,8 +33,12 @@ const refusedValues: readonly (readonly [set: Readonly<Record<string, string>>, 
   [{ 'config.API_PORT': '80' }, 'API_PORT'],
   [{ 'secrets.name': '' }, 'secrets'],
   [{ 'image.repository': '' }, 'repository'],
+  [{ 'image.digest': '' }, 'image.digest is not set'],
+  [{ 'image.digest': 'latest' }, 'digest'],
+  [{ 'previous.tag': '0.1.0' }, 'previous.digest is not set'],
   [{ 'workers.all.queues[0]': 'mails' }, 'queues'],
   [{ 'ingress.enabled': 'yes' }, 'ingress'],
+  [{ 'networkPolicy.metricsNamespace': 'Not a name' }, 'metricsNamespace'],
   [{ 'workers.all.queues[0]': 'mail' }, 'no group of workers serves the task queue webhooks'],
 ];
 
@@ -58,7 +66,13 @@ async function validateSets(helm: Helm, read: ReadManifests): Promise<number> {
         problems: invalid,
         unknown,
       } = await read(await helm.render({ files: [file] }, version), [version]);
-      problems.push(...invalid, ...manifestFaults(resources), ...unknownQueues(resources));
+      const isConfined = name !== unconfined;
+      problems.push(
+        ...invalid,
+        ...manifestFaults(resources),
+        ...confinementFaults(resources, { digests: isConfined, policies: isConfined }),
+        ...unknownQueues(resources),
+      );
       const foreign = resources.filter(({ kind }) => foreignKinds.includes(kind)).length;
       if (unknown.some((kind) => !foreignKinds.includes(kind)) || valid + foreign !== resources.length)
         problems.push(

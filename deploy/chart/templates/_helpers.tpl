@@ -32,11 +32,32 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
 {{- end }}
 
-{{- define "club-learning.releaseTag" -}}
-{{- .Values.image.tag | default .Chart.AppVersion }}
+{{/*
+What names an image of a release: its tag and its digest. A tag alone may lead to another image tomorrow, so the values must say that this is
+wanted. Of a dict: root, tag, digest, value (where the digest stands in the values).
+*/}}
+{{- define "club-learning.reference" -}}
+{{- if .digest }}
+{{- printf "%s@%s" .tag .digest }}
+{{- else if .root.Values.image.allowTag }}
+{{- .tag }}
+{{- else }}
+{{- fail (printf "%s is not set, so nothing says which image the tag %s leads to: set it to the digest that your registry shows (sha256:…), or image.allowTag to true" .value .tag) }}
+{{- end }}
 {{- end }}
 
-{{/* A tag as a part of names and a value of labels; another one for each tag. */}}
+{{- define "club-learning.releaseTag" -}}
+{{- include "club-learning.reference" (dict "root" . "tag" (.Values.image.tag | default .Chart.AppVersion) "digest" .Values.image.digest "value" "image.digest") }}
+{{- end }}
+
+{{/* Empty where there is no release before. */}}
+{{- define "club-learning.previousTag" -}}
+{{- with .Values.previous.tag }}
+{{- include "club-learning.reference" (dict "root" $ "tag" . "digest" $.Values.previous.digest "value" "previous.digest") }}
+{{- end }}
+{{- end }}
+
+{{/* A tag, with its digest, as a part of names and a value of labels; another one for each image. */}}
 {{- define "club-learning.slug" -}}
 {{- printf "%s-%s" (regexReplaceAll "[^a-z0-9]+" (lower .) "-" | trunc 20 | trimAll "-") (sha256sum . | trunc 6) }}
 {{- end }}

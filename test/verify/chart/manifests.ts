@@ -22,6 +22,11 @@ export interface Container {
   readonly env: readonly { readonly name: string; readonly value?: string; readonly valueFrom?: unknown }[];
   readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
   readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
+  readonly securityContext?: {
+    readonly allowPrivilegeEscalation?: boolean;
+    readonly readOnlyRootFilesystem?: boolean;
+    readonly capabilities?: { readonly drop?: readonly string[]; readonly add?: readonly string[] };
+  };
   readonly startupProbe?: HttpProbe;
   readonly livenessProbe?: HttpProbe;
   readonly readinessProbe?: HttpProbe;
@@ -38,6 +43,12 @@ interface PodTemplate {
   readonly metadata: { readonly labels: Readonly<Record<string, string>> };
   readonly spec: {
     readonly serviceAccountName: string;
+    readonly automountServiceAccountToken?: boolean;
+    readonly securityContext?: {
+      readonly runAsNonRoot?: boolean;
+      readonly runAsUser?: number;
+      readonly seccompProfile?: { readonly type: string };
+    };
     readonly terminationGracePeriodSeconds?: number;
     readonly containers: readonly [Container];
     readonly volumes: readonly {

@@ -1,7 +1,7 @@
 /** Header fields that every answer has, whoever writes it: an operation, a page, a stream, or the parser of HTTP. */
 
 /** For answers that are no pages: a browser that is led to one loads, runs, sends and frames nothing. Pages have policies of their own. */
-export const contentSecurityPolicy = [
+const contentSecurityPolicy = [
   "default-src 'none'",
   "base-uri 'none'",
   "form-action 'none'",

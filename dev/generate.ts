@@ -9,6 +9,8 @@ import { generatedFiles, placeOf } from '../contract/generate.ts';
 import type { ContractDocument } from '../contract/openapi.ts';
 import { rulesFile } from './alerts/rules-file.ts';
 import { automationsPage } from './automations-page.ts';
+import { boundSections } from './bounds.ts';
+import { boundsPage } from './bounds-page.ts';
 import { chartFiles } from './chart-files.ts';
 import { configurationPage, environmentExample } from './configuration-page.ts';
 import { dashboardFiles } from './dashboards/files.ts';
@@ -26,6 +28,7 @@ async function derivedFiles(): Promise<ReadonlyMap<string, string>> {
     ...[...ofContract].map(([name, text]) => [placeOf(name), text] as const),
     page('imports.md', importsPage(productImports(projectDirectory))),
     page('automations.md', automationsPage(contract)),
+    page('bounds.md', boundsPage(boundSections)),
     page('configuration.md', configurationPage(declarations)),
     [path.join(projectDirectory, '.env.example'), environmentExample(declarations)] as const,
     ...[...chartFiles(declarations)].map(

@@ -29,7 +29,7 @@ import { isEngineAway, type WorkflowClient } from './workflow-client.ts';
 /** Facts and wakes in hand at a time: enough to keep the engine busy, few enough that another club's turn comes soon. */
 export const maxInFlight = 32;
 /** Of these, facts of one club, and wakes of one club: what waits for one busy endpoint must not hold up the others. */
-const maxPerClub = 8;
+export const maxPerClub = 8;
 /** The share of places that is open to bulk. The rest is for urgent and normal work, also of the same club (ENG-15). */
 const openToBulk = 3 / 4;
 /**

@@ -7,7 +7,7 @@ import type { Id } from '../../platform/core/ids.ts';
 import { archiveDownloads, archiveDownloadsRefused } from '../metrics.ts';
 
 /** At a time. Each has a piece or two of a file in memory, so a hundred take some 50 MB. */
-const bounds = { process: 100, club: 50, student: 3 } as const;
+export const bounds = { process: 100, club: 50, student: 3 } as const;
 /** Downloads are long. */
 const retryAfterSeconds = 30;
 

@@ -8,7 +8,7 @@ import type { Id } from '../../platform/core/ids.ts';
 import { uploadWrites, uploadWritesEnded, uploadWritesRefused } from '../metrics.ts';
 
 /** At a time: 24 take some 400 MB. */
-const bounds = { process: 24, club: 12, student: 4 } as const;
+export const bounds = { process: 24, club: 12, student: 4 } as const;
 /** Uploads are long; clients come again by themselves. */
 const retryAfterSeconds = 5;
 /** A request that writes is left alone for so long: of a megabit a second that is a part. */

@@ -25,7 +25,7 @@ import {
 } from './records.ts';
 
 /** Automations of a club that are not archived. */
-const mostOfAClub = 200;
+export const mostOfAClub = 200;
 
 /** What a new draft begins with. */
 const empty: Definition = { trigger: { kind: 'manual' }, reentry: 'once', exit_on_access_lost: false, steps: [] };

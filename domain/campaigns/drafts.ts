@@ -60,7 +60,7 @@ export async function createCampaign(
 }
 
 /** Campaigns of a club, sent ones among them: far beyond what a club sends, and few enough to list and to keep (CAMP-12). */
-const campaignsPerClub = 5_000;
+export const campaignsPerClub = 5_000;
 
 async function insertDraft(tx: Transaction, clubId: Id, input: CampaignInput, now: Date): Promise<Record> {
   const id = newId();

@@ -11,7 +11,7 @@ import { suppressAll } from '../mail/suppressions.ts';
 import { addressKeyOf } from '../../platform/infra/address-keys.ts';
 
 /** Rows of a file: they are read in some seconds, while somebody waits. */
-const mostRows = 50_000;
+export const mostRows = 50_000;
 /** Faulty rows that are named; the others are counted. */
 const namedFaults = 1_000;
 

@@ -20,7 +20,7 @@ import { memberCounts } from './counts.ts';
 type SpaceRecord = RecordOf<'Space'>;
 
 /** Of a club, archived ones among them: so many are listed, and ordered in one request. */
-const maxSpaces = 200;
+export const maxSpaces = 200;
 
 const spaceColumns = columns(
   CommunitySpace,

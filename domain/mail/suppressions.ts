@@ -50,7 +50,7 @@ export async function listSuppressions(
 }
 
 /** Suppressions of a club: some ten times the students of the largest plan. */
-const suppressionsPerClub = 500_000;
+export const suppressionsPerClub = 500_000;
 
 /**
  * Suppresses an address by hand; repeating it changes nothing. A reason that is there already stays.

@@ -12,7 +12,7 @@ import type { DatabaseDeps } from '../deps.ts';
 
 type Folder = RecordOf<'MediaFolder'>;
 
-const folderRules = {
+export const folderRules = {
   /** Of a club: a tree of them is read and held as a whole. */
   folders: 1_000,
   /** A folder at the top is one deep. */

@@ -299,7 +299,7 @@ export function kindOf(mime: string): MediaKind {
 }
 
 /** Of each kind, the bytes that a file may have. A store takes 5 GB in one request, so videos come in parts (MED-26). */
-const mostBytes = {
+export const mostBytes = {
   library: { image: 20 * megabyte, video: 10 * gigabyte, audio: 500 * megabyte, document: 500 * megabyte },
   assignment: { image: 100 * megabyte, video: 2 * gigabyte, audio: 100 * megabyte, document: 100 * megabyte },
   agent_image: { image: 5 * megabyte, video: 0, audio: 0, document: 0 },

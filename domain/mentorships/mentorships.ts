@@ -51,7 +51,7 @@ type MentorshipRow = RowOf<typeof mentorshipColumns>;
 
 const withMentor = sql`FROM mentorships mentorship JOIN administrators mentor ON mentor.id = mentorship.mentor_id`;
 
-const maxMentorships = 500;
+export const maxMentorships = 500;
 
 /** What is meant where the caller says nothing. */
 const defaults = {

@@ -1,0 +1,262 @@
+/** Every bound on what one person, club or source may do, taken from the data that the service itself uses. A new bound is a new row here. */
+import { bounds as downloadBounds } from '../api/files/download-places.ts';
+import { bounds as uploadBounds } from '../api/files/upload-places.ts';
+import * as limits from '../api/rate-limits/rules.policy.ts';
+import type { Budget } from '../api/rate-limits/rules.policy.ts';
+import { declarations } from '../config.ts';
+import { agentDefaults } from '../domain/agents/agents.policy.ts';
+import { assignmentRules } from '../domain/assignments/assignments.policy.ts';
+import { mostOfAClub as automationsOfAClub } from '../domain/automations/drafts.ts';
+import { plans } from '../domain/billing/plans.policy.ts';
+import { campaignsPerClub } from '../domain/campaigns/drafts.ts';
+import { mostRows as rowsOfASuppressionImport } from '../domain/campaigns/suppression-import.ts';
+import { maxSpaces } from '../domain/community/spaces.ts';
+import { pendingSignUpRules } from '../domain/identity/pending-sign-ups.policy.ts';
+import { administratorSessionMaxMs, sessionLifetimeMs } from '../domain/identity/sessions.ts';
+import { maxLessons, maxModules } from '../domain/learning/courses/courses.ts';
+import { codeTries, wrongCodesADay } from '../domain/mail/codes.policy.ts';
+import { tokenLifetimeMs } from '../domain/mail/one-time-tokens.ts';
+import { requestRules } from '../domain/mail/request-bounds.policy.ts';
+import { suppressionsPerClub } from '../domain/mail/suppressions.ts';
+import { folderRules } from '../domain/media/folders.ts';
+import { mostBytes } from '../domain/media/media.policy.ts';
+import { maxMentorships } from '../domain/mentorships/mentorships.ts';
+import { deliveryRules } from '../domain/webhooks/deliveries/schedule.policy.ts';
+import { maxInFlight, maxPerClub } from '../worker/relay.ts';
+import { variablesIn } from '../platform/infra/variables.ts';
+
+export interface Bound {
+  /** What is bounded. */
+  readonly what: string;
+  /** Whose share it is. */
+  readonly of: string;
+  readonly most: string;
+  /** What a caller beyond it gets, or what happens. */
+  readonly beyond: string;
+}
+
+export interface Section {
+  readonly title: string;
+  readonly intro: string;
+  readonly bounds: readonly Bound[];
+}
+
+const hour = 3_600_000;
+const number = (value: number) => value.toLocaleString('en-US');
+const bytes = (value: number) => (value >= 1_000_000_000 ? `${value / 1_000_000_000} GB` : `${value / 1_000_000} MB`);
+const timeOf = (ms: number) =>
+  ms >= 48 * hour ? `${ms / (24 * hour)} days` : ms >= hour ? `${ms / hour} h` : `${ms / 60_000} min`;
+const windowOf = (seconds: number) => (seconds === 60 ? 'a minute' : seconds === 3_600 ? 'an hour' : `${seconds} s`);
+
+const owners: Readonly<Record<string, string>> = { club: 'club', student: 'person (student)', ip: 'source (address)' };
+const callsOf = (what: string, { limit, windowSeconds, scope }: Budget): Bound => ({
+  what,
+  of: owners[scope] ?? scope,
+  most: `${number(limit)} ${windowOf(windowSeconds)}`,
+  beyond: '`429 rate_limited`',
+});
+
+/** A setting, with its default. */
+const settingOf = (name: string, what: string, of: string, beyond: string): Bound => {
+  const variable = variablesIn(declarations).find((one) => one.name === name);
+  if (!variable) throw new Error(`dev/bounds.ts names ${name}, which is no variable of config.ts.`);
+  return { what, of, most: `${variable.fallback ?? ''} (\`${name}\`)`, beyond };
+};
+
+const calls: Section = {
+  title: 'Calls',
+  intro:
+    'Where several rows match a call, the one with the most literal path replaces the others (DEC-23). Reads are not counted (LIM-3).',
+  bounds: [
+    ...limits.rules.map((rule) => callsOf(`${rule.name}: ${rule.methods.join(', ')} \`${rule.path}\``, rule)),
+    callsOf(limits.studentWritesOfClub.name, limits.studentWritesOfClub),
+    callsOf(limits.studentsShareOfClub.name, limits.studentsShareOfClub),
+    callsOf(limits.refusedCalls.name, limits.refusedCalls),
+    callsOf('Resumable uploads that a student begins', limits.uploadCreations),
+    callsOf("Resumable uploads that begin for a club's library", limits.libraryUploadCreations),
+    callsOf('Requests for an archive', limits.archiveRequests),
+  ],
+};
+
+const placesOf = (what: string, { process, club, student }: Readonly<Record<'process' | 'club' | 'student', number>>) =>
+  [
+    { what, of: 'person (student)', most: number(student), beyond: '`429 rate_limited`' },
+    { what, of: 'club', most: number(club), beyond: '`429 rate_limited`' },
+    { what, of: 'process', most: number(process), beyond: '`429 rate_limited`' },
+  ] as const;
+
+const places: Section = {
+  title: 'Places at a time',
+  intro: 'In one process. Several processes have their places each.',
+  bounds: [
+    ...placesOf('Uploads under way', uploadBounds),
+    ...placesOf('Downloads of archives under way', downloadBounds),
+    settingOf('STREAMS_PER_STUDENT', 'Answers that are followed', 'person (student)', '`429 rate_limited`'),
+    settingOf('STREAMS_PER_PROCESS', 'Answers that are followed', 'process', '`429 rate_limited`'),
+    {
+      what: 'Facts and wakes that a relay carries',
+      of: 'club',
+      most: number(maxPerClub),
+      beyond: 'waits; others go first',
+    },
+    { what: 'Facts and wakes that a relay carries', of: 'process', most: number(maxInFlight), beyond: 'waits' },
+  ],
+};
+
+const ofClub = (what: string, most: number, code: string): Bound => ({
+  what,
+  of: 'club',
+  most: number(most),
+  beyond: `\`409 ${code}\``,
+});
+
+const rows: Section = {
+  title: 'What a club or a person may have',
+  intro: '',
+  bounds: [
+    settingOf(
+      'CLUBS_PER_ADMINISTRATOR',
+      'Clubs that one owns',
+      'person (administrator)',
+      '`409 organization_limit_reached`',
+    ),
+    ofClub('Webhook endpoints', deliveryRules.endpointsPerClub, 'endpoint_limit_reached'),
+    ofClub('Campaigns', campaignsPerClub, 'campaign_limit_reached'),
+    ofClub('Automations that are not archived', automationsOfAClub, 'automation_limit_reached'),
+    ofClub('Spaces', maxSpaces, 'space_limit_reached'),
+    ofClub('Mentorships', maxMentorships, 'mentorship_limit_reached'),
+    {
+      what: 'Upcoming sessions of a mentorship',
+      of: 'person (student)',
+      most: 'as the club sets it (`max_upcoming`)',
+      beyond: '`409 booking_limit_reached`',
+    },
+    {
+      what: 'Questions to an agent in 24 hours',
+      of: 'person (student)',
+      most: `${agentDefaults.dailyLimit}, unless the club sets another number (DEC-21)`,
+      beyond: '`429 daily_limit_reached`',
+    },
+    ofClub('Folders of the library', folderRules.folders, 'folder_limit_reached'),
+    ofClub('Suppressed addresses', suppressionsPerClub, 'suppression_limit_reached'),
+    {
+      what: 'Rows of one import of suppressions',
+      of: 'club',
+      most: number(rowsOfASuppressionImport),
+      beyond: '`422 invalid_request`',
+    },
+    {
+      what: 'Modules of a course, lessons of a course',
+      of: 'club',
+      most: `${maxModules}, ${maxLessons}`,
+      beyond: '`422 invalid_request`',
+    },
+    {
+      what: 'Assignments of a lesson',
+      of: 'club',
+      most: number(assignmentRules.maxOfLesson),
+      beyond: '`409 assignment_limit_reached`',
+    },
+    {
+      what: 'Sign-ups within an hour that nobody has confirmed',
+      of: 'club',
+      most: number(pendingSignUpRules.anHour),
+      beyond: 'refused (DEC-62)',
+    },
+    {
+      what: 'Of these, sign-ups from one network',
+      of: 'source (/24, /48)',
+      most: number(pendingSignUpRules.anHourOfNetwork),
+      beyond: '`429 rate_limited` (DEC-62)',
+    },
+    {
+      what: 'Mails of one kind that prove an address, to one address of the club',
+      of: 'club',
+      most: `${requestRules.mailsAnHour} an hour, then one every ${timeOf(requestRules.oneMoreEveryMs)}`,
+      beyond: 'withheld (DEC-141)',
+    },
+    settingOf(
+      'MAIL_WARM_UP',
+      'Invitations that a new club sends on its first, second … day',
+      'club',
+      'wait for a day with room (DEC-65)',
+    ),
+    ...Object.entries(plans).flatMap(([plan, { allowances }]) => {
+      const of = `club on \`${plan}\``;
+      const beyond = (overage: string) => (overage === 'refused' ? '`402 limit_reached`' : 'billed');
+      return [
+        {
+          what: 'Students',
+          of,
+          most: number(allowances.students.included),
+          beyond: beyond(allowances.students.overage),
+        },
+        {
+          what: 'Storage',
+          of,
+          most: bytes(allowances.storage_bytes.included),
+          beyond: beyond(allowances.storage_bytes.overage),
+        },
+        {
+          what: 'AI a month, in US dollars',
+          of,
+          most: number(allowances.ai_budget.included / 100),
+          beyond: beyond(allowances.ai_budget.overage),
+        },
+      ];
+    }),
+  ],
+};
+
+const sizes: Section = {
+  title: 'Sizes',
+  intro: '',
+  bounds: [
+    settingOf('BODY_LIMIT_BYTES', 'A JSON body, in bytes', 'call', '`413 body_too_large`'),
+    { what: 'The head of a request', of: 'call', most: '16 KB', beyond: '`431 headers_too_large`' },
+    ...Object.entries(mostBytes).map(([purpose, of]) => ({
+      what: `A file for \`${purpose}\`: ${Object.entries(of)
+        .filter(([, most]) => most > 0)
+        .map(([kind]) => kind)
+        .join(', ')}`,
+      of: 'file',
+      most: Object.values(of)
+        .filter((most) => most > 0)
+        .map(bytes)
+        .join(', '),
+      beyond: '`422 invalid_request`',
+    })),
+  ],
+};
+
+/** What is mailed, and how long it is good for; `…_sign_up_again` is never mailed. */
+const secrets: Section = {
+  title: 'How long a secret is good',
+  intro: 'Each is good once, sessions apart. A used, an expired and an unknown one get the same answer (ACC-4).',
+  bounds: [
+    {
+      what: 'Session of a student',
+      of: 'person (student)',
+      most: timeOf(sessionLifetimeMs.student),
+      beyond: '`401 unauthenticated`',
+    },
+    {
+      what: 'Session of an administrator',
+      of: 'person (administrator)',
+      most: `${timeOf(sessionLifetimeMs.admin)} without use, ${timeOf(administratorSessionMaxMs)} in all`,
+      beyond: '`401 unauthenticated`',
+    },
+    ...Object.entries(tokenLifetimeMs)
+      .filter(([purpose]) => !purpose.endsWith('_sign_up_again'))
+      .map(([purpose, ms]) => ({ what: `\`${purpose}\``, of: 'person', most: timeOf(ms), beyond: '`410 token_gone`' })),
+    { what: 'Tries of one code', of: 'person (student)', most: number(codeTries), beyond: '`410 token_gone`' },
+    {
+      what: 'Wrong codes a day, until each code has one try',
+      of: 'person (student)',
+      most: number(wrongCodesADay),
+      beyond: 'one try a code (DEC-61)',
+    },
+  ],
+};
+
+export const boundSections: readonly Section[] = [calls, places, rows, sizes, secrets];

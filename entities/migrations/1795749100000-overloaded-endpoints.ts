@@ -5,7 +5,8 @@ const up = `
   ALTER TABLE "webhook_endpoints" ADD "throttled_since" timestamptz, ADD "throttle_mailed_at" timestamptz;
   ALTER TABLE "webhook_endpoints" DROP CONSTRAINT "webhook_endpoints_disabled_reason";
   ALTER TABLE "webhook_endpoints"
-    ADD CONSTRAINT "webhook_endpoints_disabled_reason" CHECK (disabled_reason in ('manual', 'failing', 'gone'));
+    ADD CONSTRAINT "webhook_endpoints_disabled_reason" CHECK (disabled_reason in ('manual', 'failing', 'gone')) NOT VALID;
+  ALTER TABLE "webhook_endpoints" VALIDATE CONSTRAINT "webhook_endpoints_disabled_reason";
 `;
 const down = `
   UPDATE "webhook_endpoints" SET "disabled_reason" = 'failing' WHERE "disabled_reason" = 'gone';

@@ -152,7 +152,7 @@ describe('posts of spaces', () => {
     expect(answers.map(({ status }) => status)).to.have.members([201, 409]);
   });
 
-  it('201, 200: stores raw HTML as text and remote images as links, and names the field of a bad link (COMM-10)', async () => {
+  it('201, 200: stores raw HTML as text, remote images as links, and names a bad link (COMM-10)', async () => {
     const written = '`<b>` A List<String> ![x](https://evil.example/pixel.png) <img/src=x/onerror=alert(1)> <3';
     const stored = '`<b>` A List&lt;String> ! [x](https://evil.example/pixel.png) &lt;img/src=x/onerror=alert(1)> <3';
     const post = await mine.publish(space.id, { title: 'On <b>', body: written });

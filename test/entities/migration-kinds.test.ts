@@ -45,6 +45,9 @@ describe('migrations', () => {
       'CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN DELETE FROM clubs; DROP TABLE x; RETURN NEW; END $$; CREATE TRIGGER t AFTER INSERT ON clubs EXECUTE FUNCTION f()',
     ];
     await eachCase(harmless, async (text) => expect(await noticed(of(text))).to.deep.equal([]));
+    const wider =
+      'ALTER TABLE a DROP CONSTRAINT c; ALTER TABLE a ADD CONSTRAINT c CHECK (n > 0) NOT VALID; ALTER TABLE a VALIDATE CONSTRAINT c';
+    expect(await noticed(of(wider))).to.deep.equal([]);
     const anew = 'DROP INDEX CONCURRENTLY IF EXISTS "c_n"; CREATE INDEX CONCURRENTLY "c_n" ON "clubs" ("n")';
     expect(await noticed(of(anew, false))).to.deep.equal([]);
   });
@@ -65,6 +68,7 @@ describe('migrations', () => {
       ['ALTER TABLE clubs RENAME TO b', unknown],
       ['ALTER TABLE clubs ALTER COLUMN n TYPE bigint', unknown],
       ['ALTER TABLE clubs ALTER COLUMN n SET NOT NULL', unknown],
+      ['ALTER TABLE clubs DROP CONSTRAINT c', unknown],
       ['ALTER TABLE clubs ADD CONSTRAINT c CHECK (n > 0)', unknown],
       ['ALTER TABLE clubs ADD n integer NOT NULL', 'older processes write no value: give it a default'],
       [

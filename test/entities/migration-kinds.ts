@@ -18,12 +18,21 @@ export async function noticed(migration: MigrationInterface & { transaction?: bo
     const index = nameIn(statement, /^DROP INDEX CONCURRENTLY IF EXISTS (\S+)$/i);
     return index !== undefined && indexes.includes(index);
   };
+  /** Dropped, because a check of the same name takes its place. Its author makes sure that it allows all that the former one did. */
+  const checks = statements.map((statement) =>
+    nameIn(statement, /^ALTER TABLE \S+ ADD CONSTRAINT (\S+) CHECK .* NOT VALID$/i),
+  );
+  const isWidened = (statement: string) => {
+    const check = nameIn(statement, /^ALTER TABLE \S+ DROP CONSTRAINT (\S+)$/i);
+    return check !== undefined && checks.includes(check);
+  };
   return statements.flatMap((statement) => {
     const table = nameIn(statement, /^CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?(\S+)/i);
     if (table !== undefined) created.add(table);
-    const reason = isMadeAnew(statement)
-      ? undefined
-      : reasonAgainst(statement, created, migration.transaction === false);
+    const reason =
+      isMadeAnew(statement) || isWidened(statement)
+        ? undefined
+        : reasonAgainst(statement, created, migration.transaction === false);
     return reason === undefined ? [] : [`${statement.slice(0, 80)}: ${reason}`];
   });
 }

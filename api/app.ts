@@ -49,7 +49,9 @@ export function createApp(deps: ApiDeps): Koa<RequestState> {
       requireCaller,
       ...(operation.auth.length === 0 && operation.pathParameters.includes('clubId') ? [requireClub(deps)] : []),
       ...(operation.roles ? [requireRole(operation)] : []),
-      ...(operation.hasBody ? [operation.fileBody ? openFileBody(operation.fileBody) : readJsonBody(deps)] : []),
+      ...(operation.hasBody
+        ? [operation.fileBody ? openFileBody(operation.fileBody, operation) : readJsonBody(deps, operation)]
+        : []),
       ...(operation.koaPath.startsWith('/v1/auth/') ? [countAsClubOfBody] : []),
       ...steadyAnswer(deps, operation.operationId),
       dispatch(deps, binding, handlerOf(operation)),

@@ -54,12 +54,20 @@ export type Caller =
 /** Sets a header of the answer. */
 export type AnswerWith = (name: 'ETag' | 'Cache-Control', value: string) => void;
 
+/** A body whose sender is known by now. */
+export interface ReceivedBody<Body = unknown> {
+  /** The bytes as they came: what a signature is over, and what is kept of a notice. Empty where none was sent. */
+  raw: Buffer;
+  /** @throws DomainError malformed_request, invalid_request */
+  parse: () => Body;
+}
+
 export interface OperationRequest<Op extends OperationId> {
   params: ParamsOf<Op>;
   query: QueryOf<Op>;
   body: BodyOf<Op>;
-  /** The body's bytes as they came: what a signature is over, and what is kept of a notice. Empty where none was sent. */
-  rawBody: Buffer;
+  /** Reads the body, for operations whose contract says `x-late-body`; their `body` is undefined. */
+  receiveBody: () => Promise<ReceivedBody<BodyOf<Op>>>;
   /** The body as it arrives, no longer than the contract lets it be. @throws Error where the contract asks for JSON, or for none */
   bodyStream: AsyncIterable<Buffer>;
   /** Of a read `GET` or `HEAD`. */

@@ -48,6 +48,8 @@ export interface OperationObject {
   readonly 'x-any-text'?: boolean;
   /** Query parameters that are not named here are ignored. */
   readonly 'x-any-query'?: boolean;
+  /** The body is read after the sender is known by the path or by a signature. */
+  readonly 'x-late-body'?: boolean;
 }
 
 export type PathItem = { readonly [method in Method]?: OperationObject } & {

@@ -47,6 +47,10 @@ export interface ContractOperation {
   readonly requiresBody: boolean;
   /** The body is no JSON but a file, taken as it arrives. */
   readonly fileBody?: FileBody;
+  /** The largest JSON body, in bytes, where it is smaller than the service's own limit: `x-max-bytes`. */
+  readonly maxJsonBytes?: number;
+  /** The handler reads the body itself, once it knows the sender: `x-late-body`. */
+  readonly readsBodyLate: boolean;
   /** Texts of the body may hold what cannot be stored as text: `x-any-text`. */
   readonly takesAnyText: boolean;
   /** Query parameters that the contract does not name are ignored: `x-any-query`. */
@@ -85,7 +89,8 @@ function describeOperation(path: string, item: openapi.PathItem, method: Method)
     ...(roles && { roles }),
     hasBody: operation.requestBody !== undefined,
     requiresBody: operation.requestBody?.required === true,
-    ...fileBodyOf(operation),
+    ...describeBody(operation),
+    readsBodyLate: operation['x-late-body'] === true,
     takesAnyText: operation['x-any-text'] === true,
     takesAnyQuery: operation['x-any-query'] === true,
     successStatus: Number(successStatus),
@@ -102,10 +107,14 @@ function responseOf({ responses }: openapi.OperationObject, status: string): Res
 }
 
 /** @throws Error where a body is neither JSON nor a file with a largest size */
-function fileBodyOf({ operationId, requestBody }: openapi.OperationObject): { fileBody?: FileBody } {
+function describeBody({ operationId, requestBody }: openapi.OperationObject): {
+  fileBody?: FileBody;
+  maxJsonBytes?: number;
+} {
   const [[type, media] = []] = Object.entries(requestBody?.content ?? {});
-  if (type === undefined || type === jsonType) return {};
   const maxBytes = openapi.isObject(media) ? media['x-max-bytes'] : undefined;
+  if (type === undefined) return {};
+  if (type === jsonType) return typeof maxBytes === 'number' ? { maxJsonBytes: maxBytes } : {};
   if (typeof maxBytes !== 'number') throw new Error(`The body of ${operationId} needs x-max-bytes beside its schema.`);
   return { fileBody: { type, maxBytes } };
 }

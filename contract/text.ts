@@ -1,9 +1,10 @@
 /** What no text of a request may hold, wherever it stands: a NUL byte, half of a surrogate pair. Neither can be stored. */
+import { jsonBounds } from '../platform/core/json.ts';
 import { isStorableText } from '../platform/core/storable-text.ts';
 import { isObject, type JsonObject } from './openapi.ts';
 
 /** Objects and arrays within each other; beyond, the request is not read. */
-export const deepestNesting = 64;
+export const deepestNesting = jsonBounds.depth;
 
 /** An object or an array where a walk stands; the way back to the root names the field. */
 interface Place {

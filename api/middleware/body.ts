@@ -1,59 +1,62 @@
 /** Reads a JSON body as bytes: bounded, strict UTF-8, valid JSON. Each failure has a clear error (ERR-3). */
 import { koaBody } from 'koa-body';
+import type { ContractOperation } from '../../contract/contract.ts';
 import { DomainError } from '../../platform/core/errors.ts';
-import type { ApiDeps, Middleware } from './context.ts';
+import { readJson } from '../../platform/core/json.ts';
+import type { ApiDeps, Context, Middleware } from './context.ts';
 
 /** How long a JSON body may take to arrive; its sender is then cut off. */
 const arrivalMs = 30_000;
 
-const utf8 = new TextDecoder('utf-8', { fatal: true });
+/**
+ * @returns a middleware that leaves the parsed value in `context.request.body`, undefined where no body was sent. If the handler
+ * reads the body late, it leaves the way to read the bytes in the state instead.
+ */
+export function readJsonBody({ settings }: ApiDeps, { maxJsonBytes, readsBodyLate }: ContractOperation): Middleware {
+  const readBytes = bytesReader(Math.min(settings.bodyLimitBytes, maxJsonBytes ?? Infinity));
+  return async (context, next) => {
+    if (readsBodyLate) {
+      context.state.readBody = () => readBytes(context);
+    } else {
+      const bytes = await readBytes(context);
+      (context.request as unknown as { body: unknown }).body = bytes && readJson(bytes);
+    }
+    return next();
+  };
+}
 
-/** @returns a middleware that leaves the parsed value in `context.request.body`, and its bytes in the state; undefined where no body was sent */
-export function readJsonBody({ settings }: ApiDeps): Middleware {
+/** @returns a function that reads a body of at most so many bytes; undefined where none was sent, or an empty one */
+function bytesReader(limitBytes: number): (context: Context) => Promise<Buffer | undefined> {
   // Read as latin-1 text, one character a byte: a parser that decodes UTF-8 itself would mend broken bytes silently.
-  const readBytes = koaBody({
+  const read = koaBody({
     json: false,
     urlencoded: false,
     multipart: false,
     text: true,
     textTypes: ['application/json', 'application/*+json'],
     encoding: 'latin1',
-    textLimit: settings.bodyLimitBytes,
+    textLimit: limitBytes,
     onError: (error) => {
-      throw bodyError(error, settings.bodyLimitBytes);
+      throw bodyError(error, limitBytes);
     },
   }) as unknown as Middleware;
 
-  return async (context, next) => {
+  return async (context) => {
     const sent =
       context.request.length !== 0 && (context.request.length !== undefined || context.get('transfer-encoding') !== '');
-    if (!sent) return next();
+    if (!sent) return undefined;
     if (context.is('application/json', 'application/*+json') === false) {
       throw new DomainError('unsupported_media_type', 'The body must be JSON: Content-Type: application/json.');
     }
     const cutOff = setTimeout(() => context.req.destroy(), arrivalMs);
-    return readBytes(context, async () => {
+    try {
+      await read(context, async () => undefined);
+    } finally {
       clearTimeout(cutOff);
-      const request = context.request as unknown as { body: unknown };
-      context.state.rawBody = Buffer.from(String(request.body), 'latin1');
-      request.body = context.state.rawBody.length === 0 ? undefined : parse(context.state.rawBody);
-      return next();
-    }).finally(() => clearTimeout(cutOff));
+    }
+    const bytes = Buffer.from(String((context.request as unknown as { body: unknown }).body), 'latin1');
+    return bytes.length === 0 ? undefined : bytes;
   };
-}
-
-function parse(bytes: Buffer): unknown {
-  let text: string;
-  try {
-    text = utf8.decode(bytes);
-  } catch {
-    throw new DomainError('malformed_request', 'The body is not valid UTF-8.');
-  }
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    throw new DomainError('malformed_request', 'The body is not valid JSON.');
-  }
 }
 
 function bodyError(error: Error & { status?: number; type?: string }, limit: number): Error {

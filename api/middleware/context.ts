@@ -13,8 +13,8 @@ export interface RequestState {
   /** The route's pattern, for logs and metrics: paths themselves can carry tokens. */
   route?: string;
   caller?: Caller;
-  /** The body's bytes as they came, where one was sent: what a signature is over. */
-  rawBody?: Buffer;
+  /** Reads the body, of an operation whose handler does so itself. @returns its bytes; undefined where none was sent */
+  readBody?: () => Promise<Buffer | undefined>;
   /** The body as it arrives, of an operation that takes no JSON. */
   bodyStream?: AsyncIterable<Buffer>;
   /** Charges the club for what a student's call is about to change; set where the call was charged. */

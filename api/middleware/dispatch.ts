@@ -1,6 +1,7 @@
 /** The last step: holds the request against the contract, calls the handler, answers with what it returns. */
 import { Binary, EventStream, Redirect, type Checked } from '../../contract/contract.ts';
 import { DomainError } from '../../platform/core/errors.ts';
+import { noticeBounds, readJson } from '../../platform/core/json.ts';
 import { inSpan } from '../../platform/infra/tracing.ts';
 import type { OperationRequest } from '../operation.ts';
 import { networkOf } from '../rate-limits/client-ip.policy.ts';
@@ -25,8 +26,14 @@ export function dispatch(
         ...(params['clubId'] && { clubId: params['clubId'].toLowerCase() }),
       },
       query: accepted(validators.query(query)),
-      body: accepted(validators.body(body)),
-      rawBody: context.state.rawBody ?? Buffer.alloc(0),
+      body: operation.readsBodyLate ? undefined : accepted(validators.body(body)),
+      receiveBody: async () => {
+        const raw = await context.state.readBody?.();
+        return {
+          raw: raw ?? Buffer.alloc(0),
+          parse: () => accepted(validators.body(raw === undefined ? undefined : readJson(raw, noticeBounds))),
+        };
+      },
       get bodyStream() {
         if (!context.state.bodyStream) throw new Error(`${operation.operationId} takes no file`);
         return context.state.bodyStream;

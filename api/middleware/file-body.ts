@@ -1,17 +1,23 @@
 /** Opens a body that is a file: it is not read here, but by the handler as it arrives, and never beyond the contract's bound. */
-import type { FileBody } from '../../contract/contract.ts';
+import type { ContractOperation, FileBody } from '../../contract/contract.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Context, Middleware } from './context.ts';
 
-/** @returns a middleware that leaves the body in the state, after a look at its headers */
-export function openFileBody({ type, maxBytes }: FileBody): Middleware {
+/**
+ * @returns a middleware that leaves the body in the state, after a look at its headers. If the handler reads the body late, the
+ * look waits until then.
+ */
+export function openFileBody({ type, maxBytes }: FileBody, { readsBodyLate }: ContractOperation): Middleware {
   return async (context, next) => {
-    const announced = context.request.length;
-    const isSent = announced !== 0 && (announced !== undefined || context.get('transfer-encoding') !== '');
-    if (!isSent) throw new DomainError('malformed_request', 'The request has a problem: the body is missing.');
-    requireContentType(context, type);
-    if (announced !== undefined && announced > maxBytes) throw tooLarge(maxBytes);
-    context.state.bodyStream = bounded(context, maxBytes);
+    const requireFit = () => {
+      const announced = context.request.length;
+      const isSent = announced !== 0 && (announced !== undefined || context.get('transfer-encoding') !== '');
+      if (!isSent) throw new DomainError('malformed_request', 'The request has a problem: the body is missing.');
+      requireContentType(context, type);
+      if (announced !== undefined && announced > maxBytes) throw tooLarge(maxBytes);
+    };
+    if (!readsBodyLate) requireFit();
+    context.state.bodyStream = bounded(context, maxBytes, requireFit);
     return next();
   };
 }
@@ -27,8 +33,9 @@ function requireContentType(context: Context, type: string): void {
   }
 }
 
-async function* bounded(context: Context, maxBytes: number): AsyncGenerator<Buffer> {
+async function* bounded(context: Context, maxBytes: number, requireFit: () => void): AsyncGenerator<Buffer> {
   let length = 0;
+  requireFit();
   try {
     for await (const chunk of context.req.iterator({ destroyOnReturn: false })) {
       length += chunk.length;

@@ -16,7 +16,7 @@ export const buyAddOn: Operation<'buyAddOn'> = async ({ params, body, deps, now 
   return data(await addOns.buyAddOn({ db, processor: billing.processor }, params.clubId, body, now));
 };
 
-export const receiveBillingNotice: Operation<'receiveBillingNotice'> = async ({ rawBody, header, deps, now }) => {
+export const receiveBillingNotice: Operation<'receiveBillingNotice'> = async ({ receiveBody, header, deps, now }) => {
   const { db, billing } = deps;
-  return accepted(await notices.receiveBillingEvent({ ...billing, db }, rawBody, header('Stripe-Signature'), now));
+  return accepted(await notices.receiveBillingEvent({ ...billing, db }, receiveBody, header('Stripe-Signature'), now));
 };

@@ -3,8 +3,8 @@ import * as notices from '../../domain/mail/notices/receive.ts';
 import type { Operation } from '../operation.ts';
 import { accepted } from './answers.ts';
 
-export const receiveMailEvents: Operation<'receiveMailEvents'> = async ({ params, body, deps, now }) =>
-  accepted(await notices.receiveMailEvents(deps, params.token, body, now));
+export const receiveMailEvents: Operation<'receiveMailEvents'> = async ({ params, receiveBody, deps, now }) =>
+  accepted(await notices.receiveMailEvents(deps, params.token, receiveBody, now));
 
 export const receiveSesNotice: Operation<'receiveSesNotice'> = async ({ params, bodyStream, deps, now }) =>
   accepted(await notices.receiveSesNotice(deps, params.token, bodyStream, now));

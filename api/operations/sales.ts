@@ -18,8 +18,8 @@ export const deleteSalesConnection: Operation<'deleteSalesConnection'> = async (
   noContent(await connections.deleteConnection(deps, params.clubId, params.connectionId, now));
 
 export const receiveSalesNotice: Operation<'receiveSalesNotice'> = async (request) => {
-  const { params, query, body, rawBody: raw, header, deps, now } = request;
-  return accepted(await deps.receiveNotice({ ...params, raw, body, header, signature: query.signature }, now));
+  const { params, query, receiveBody, header, deps, now } = request;
+  return accepted(await deps.receiveNotice({ ...params, receiveBody, header, signature: query.signature }, now));
 };
 
 export const listSalesNotices: Operation<'listSalesNotices'> = async ({ params, query, db }) =>

@@ -7329,7 +7329,7 @@ export interface paths {
         put?: never;
         /**
          * Billing notice
-         * @description Receives from the payment processor the plan change made in the billing portal: its signed event (header `Stripe-Signature`). One that is not signed with this environment's secret, or was signed more than 5 minutes ago, is refused with `400 signature_invalid`, and nothing is stored. A signed body that is no event of the processor is `400 malformed_request`. An event that was received before changes nothing and is answered alike; events count in the order of their own time (`created`), not of their arrival. An event of a club or a price that this environment does not know is recorded and accepted. Without a secret: `501 not_configured`.
+         * @description Receives from the payment processor the plan change made in the billing portal: its signed event (header `Stripe-Signature`). One that is not signed with this environment's secret, or was signed more than 5 minutes ago, is refused with `400 signature_invalid` before its body is parsed, and nothing is stored. A signed body that is no event of the processor is `400 malformed_request`. An event that was received before changes nothing and is answered alike; events count in the order of their own time (`created`), not of their arrival. An event of a club or a price that this environment does not know is recorded and accepted. A body has at most 262,144 bytes and 10,000 values. Without a secret: `501 not_configured`.
          *
          *     Codes of its own:
          *
@@ -7356,7 +7356,7 @@ export interface paths {
         put?: never;
         /**
          * Mail events
-         * @description Receives what became of mails of campaigns, automations and digests, up to 1,000 events a request. Each mail is recognized by the id in its header `X-Club-Mail-Id`, by its Message-ID, or by the id in the mail server's reply. Events may come before the mail is recorded, again and in any order: of each kind the earliest time stays. A hard bounce, a complaint, or five soft bounces with no delivery between suppress the address. Events of mails that are not ours, and events older than 90 days, are passed over. Without the operator's token: `501 not_configured`; with a wrong one: `404`.
+         * @description Receives what became of mails of campaigns, automations and digests, up to 1,000 events a request. Each mail is recognized by the id in its header `X-Club-Mail-Id`, by its Message-ID, or by the id in the mail server's reply. Events may come before the mail is recorded, again and in any order: of each kind the earliest time stays. A hard bounce, a complaint, or five soft bounces with no delivery between suppress the address. Events of mails that are not ours, and events older than 90 days, are passed over. A body has at most 262,144 bytes and 10,000 values. Without the operator's token: `501 not_configured`; with a wrong one: `404`, before the body is read.
          *
          *     Codes of its own:
          *
@@ -7383,7 +7383,7 @@ export interface paths {
         put?: never;
         /**
          * Notice of SES
-         * @description Receives messages of Amazon SNS about SES: deliveries, bounces and complaints, by event publishing or feedback notifications; the others are passed over. A message is believed only if SNS has signed it (SignatureVersion 1 or 2) for the topic that the operator has pinned; otherwise `400 signature_invalid`, and nothing is written. A subscription to that topic is confirmed. Set `maxReceivesPerSecond` of the subscription to 9: this path takes 600 requests a minute from one address. Without the operator's token and topic: `501 not_configured`; with a wrong token: `404`.
+         * @description Receives messages of Amazon SNS about SES: deliveries, bounces and complaints, by event publishing or feedback notifications; the others are passed over. A message is believed only if SNS has signed it (SignatureVersion 1 or 2) for the topic that the operator has pinned; otherwise `400 signature_invalid`, and nothing is written. A subscription to that topic is confirmed. Set `maxReceivesPerSecond` of the subscription to 9: this path takes 600 requests a minute from one address. Without the operator's token and topic: `501 not_configured`; with a wrong token: `404`, before the body is read. A body has at most 262,144 bytes and 10,000 values.
          *
          *     Codes of its own:
          *
@@ -7411,7 +7411,7 @@ export interface paths {
         put?: never;
         /**
          * Sales notice
-         * @description Receives a notice of a sales platform, keeps it as it came and answers; it is processed afterwards. The token in the path names the connection that the club has set up: an unknown token, one that was rotated away and the name of another platform get the same `404`. docs/reference/sales-notices.md describes the format of the platform `generic`. Once a sale: `student.created` for an unknown buyer, `purchase.paid`, `purchase.refunded`, `subscription.past_due`, `subscription.canceled`, and the facts about access that follow. Any JSON object is kept: a NUL byte or half of a surrogate pair in a text is no `422` here (`x-any-text`); where such a text is needed, the notice fails as `bad_shape`. Query parameters that are not named here are ignored (`x-any-query`), because a platform may add one.
+         * @description Receives a notice of a sales platform, keeps it as it came and answers; it is processed afterwards. The token in the path names the connection that the club has set up: an unknown token, one that was rotated away and the name of another platform get the same `404`, before the body is read. A body has at most 262,144 bytes and 10,000 values. docs/reference/sales-notices.md describes the format of the platform `generic`. Once a sale: `student.created` for an unknown buyer, `purchase.paid`, `purchase.refunded`, `subscription.past_due`, `subscription.canceled`, and the facts about access that follow. Any JSON object is kept: a NUL byte or half of a surrogate pair in a text is no `422` here (`x-any-text`); where such a text is needed, the notice fails as `bad_shape`. Query parameters that are not named here are ignored (`x-any-query`), because a platform may add one.
          *
          *     Codes of its own:
          *

@@ -8,7 +8,17 @@ import { errorStatus, type ErrorCode } from '../../platform/core/error-codes.ts'
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
 import { call, expectError, testApi, testConfig, type Answer, type Call } from '../toolkit/drive/api.ts';
 import { rowCounts } from '../toolkit/stack/database.ts';
-import { bodyOf, bodySchemaOf, nameOf, operationOf, pathOf, withBody } from '../toolkit/drive/every-operation.ts';
+import {
+  bodyOf,
+  bodySchemaOf,
+  nameOf,
+  operationOf,
+  pathOf,
+  withBody as takingJson,
+} from '../toolkit/drive/every-operation.ts';
+
+/** What reads its body late judges its sender first: test/api/notice-bodies.test.ts. */
+const withBody = takingJson.filter(({ readsBodyLate }) => !readsBodyLate);
 
 interface Case {
   what: string;
@@ -49,6 +59,9 @@ function unreadable({ requiresBody }: ContractOperation, good: JsonObject): Case
     raw('no readable content type', text, 'unsupported_media_type', { 'content-type': 'nonsense' }),
     raw('an unknown content encoding', text, 'unsupported_media_type', { 'content-encoding': 'zstd' }),
     raw('gzip that is none', text, 'malformed_request', { 'content-encoding': 'gzip' }),
+    raw('brackets without end', '['.repeat(1_000_000)),
+    raw('more values than are read', `{"x":[${'1,'.repeat(20_000)}1]}`),
+    raw('UTF-16 with a mark', Buffer.from(`\uFEFF${text}`, 'utf16le')),
     raw('nesting without end', `{"x":${'['.repeat(50_000)}${']'.repeat(50_000)}}`),
   ];
 }

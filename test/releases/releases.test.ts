@@ -20,8 +20,14 @@ import { loadDump, lostPlaces, schemaOf, type Dump } from './dump.ts';
 import { useOpenRuns } from './open-runs.ts';
 import { ask, differences } from './reads.ts';
 
+const noticeBound = 'anybody may post a notice: 1 MiB cost more of the thread than a stranger may take (SALE-4)';
+
 /** What today's code changes on purpose in rows and answers of older releases: `table.column`, `operation /place` or a line about the contract, and why. */
 const intended: Readonly<Record<string, string>> = {
+  'asked now: post /webhooks/billing body application/json x-max-bytes 262144': noticeBound,
+  'asked now: post /webhooks/mail/{token} body application/json x-max-bytes 262144': noticeBound,
+  'asked now: post /webhooks/ses/{token} body text/plain x-max-bytes 262144': noticeBound,
+  'asked now: post /webhooks/{platform}/{token} body application/json x-max-bytes 262144': noticeBound,
   'webhook_events.body':
     'bodies have a table of their own, webhook_bodies (ADR 38); reads of deliveries show each of them',
 };

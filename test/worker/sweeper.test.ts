@@ -1,3 +1,4 @@
+import { receivedBody } from '../toolkit/builders/received-bodies.ts';
 import { mock } from 'node:test';
 import { expect } from 'chai';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
@@ -96,8 +97,14 @@ describe('the sweeper, in a worker process', function () {
   it('leaves a notice whose step fails to its pause; metrics count it as failing, not as due (ENG-16)', async () => {
     const deps = await testDeps();
     const { source } = deps.db;
-    const connection = await buildSalesConnection((await buildClub()).id);
-    const notice = { ...connection, raw: Buffer.from('no JSON'), body: {}, header: () => '', signature: '' };
+    const connection = await buildSalesConnection((await buildClub()).id, 'generic', 'a key');
+    const [sealed] = await source.query<{ secret: Buffer }[]>(`SELECT secret FROM sales_connections WHERE id = $1`, [
+      connection.id,
+    ]);
+    const damaged = Buffer.from(sealed?.secret ?? []);
+    damaged.writeUInt8(damaged.readUInt8(damaged.length - 1) ^ 1, damaged.length - 1);
+    await source.query(`UPDATE sales_connections SET secret = $2 WHERE id = $1`, [connection.id, damaged]);
+    const notice = { ...connection, receiveBody: receivedBody({}), header: () => '', signature: '' };
     await createNoticeReceiver(deps)(notice, new Date(Date.now() - 3 * minute));
     const { id } = await source.manager.findOneByOrFail(SalesNotice, { connectionId: connection.id });
     await until('the fault', { timeoutMs: 10 * second }, async () => {

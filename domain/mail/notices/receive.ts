@@ -30,14 +30,15 @@ function requireToken({ token }: MailNoticeDeps, given: string): void {
   if (!sameText(token.reveal(), given)) throw notFound('address');
 }
 
-/** Notices in our own format. @throws DomainError not_configured, not_found */
+/** Notices in our own format. The body is read once the token is known. @throws DomainError not_configured, not_found, malformed_request, invalid_request */
 export async function receiveMailEvents(
   { db, mailNotices }: Receiving,
   token: string,
-  { events }: BodyOf<'receiveMailEvents'>,
+  receiveBody: () => Promise<{ parse: () => BodyOf<'receiveMailEvents'> }>,
   now: Date,
 ): Promise<void> {
   requireToken(mailNotices, token);
+  const { events } = (await receiveBody()).parse();
   const noted = events.map(({ kind, at, mail_id: mailId, message_id: messageId, provider_id: providerId }) => ({
     kind,
     at: new Date(at),

@@ -1,4 +1,5 @@
 /** Reads what SES reports of a mail, by its event publishing or its feedback notifications (CAMP-15). Pure. */
+import { noticeBounds, readJson } from '../../../platform/core/json.ts';
 import { mailIdIn, type MailEvent } from './mail-event.policy.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -46,7 +47,7 @@ export function readSesReport(text: string, now: Date): MailEvent | undefined {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return readJson(text, noticeBounds);
   } catch {
     return undefined;
   }

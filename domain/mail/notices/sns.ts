@@ -1,6 +1,7 @@
 /** Messages of Amazon SNS: believed only when signed by SNS, for the topic that the operator has pinned (CAMP-15). */
 import { createVerify, X509Certificate } from 'node:crypto';
 import { DomainError } from '../../../platform/core/errors.ts';
+import { noticeBounds, readJson } from '../../../platform/core/json.ts';
 
 /** What SNS posts, with what it signs. */
 export interface SnsMessage {
@@ -33,12 +34,7 @@ const algorithms = { '1': 'RSA-SHA1', '2': 'RSA-SHA256' } as const;
 /** @throws DomainError malformed_request */
 export function readSnsMessage(body: Buffer): SnsMessage {
   const malformed = () => new DomainError('malformed_request', 'The body is not a message of SNS.');
-  let message: Record<string, unknown> | null;
-  try {
-    message = JSON.parse(body.toString('utf8')) as Record<string, unknown> | null;
-  } catch {
-    throw malformed();
-  }
+  const message = readJson(body, noticeBounds) as Record<string, unknown> | null;
   if (typeof message !== 'object' || message === null) throw malformed();
   const { Type: type, Token, SubscribeURL, Subject, SignatureVersion: version } = message;
   const confirms = type !== 'Notification';

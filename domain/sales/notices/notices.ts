@@ -4,7 +4,7 @@ import type { RecordOf } from '../../../contract/contract.ts';
 import type { Database, Queries } from '../../../platform/infra/postgres/database.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { forAllClubs } from '../../../platform/infra/postgres/shared-pool.ts';
-import { all, columns, raw, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
+import { all, columns, raw as rawSql, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import { writeTogether } from '../../../platform/infra/postgres/write-together.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { gathered } from '../../../platform/core/gathered.ts';
@@ -25,8 +25,8 @@ export interface ReceivedNotice {
   /** From the path, as it was typed. */
   platform: string;
   token: string;
-  raw: Buffer;
-  body: unknown;
+  /** Called only for a token that is known. */
+  receiveBody: () => Promise<{ raw: Buffer; parse: () => unknown }>;
   /** @returns a header of the request, empty where it is absent */
   header: (name: string) => string;
   signature: string | undefined;
@@ -42,7 +42,8 @@ const longestProof = 512;
 
 /**
  * Keeps the notice as it came and wakes its processing.
- * @throws DomainError not_found, alike for a token of nobody, a rotated one and one of another platform
+ * @throws DomainError not_found, alike for a token of nobody, a rotated one and one of another platform: the body is not read then
+ * @throws DomainError malformed_request, invalid_request, body_too_large
  */
 export type ReceiveNotice = (received: ReceivedNotice, now: Date) => Promise<void>;
 
@@ -66,15 +67,17 @@ export function createNoticeReceiver({ db, vault }: VaultDeps): ReceiveNotice {
     // Before anything of the body is read: a stranger costs one look-up.
     const connection = await connectionOf(key);
     if (!connection) throw noConnection();
+    const { raw, parse } = await received.receiveBody();
+    const body = parse();
     const id = newId();
     const proof = proofOf(platform, received);
     const written = await write({
       ...key,
       id,
       clubId: connection.clubId,
-      body: received.raw,
+      body: raw,
       proof: proof === null ? null : vault.seal(proof, id),
-      addresses: addressesIn(received.body),
+      addresses: addressesIn(body),
       traceparent: traceparent(), // before it is gathered: the writer has the span of whoever asked first
       now,
     });
@@ -154,8 +157,8 @@ const insertSalesNotices = prepared<{ id: Id }>(
         WHERE deleted_at IS NULL ORDER BY given.id
        RETURNING id, received_at),
      woken AS (${insertingWakes(
-       raw(`jsonb_array_elements($8::jsonb) AS one JOIN notice ON notice.id::text = one->>'subjectId'`),
-       raw('received_at'),
+       rawSql(`jsonb_array_elements($8::jsonb) AS one JOIN notice ON notice.id::text = one->>'subjectId'`),
+       rawSql('received_at'),
      ).render([])})
      SELECT id FROM notice`,
 );
@@ -195,13 +198,16 @@ export async function listNotices(db: Queries, clubId: Id, filter: NoticeFilter)
   return { rows: rows.map(present), total };
 }
 
+/** Leaves a byte-order mark out, which readers of JSON refuse in a text. */
+const shownText = new TextDecoder();
+
 /** @returns the notice with its body as it came @throws DomainError not_found */
 export async function findNotice(db: Queries, clubId: Id, noticeId: Id): Promise<RecordOf<'SalesNoticeWithBody'>> {
   const row = await db.one<NoticeRow & { body: Buffer | null }>(
     sql`SELECT ${noticeColumns}, body FROM sales_notices WHERE id = ${noticeId} AND club_id = ${clubId}`,
   );
   if (!row) throw notFound('sales notice');
-  return { ...present(row), ...(row.body !== null && { body: row.body.toString('utf8') }) };
+  return { ...present(row), ...(row.body !== null && { body: shownText.decode(row.body) }) };
 }
 
 /**

@@ -7,8 +7,9 @@ import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import { violates } from '../../../platform/infra/postgres/errors.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
+import { noticeBounds, readJson, UnreadableJson } from '../../../platform/core/json.ts';
 import type { VaultDeps } from '../../deps.ts';
-import type { NoticeContent, SalesEvent } from '../platforms/events.ts';
+import type { NoticeContent, SaleIds, SalesEvent } from '../platforms/events.ts';
 import { carryOut, lockKnownOwner, type KnownOwner } from './ledger.ts';
 import {
   noticeErrorCodes,
@@ -68,12 +69,14 @@ const withConnection = sql`
 /** @throws LeaseLost, and faults of our own */
 async function applyOrFail(deps: NoticeDeps, claimed: ClaimedNotice, now: Date): Promise<void> {
   await deps.failpoint('notice_claimed');
-  const outcome = await applyAnew(deps, claimed, now).catch(async (error: unknown) => {
+  // Known as soon as the body is read: recording a failure must not depend on reading it once more.
+  const sale: SaleIds = {};
+  const outcome = await applyAnew(deps, claimed, sale, now).catch(async (error: unknown) => {
     if (error instanceof LeaseLost) throw error;
     const refusal = refusalOf(error);
-    if (refusal !== undefined) return recordFailure(deps, claimed, refusal, now);
+    if (refusal !== undefined) return recordFailure(deps, claimed, sale, refusal, now);
     // A fault must reach Temporal, which repeats the step, also where its record was lost.
-    await recordFailure(deps, claimed, undefined, now).catch(ignoreLostLease);
+    await recordFailure(deps, claimed, sale, undefined, now).catch(ignoreLostLease);
     throw error;
   });
   await deps.failpoint('notice_recorded');
@@ -83,10 +86,11 @@ async function applyOrFail(deps: NoticeDeps, claimed: ClaimedNotice, now: Date):
 /** Two first notices of one sale may come at once and name two buyers. The loser restarts and sees the winner's sale. */
 const maxBeginnings = 3;
 
-async function applyAnew(deps: NoticeDeps, claimed: ClaimedNotice, now: Date): Promise<NoticeOutcome> {
+async function applyAnew(deps: NoticeDeps, claimed: ClaimedNotice, sale: SaleIds, now: Date): Promise<NoticeOutcome> {
+  const events = eventsOf(deps, claimed, sale);
   for (let beginning = 1; ; beginning++) {
     try {
-      return await apply(deps, claimed, now);
+      return await apply(deps, claimed, events, now);
     } catch (error) {
       if (beginning === maxBeginnings || !isJustTaken(error)) throw error;
     }
@@ -100,8 +104,12 @@ function isJustTaken(error: unknown): boolean {
   );
 }
 
-async function apply(deps: NoticeDeps, claimed: ClaimedNotice, now: Date): Promise<NoticeOutcome> {
-  const events = eventsOf(deps, claimed);
+async function apply(
+  deps: NoticeDeps,
+  claimed: ClaimedNotice,
+  events: readonly SalesEvent[],
+  now: Date,
+): Promise<NoticeOutcome> {
   return deps.db.transaction(async (tx) => {
     let about: { studentId: Id; removed: boolean } | undefined;
     for (const event of events) about = await carryOut(tx, deps.vault, claimed, event, now);
@@ -128,18 +136,20 @@ function endOfNothing(events: readonly SalesEvent[], about: { removed: boolean }
   return about?.removed ? 'student_removed' : null;
 }
 
-/** @throws NoticeRefusal */
+/** @param sale gets the ids of the sale, also if the rest of the body is refused @throws NoticeRefusal, UnreadableJson */
 function eventsOf(
   { vault }: VaultDeps,
   { platform, body, proof, secret, id, connectionId }: ClaimedNotice,
+  sale: SaleIds,
 ): SalesEvent[] {
   if (body === null) throw new NoticeRefusal('payload_purged');
   const adapter = salesAdapters[platform];
   const content: NoticeContent = {
     raw: body,
-    body: JSON.parse(body.toString('utf8')) as unknown,
+    body: readJson(body, noticeBounds),
     proof: proof === null ? '' : vault.open(proof, id),
   };
+  Object.assign(sale, adapter.identify(content.body));
   if (secret !== null && !adapter.isProven(content, vault.open(secret, connectionId)))
     throw new NoticeRefusal('proof_refused');
   return adapter.parse(content.body);
@@ -148,6 +158,7 @@ function eventsOf(
 /** @returns why the notice itself cannot be carried out; undefined for a fault of ours */
 function refusalOf(error: unknown): NoticeRefusal | undefined {
   if (error instanceof NoticeRefusal) return error;
+  if (error instanceof UnreadableJson) return new NoticeRefusal('bad_shape');
   if (!(error instanceof DomainError)) return undefined;
   const code = noticeErrorCodes.find((known) => known === error.code);
   return new NoticeRefusal(code ?? 'not_accessible');
@@ -160,11 +171,12 @@ function refusalOf(error: unknown): NoticeRefusal | undefined {
 async function recordFailure(
   deps: NoticeDeps,
   claimed: ClaimedNotice,
+  sale: SaleIds,
   refusal: NoticeRefusal | undefined,
   now: Date,
 ): Promise<NoticeStatus> {
   return deps.db.transaction(async (tx) => {
-    const owner = refusal?.code === 'sale_mismatch' ? undefined : await ownerOfUnread(tx, claimed);
+    const owner = refusal?.code === 'sale_mismatch' ? undefined : await ownerOf(tx, claimed, sale);
     const gone = owner?.removed ?? false;
     const status = gone ? 'ignored' : refusal ? 'failed' : 'pending';
     await lease.record(tx, claimed, {
@@ -179,10 +191,11 @@ async function recordFailure(
   });
 }
 
-async function ownerOfUnread(tx: Transaction, claimed: ClaimedNotice): Promise<KnownOwner | undefined> {
-  if (claimed.body === null) return undefined;
-  const body = JSON.parse(claimed.body.toString('utf8')) as unknown;
-  const { purchaseId, subscriptionId } = salesAdapters[claimed.platform].identify(body);
+async function ownerOf(
+  tx: Transaction,
+  claimed: ClaimedNotice,
+  { purchaseId, subscriptionId }: SaleIds,
+): Promise<KnownOwner | undefined> {
   return (await lockKnownOwner(tx, claimed, { purchaseId })) ?? (await lockKnownOwner(tx, claimed, { subscriptionId }));
 }
 

@@ -11,6 +11,7 @@ import type {
   Usage,
 } from '@anthropic-ai/sdk/resources/messages';
 import { Agent } from 'undici';
+import { readJson, UnreadableJson } from '../../core/json.ts';
 import type { Secret } from '../../core/secret.ts';
 import { failureOfStatus, failureOfType, type FailureKind } from './failures.policy.ts';
 import { readAhead } from './read-ahead.ts';
@@ -183,7 +184,7 @@ async function readToEnd(rest: AsyncIterator<unknown>, controller: AbortControll
 }
 
 function* eventsOf(name: string, data: string, requestId: string | null): Generator<ModelEvent> {
-  const event = JSON.parse(data) as RawMessageStreamEvent | { type: 'error'; error?: { type?: string } };
+  const event = readJson(data) as RawMessageStreamEvent | { type: 'error'; error?: { type?: string } };
   if (name === 'error' || event.type === 'error') {
     const type = (event as { error?: { type?: string } }).error?.type ?? 'unknown_error';
     throw new ModelFailure(failureOfType(type), codeOf(type), 0, requestId);
@@ -234,7 +235,7 @@ function failureOf(error: unknown): ModelFailure {
       error.requestID ?? null,
     );
   }
-  if (error instanceof SyntaxError) return new ModelFailure('unavailable', 'unreadable_event');
+  if (error instanceof UnreadableJson) return new ModelFailure('unavailable', 'unreadable_event');
   return new ModelFailure('unavailable', systemCodeOf(error) ?? 'connection_error');
 }
 

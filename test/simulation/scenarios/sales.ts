@@ -2,6 +2,7 @@
  * Sales: a platform that repeats its notices and sends them in any order, buyers who leave, and administrators who change what was
  * sold. Whatever order came about, each sale is what its notices say together.
  */
+import { receivedBody } from '../../toolkit/builders/received-bodies.ts';
 import { setEnrollmentEnd, restoreEnrollment, revokeEnrollment } from '../../../domain/access/enrollments/by-hand.ts';
 import { createNoticeReceiver, replayNotice } from '../../../domain/sales/notices/notices.ts';
 import { createProduct } from '../../../domain/sales/purchases/products.ts';
@@ -104,8 +105,8 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
   }
 
   async function send(one: Sent): Promise<void> {
-    const raw = Buffer.from(JSON.stringify(one.body));
-    const received = { platform: 'generic', token, raw, body: one.body, header: () => '', signature: undefined };
+    const receiveBody = receivedBody(one.body);
+    const received = { platform: 'generic', token, receiveBody, header: () => '', signature: undefined };
     await createNoticeReceiver(deps)(received, now()); // each request comes to a process of its own
     one.answered = true;
   }

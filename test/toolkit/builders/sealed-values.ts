@@ -1,4 +1,5 @@
 /** A value of each kind that is sealed, written by the domain's own functions under the keys that a test chooses. */
+import { receivedBody } from './received-bodies.ts';
 import { setMailDomain, type MailDomainSettings } from '../../../domain/mail/domains/domains.ts';
 import { requestMail } from '../../../domain/mail/requests.ts';
 import { createNoticeReceiver } from '../../../domain/sales/notices/notices.ts';
@@ -37,12 +38,10 @@ export async function buildSealedValues(vault: Vault): Promise<{ clubId: Id; end
     { platform: 'generic', name: 'Shop', secret: 'the secret' },
     now,
   );
-  const body = { event: 'unknown' };
   const notice = {
     platform: 'generic',
     token: connection.token,
-    raw: Buffer.from(JSON.stringify(body)),
-    body,
+    receiveBody: receivedBody({ event: 'unknown' }),
     header: () => 'the proof',
     signature: 'the proof',
   };

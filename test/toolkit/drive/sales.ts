@@ -2,16 +2,16 @@
 import type { Id } from '../../../platform/core/ids.ts';
 import { processNotice, type NoticeDeps, type NoticeStep } from '../../../domain/sales/notices/processing.ts';
 import { createNoticeReceiver } from '../../../domain/sales/notices/notices.ts';
+import { receivedBody } from '../builders/received-bodies.ts';
 import { testDeps } from '../stack/database.ts';
 import type { TestSalesConnection, TestShop } from '../builders/sales.ts';
 
-/** Takes a notice in, past HTTP. @returns its id */
+/** Takes a notice in, past HTTP. @param body bytes, or a value that is sent as JSON @returns its id */
 export async function takeNotice(connection: TestSalesConnection, body: unknown, proof = ''): Promise<Id> {
   const deps = await testDeps();
   const received = {
     ...connection,
-    raw: Buffer.from(JSON.stringify(body)),
-    body,
+    receiveBody: receivedBody(body),
     header: () => proof,
     signature: proof,
   };

@@ -86,15 +86,8 @@ describe('addresses in a notice', () => {
 
 describe('a notice with an unknown token', () => {
   it('is rejected before its body is read', async () => {
-    const unread = new Proxy(
-      {},
-      {
-        ownKeys: () => {
-          throw new Error('The body was read.');
-        },
-      },
-    );
-    const received = { platform: 'generic', token: 'nobody', raw: Buffer.from('{}'), body: unread, signature: '' };
+    const receiveBody = () => Promise.reject(new Error('The body was read.'));
+    const received = { platform: 'generic', token: 'nobody', receiveBody, signature: '' };
     const receiveNotice = createNoticeReceiver(await testDeps());
     const refused: unknown = await receiveNotice({ ...received, header: () => '' }, new Date()).catch(
       (error: unknown) => error,

@@ -8,7 +8,13 @@ import { replayNotice } from '../../../../domain/sales/notices/notices.ts';
 import { factTypes } from '../../../toolkit/assert/facts.ts';
 import { noticeRow, salesStateOf } from '../../../toolkit/assert/sales.ts';
 import { buildStudents, buildPlan } from '../../../toolkit/builders/billing.ts';
-import { buildSalesConnection, buildProduct, buildShop, purchaseNotice } from '../../../toolkit/builders/sales.ts';
+import {
+  buildSalesConnection,
+  buildProduct,
+  buildShop,
+  purchaseNotice,
+  type TestShop,
+} from '../../../toolkit/builders/sales.ts';
 import { SalesNotice } from '../../../../entities/sales/sales-notice.ts';
 import { lockStudentCount } from '../../../../domain/billing/allowances.ts';
 import { isConflict } from '../../../../platform/infra/postgres/database.ts';
@@ -80,6 +86,66 @@ describe('a notice that cannot be carried out', () => {
       expect(await stepNotice(id), name).to.deep.equal({ done: true, outcome });
       expect((await noticeRow(id)).errorCode, name).to.equal(outcome === 'failed' ? 'proof_refused' : null);
     }
+  });
+});
+
+describe('the bytes of a stored notice', () => {
+  const mark = Buffer.from([0xef, 0xbb, 0xbf]);
+  const stored = async (shop: TestShop, bytes: Buffer) => {
+    const id = await takeNotice(shop.connection, {});
+    await alter('sales_notices', id, { body: bytes });
+    return id;
+  };
+
+  it('are applied with a byte-order mark, a refund, too', async () => {
+    const shop = await buildShop();
+    const paid = purchaseNotice(shop, 'paid', euros('marked'));
+    for (const body of [paid, { ...paid, event: 'purchase.refunded' }]) {
+      const id = await stored(shop, Buffer.concat([mark, Buffer.from(JSON.stringify(body))]));
+      expect(await stepNotice(id)).to.deep.equal({ done: true, outcome: 'processed' });
+    }
+    expect((await factTypes(shop.club.id)).filter((type) => type.startsWith('purchase.'))).to.deep.equal([
+      'purchase.paid',
+      'purchase.refunded',
+    ]);
+  });
+
+  it('are applied on the next try if an earlier version failed on their mark', async () => {
+    const shop = await buildShop();
+    const body = Buffer.from(JSON.stringify(purchaseNotice(shop, 'paid')));
+    const id = await stored(shop, Buffer.concat([mark, body]));
+    await alter('sales_notices', id, { attempt_count: 7, error_code: 'internal_error' });
+    expect(await stepNotice(id)).to.deep.equal({ done: true, outcome: 'processed' });
+    expect(await noticeRow(id)).to.include({ errorCode: null, attemptCount: 8 });
+  });
+
+  for (const [what, bytes] of [
+    ['no JSON', Buffer.from('{"event":')],
+    ['UTF-16 with a mark', Buffer.from('\uFEFF{}', 'utf16le')],
+    ['broken UTF-8', Buffer.from([0x7b, 0xff, 0x7d])],
+    ['nothing', Buffer.alloc(0)],
+    ['65 levels', Buffer.from(`{"event":${'['.repeat(64)}${']'.repeat(64)}}`)],
+    ['10,001 values', Buffer.from(JSON.stringify({ event: Array.from({ length: 10_001 }, () => 1) }))],
+  ] as const) {
+    it(`fail as bad_shape and can be replayed: ${what}`, async () => {
+      const shop = await buildShop();
+      const id = await stored(shop, bytes);
+      expect(await stepNotice(id)).to.deep.equal({ done: true, outcome: 'failed' });
+      expect(await noticeRow(id)).to.include({ status: 'failed', errorCode: 'bad_shape', errorPath: null });
+      await replayNotice(await testDeps(), shop.club.id, id, new Date());
+      await alter('sales_notices', id, { body: Buffer.from(JSON.stringify(purchaseNotice(shop, 'paid'))) });
+      expect(await stepNotice(id)).to.deep.equal({ done: true, outcome: 'processed' });
+    });
+  }
+
+  it('fail as bad_shape with the path for numbers beyond a double and lists in place of objects', async () => {
+    const shop = await buildShop();
+    const text = JSON.stringify(
+      purchaseNotice(shop, 'paid', { purchase: { id: '1', amount: 4_900, currency: 'EUR' } }),
+    );
+    const id = await stored(shop, Buffer.from(text.replace('4900', '1e999')));
+    await stepNotice(id);
+    expect(await noticeRow(id)).to.include({ errorCode: 'bad_shape', errorPath: 'purchase.amount' });
   });
 });
 

@@ -26,11 +26,11 @@ describe('notices that come at once', () => {
     const { id: clubId } = await buildClub();
     return { clubId, connection: await buildSalesConnection(clubId) };
   };
-  const notice = ({ platform, token }: Key, text: string, proof = ''): ReceivedNotice => ({
+  const notice = ({ platform, token }: Key, text: string, proof = ''): ReceivedNotice & { raw: Buffer } => ({
     platform,
     token,
     raw: Buffer.from(text),
-    body: { buyer: `${text}@example.com` },
+    receiveBody: async () => ({ raw: Buffer.from(text), parse: () => ({ buyer: `${text}@example.com` }) }),
     header: () => proof,
     signature: proof,
   });

@@ -25,10 +25,17 @@ export async function insertWithPublicId(
   while (!(await insert(candidates.next().value)));
 }
 
-/** The unique index of a kind whose table is not called after it. */
-const indexes: Partial<Record<PublicKind, string>> = { space: 'community_spaces_club_public_id' };
+/** The unique index that keeps the `public_id` of each kind apart within a club. */
+export const publicIdIndexes: Readonly<Record<PublicKind, string>> = {
+  course: 'courses_club_public_id',
+  lesson: 'lessons_club_public_id',
+  agent: 'agents_club_public_id',
+  repository: 'repositories_club_public_id',
+  space: 'community_spaces_club_public_id',
+  mentorship: 'mentorships_club_public_id',
+};
 
 /** Turns the unique violation of a taken `public_id` into the error for the caller. */
 export function refusalOf(error: unknown, kind: PublicKind): unknown {
-  return violates(error, indexes[kind] ?? `${kind}s_club_public_id`) ? publicIdTaken(kind) : error;
+  return violates(error, publicIdIndexes[kind]) ? publicIdTaken(kind) : error;
 }

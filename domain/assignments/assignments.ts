@@ -3,6 +3,7 @@ import { Assignment } from '../../entities/assignments/assignment.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
+import { instantOf } from '../../platform/core/instants.ts';
 import { hasVisible, tidyName } from '../../platform/core/text.policy.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
@@ -86,8 +87,8 @@ export async function createAssignment(
 ): Promise<AssignmentRecord> {
   const id = newId();
   const rules = {
-    dueAt: dateOf(input.due_at),
-    closesAt: dateOf(input.closes_at),
+    dueAt: dateOf(input.due_at, 'due_at'),
+    closesAt: dateOf(input.closes_at, 'closes_at'),
     takesText: input.takes_text ?? true,
     maxFiles: input.max_files ?? 0,
   };
@@ -132,8 +133,8 @@ export async function updateAssignment(
     const change = given({
       blockLabel: input.block_label === undefined ? undefined : labelOf(input.block_label),
       prompt: input.prompt,
-      dueAt: input.due_at === undefined ? undefined : dateOf(input.due_at),
-      closesAt: input.closes_at === undefined ? undefined : dateOf(input.closes_at),
+      dueAt: input.due_at === undefined ? undefined : dateOf(input.due_at, 'due_at'),
+      closesAt: input.closes_at === undefined ? undefined : dateOf(input.closes_at, 'closes_at'),
       takesText: input.takes_text,
       maxFiles: input.max_files,
       required: input.required,
@@ -207,9 +208,9 @@ function requireSense({
     throw new DomainError('invalid_request', 'closes_at: an assignment closes at its deadline or later.');
 }
 
-/** @param text a date-time, or nothing */
-function dateOf(text: string | undefined): Date | null {
-  return text === undefined || text === '' ? null : new Date(text);
+/** @param text a date-time, or nothing @throws DomainError invalid_request for a day that the month lacks */
+function dateOf(text: string | undefined, field: string): Date | null {
+  return text === undefined || text === '' ? null : instantOf(text, field);
 }
 
 function labelOf(text: string | undefined): string | null {

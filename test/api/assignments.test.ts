@@ -97,6 +97,8 @@ describe('assignments', () => {
       expectError(await change({ closes_at: inHours(0) }), 'invalid_request');
       expect((await change({ takes_text: false })).body.data).to.include({ takes_text: false, due_at: made.due_at });
       expectError(await change({ max_files: 0 }), 'invalid_request');
+      for (const day of ['2027-02-29', '2027-04-31'])
+        expectError(await change({ due_at: `${day}T10:00:00Z` }), 'invalid_request');
       const bare = (await change({ block_label: '', due_at: '', required: true })).body.data;
       expect(bare).to.include({ max_files: 1, required: true }).and.to.not.have.any.keys('block_label', 'due_at');
       expect((await write('GET', `/assignments/${id}`)).body.data).to.deep.equal(bare);

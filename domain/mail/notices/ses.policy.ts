@@ -1,4 +1,5 @@
 /** Reads what SES reports of a mail, by its event publishing or its feedback notifications (CAMP-15). Pure. */
+import { isoMoment } from '../../../platform/core/iso-time.policy.ts';
 import { noticeBounds, readJson } from '../../../platform/core/json.ts';
 import { mailIdIn, type MailEvent } from './mail-event.policy.ts';
 
@@ -36,7 +37,7 @@ export function readSesReport(text: string, now: Date): MailEvent | undefined {
   const headers = listOf(mail['headers']).map(objectOf);
   const header = (wanted: string) =>
     textOf(headers.find(({ name }) => textOf(name)?.toLowerCase() === wanted)?.['value']);
-  const time = new Date(textOf(at) ?? '');
+  const time = new Date(isoMoment(textOf(at) ?? ''));
   return {
     kind,
     at: Number.isNaN(time.getTime()) ? now : time,

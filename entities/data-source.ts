@@ -171,6 +171,7 @@ import { SignUpNetworks1795741000000 } from './migrations/1795741000000-sign-up-
 import { Inviters1795748000000 } from './migrations/1795748000000-inviters.ts';
 import { AttemptErrorCodes1795749000000 } from './migrations/1795749000000-attempt-error-codes.ts';
 import { OverloadedEndpoints1795749100000 } from './migrations/1795749100000-overloaded-endpoints.ts';
+import { Refunds1795745000000 } from './migrations/1795745000000-refunds.ts';
 import { TurnsOfStreams1795600000000 } from './migrations/1795600000000-turns-of-streams.ts';
 import { PdfPages1795399700000 } from './migrations/1795399700000-pdf-pages.ts';
 import { Mentorships1795402100000 } from './migrations/1795402100000-mentorships.ts';
@@ -474,6 +475,7 @@ export const migrations = [
   Inviters1795748000000,
   AttemptErrorCodes1795749000000,
   OverloadedEndpoints1795749100000,
+  Refunds1795745000000,
 ];
 
 export interface DatabaseSettings {

@@ -15555,6 +15555,8 @@ export interface components {
              */
             created_at: string;
         };
+        /** @description Whether a partial refund of the price ends the access, for refunds from now on. `false`, the default: only a full refund or a chargeback does. */
+        PartialRefundEndsAccess: boolean;
         /**
          * @description What a sales platform sells for the club. Every field is always present.
          * @example {
@@ -15565,6 +15567,7 @@ export interface components {
          *       "delivery_ids": [
          *         "d3d94468-02a4-4259-b55d-38e6d163e820"
          *       ],
+         *       "partial_refund_ends_access": false,
          *       "created_at": "2026-03-01T12:00:00.000Z",
          *       "updated_at": "2026-03-01T12:00:00.000Z"
          *     }
@@ -15583,6 +15586,7 @@ export interface components {
             name: string;
             /** @description The deliveries that a sale of it gives. */
             delivery_ids: string[];
+            partial_refund_ends_access: components["schemas"]["PartialRefundEndsAccess"];
             /**
              * Format: date-time
              * @description When the product was created (UTC).
@@ -15615,6 +15619,7 @@ export interface components {
             external_id: components["schemas"]["ProductExternalId"];
             name: components["schemas"]["ProductName"];
             delivery_ids?: components["schemas"]["ProductMapping"];
+            partial_refund_ends_access?: components["schemas"]["PartialRefundEndsAccess"];
         };
         /**
          * @description At least one of them.
@@ -15627,6 +15632,7 @@ export interface components {
             external_id?: components["schemas"]["ProductExternalId"];
             name?: components["schemas"]["ProductName"];
             delivery_ids?: components["schemas"]["ProductMapping"];
+            partial_refund_ends_access?: components["schemas"]["PartialRefundEndsAccess"];
         };
         /**
          * @description A link that gives its deliveries to each student who claims it. Every field but `max_uses`, `expires_at`, `revoked_at` and `url` is always present.
@@ -16835,7 +16841,7 @@ export interface components {
              * @description When it came to its status; absent while pending.
              */
             processed_at?: string;
-            /** @description The JSON as it came; absent once it was purged. */
+            /** @description The JSON as it came, without a byte-order mark; absent once it was purged. */
             body?: string;
         };
         /** @description A chargeback wins over a refund. A later version may add values: accept those that you do not know. */
@@ -16902,8 +16908,10 @@ export interface components {
             /** @description The platform's own id of the purchase. */
             external_id: string;
             status: components["schemas"]["PurchaseStatus"];
-            /** @description In the smallest unit of the currency. */
+            /** @description What was paid, in the smallest unit of the currency by ISO 4217. */
             amount: number;
+            /** @description What was given back in all, in the same unit; absent if no notice states it. Less than `amount` is a partial refund: the status stays `paid`, unless the product says that a partial refund ends the access. */
+            refunded_amount?: number;
             /** @description The currency's code by ISO 4217. */
             currency: string;
             /**
@@ -16913,7 +16921,7 @@ export interface components {
             paid_at: string;
             /**
              * Format: date-time
-             * @description When it was refunded or charged back.
+             * @description When it was first refunded, in part or in full, or charged back.
              */
             refunded_at?: string;
             /**
@@ -17918,6 +17926,8 @@ export interface components {
             product: components["schemas"]["EventProduct"];
             /** @description The amount, in the smallest unit of the currency. */
             amount: number;
+            /** @description What was given back in all, in the same unit; absent if no notice states it. */
+            refunded_amount?: number;
             /** @description The currency's code by ISO 4217. */
             currency: string;
             /**
@@ -17927,7 +17937,7 @@ export interface components {
             paid_at: string;
             /**
              * Format: date-time
-             * @description When it was refunded or charged back; absent where it was not.
+             * @description When it was first refunded, in part or in full, or charged back; absent where it was not.
              */
             refunded_at?: string;
             /**
@@ -39669,6 +39679,7 @@ export interface operations {
                      *           "delivery_ids": [
                      *             "d3d94468-02a4-4259-b55d-38e6d163e820"
                      *           ],
+                     *           "partial_refund_ends_access": false,
                      *           "created_at": "2026-03-01T12:00:00.000Z",
                      *           "updated_at": "2026-03-01T12:00:00.000Z"
                      *         }
@@ -39726,6 +39737,7 @@ export interface operations {
                      *         "delivery_ids": [
                      *           "d3d94468-02a4-4259-b55d-38e6d163e820"
                      *         ],
+                     *         "partial_refund_ends_access": false,
                      *         "created_at": "2026-03-01T12:00:00.000Z",
                      *         "updated_at": "2026-03-01T12:00:00.000Z"
                      *       }
@@ -39808,6 +39820,7 @@ export interface operations {
                      *         "delivery_ids": [
                      *           "d3d94468-02a4-4259-b55d-38e6d163e820"
                      *         ],
+                     *         "partial_refund_ends_access": false,
                      *         "created_at": "2026-03-01T12:00:00.000Z",
                      *         "updated_at": "2026-03-01T12:00:00.000Z"
                      *       }
@@ -39935,6 +39948,7 @@ export interface operations {
                      *         "delivery_ids": [
                      *           "d3d94468-02a4-4259-b55d-38e6d163e820"
                      *         ],
+                     *         "partial_refund_ends_access": false,
                      *         "created_at": "2026-03-01T12:00:00.000Z",
                      *         "updated_at": "2026-03-01T12:00:00.000Z"
                      *       }

@@ -25,6 +25,10 @@ export class Product {
   @Column({ type: 'text' })
   name: string;
 
+  /** Otherwise only a full refund ends the access of a sale. */
+  @Column({ type: 'boolean', default: false })
+  partialRefundEndsAccess: boolean;
+
   @Column({ type: 'timestamptz' })
   createdAt: Date;
 

@@ -48,6 +48,14 @@ export class Purchase {
   @Column({ type: 'text' })
   currency: string;
 
+  /** Decimals by which a decimal amount was read; null for an amount in the smallest unit, and for what releases of before stored. */
+  @Column({ type: 'smallint', nullable: true })
+  amountDecimals: number | null;
+
+  /** The most that any notice states; null where none does, and for what releases of before stored. */
+  @Column({ type: 'bigint', nullable: true })
+  refundedAmount: string | null;
+
   /** How much the notice that stated amount and currency is worth: one of the payment more than one of a refund. */
   @Column({ type: 'smallint' })
   termsRank: number;
@@ -63,6 +71,10 @@ export class Purchase {
   /** The earliest of refund and chargeback. */
   @Column({ type: 'timestamptz', nullable: true })
   refundedAt: Date | null;
+
+  /** When `purchase.refunded` was raised, which happens once. */
+  @Column({ type: 'timestamptz', nullable: true })
+  undoneAt: Date | null;
 
   @Column({ type: 'timestamptz' })
   createdAt: Date;

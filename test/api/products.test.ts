@@ -28,6 +28,7 @@ describe('products of sales platforms', () => {
       external_id: 'A-1',
       name: 'Knots kit',
       delivery_ids: deliveries.toSorted(),
+      partial_refund_ends_access: false,
       created_at: at,
       updated_at: at,
     });
@@ -53,6 +54,10 @@ describe('products of sales platforms', () => {
     const change = async (body: object) => (await send('PATCH', `/products/${data.id}`, body)).body.data;
     const named = await change({ name: 'Other' });
     expect(named).to.deep.equal({ ...data, name: 'Other', updated_at: named.updated_at });
+    expect(await change({ partial_refund_ends_access: true })).to.include({
+      name: 'Other',
+      partial_refund_ends_access: true,
+    });
     expect((await change({ delivery_ids: [two.id] })).delivery_ids).to.deep.equal([two.id]);
     expect((await change({ delivery_ids: [] })).delivery_ids).to.deep.equal([]);
     expect(await change({ platform: 'bazaar', external_id: 'B-2' })).to.include({

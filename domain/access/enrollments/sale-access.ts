@@ -31,6 +31,13 @@ export async function revokeOfPurchase(
   for (const { id, clubId } of await enrollmentsOfSale(tx, purchaseId)) await revokeAccess(tx, clubId, id, reason, now);
 }
 
+/** Gives back what a refund of the purchase took: it turned out to be a partial one. */
+export async function restoreOfPurchase(tx: Transaction, purchaseId: Id, now: Date): Promise<void> {
+  for (const enrollment of await enrollmentsOfSale(tx, purchaseId))
+    if (enrollment.revokedReason === 'refund')
+      await change(tx, enrollment, { endsAt: enrollment.endsAt, revokedReason: null }, now);
+}
+
 /**
  * Brings the access of a subscription from what it was to be to what it is to be now; where that is the same, nothing is
  * touched. The student's row is held by the caller.

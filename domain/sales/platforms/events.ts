@@ -21,6 +21,8 @@ export interface PurchaseEvent extends Sale {
   purchaseId: string;
   /** In the smallest unit of the currency. */
   amount: number;
+  /** What a refund has given back in all; `part` if the platform says no more than that. Absent: the amount. */
+  refunded?: number | 'part';
   /** By ISO 4217. */
   currency: string;
   paidAt: Date;
@@ -65,6 +67,8 @@ export interface SaleIds {
 /** What a platform's notices are and mean: one file a platform, `domain/sales/platforms/`. */
 export interface SalesAdapter {
   platform: SalesPlatform;
+  /** Whether its amounts are decimals, such as 149.5, and not smallest units. */
+  sendsDecimals: boolean;
   /** Where its proof comes from: a header's name in lower case, or the `signature` of the query. */
   proofIn: { header: string } | 'signature';
   /** @returns whether the notice comes from somebody who knows the secret that the club has from the platform */
@@ -74,6 +78,8 @@ export interface SalesAdapter {
    * @throws NoticeRefusal bad_shape, unknown_currency, with the path in the body
    */
   parse: (body: unknown) => SalesEvent[];
+  /** @returns whether the amount is a text: versions up to 0.2.0 took it for smallest units */
+  statesTextAmount: (body: unknown) => boolean;
   /** @returns which sale the notice is about, also where the rest of it cannot be read: so that a removal reaches it */
   identify: (body: unknown) => SaleIds;
 }

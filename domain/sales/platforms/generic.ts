@@ -5,7 +5,7 @@
 import { createHmac } from 'node:crypto';
 import { sameText } from '../../../platform/infra/vault.ts';
 import type { PurchaseEvent, SalesAdapter, SalesEvent } from './events.ts';
-import { buyerOf, currencyOf, idOf, readNotice, smallestUnitsOf, type Field } from './reading.ts';
+import { buyerOf, currencyOf, idOf, isText, readNotice, smallestUnitsOf, type Field } from './reading.ts';
 
 const purchaseKinds: Readonly<Record<string, PurchaseEvent['kind']>> = {
   'purchase.paid': 'paid',
@@ -15,6 +15,7 @@ const purchaseKinds: Readonly<Record<string, PurchaseEvent['kind']>> = {
 
 export const generic: SalesAdapter = {
   platform: 'generic',
+  sendsDecimals: false,
   proofIn: { header: 'x-notice-signature' },
   isProven: ({ raw, proof }, secret) =>
     sameText(proof.toLowerCase(), createHmac('sha256', secret).update(raw).digest('hex')),
@@ -27,6 +28,7 @@ export const generic: SalesAdapter = {
     if (event === 'subscription.canceled') return [canceledOf(notice)];
     return [];
   },
+  statesTextAmount: (body) => isText(body, ['purchase', 'amount']),
   identify: (body) => ({
     purchaseId: idOf(body, ['purchase', 'id']),
     subscriptionId: idOf(body, ['subscription', 'id']),
@@ -45,11 +47,13 @@ function purchaseOf(notice: Field, kind: PurchaseEvent['kind']): SalesEvent {
   const purchase = notice.at('purchase');
   const sale = saleOf(notice);
   const paidAt = purchase.at('paid_at');
+  const refunded = purchase.at('refunded_amount');
   return {
     kind,
     ...sale,
     purchaseId: purchase.at('id').id(),
     amount: smallestUnitsOf(purchase.at('amount')),
+    ...(kind === 'refunded' && refunded.exists && { refunded: smallestUnitsOf(refunded) }),
     currency: currencyOf(purchase.at('currency')),
     paidAt: paidAt.exists ? paidAt.time() : sale.at,
     ...(notice.at('subscription').exists && {

@@ -4,6 +4,7 @@
  * Not verifiable from its public documentation, and taken like this:
  * - `hottok`: the header `X-HOTMART-HOTTOK`; older configurations send it in the body, which is accepted too.
  * - `price` is what the buyer paid; it is a decimal of `currency_value`.
+ * - A refund whose `purchase.status` is `PARTIALLY_REFUNDED`, a status of Hotmart's sales API, gives back a part; how much is not said.
  * - A late charge is known by `recurrence_number`, or by its transaction where there is none.
  * - `date_next_charge` of a cancellation is the end of the period that was paid for.
  * - A subscription that is taken up again keeps its `subscriber.code`.
@@ -28,6 +29,7 @@ const readers: Readonly<Record<string, (notice: Field) => SalesEvent[]>> = {
 
 export const hotmart: SalesAdapter = {
   platform: 'hotmart',
+  sendsDecimals: true,
   proofIn: { header: 'x-hotmart-hottok' },
   isProven({ body, proof }, secret) {
     const inBody = readNotice(body).at('hottok');
@@ -40,6 +42,7 @@ export const hotmart: SalesAdapter = {
     const read = Object.hasOwn(readers, event) ? readers[event] : undefined;
     return read ? read(notice) : [];
   },
+  statesTextAmount: () => false, // a decimal may be one
   identify: (body) => ({
     purchaseId: idOf(body, ['data', 'purchase', 'transaction']),
     subscriptionId: idOf(body, ['data', 'subscription', 'subscriber', 'code'], ['data', 'subscriber', 'code']),
@@ -68,10 +71,14 @@ function purchaseOf(notice: Field, kind: PurchaseEvent['kind']): SalesEvent {
     purchaseId: purchase.at('transaction').id(),
     amount: smallestUnitsFromDecimal(purchase.at('price', 'value'), currency),
     currency,
+    ...(kind === 'refunded' && isPartialRefund(purchase) && { refunded: 'part' as const }),
     paidAt: paidAt?.time() ?? sale.at,
     ...(code.exists && { subscription: { id: code.id(), ...endAt(purchase.at('date_next_charge')) } }),
   };
 }
+
+/** The price is the whole one then. */
+const isPartialRefund = (purchase: Field) => purchase.at('status').stated() === 'PARTIALLY_REFUNDED';
 
 function lateOf(notice: Field): SalesEvent {
   const purchase = notice.at('data', 'purchase');

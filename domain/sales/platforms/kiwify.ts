@@ -11,7 +11,7 @@
 import { createHmac } from 'node:crypto';
 import { sameText } from '../../../platform/infra/vault.ts';
 import type { PurchaseEvent, SalesAdapter, SalesEvent } from './events.ts';
-import { buyerOf, currencyOf, idOf, readNotice, smallestUnitsOf, type Field } from './reading.ts';
+import { buyerOf, currencyOf, idOf, isText, readNotice, smallestUnitsOf, type Field } from './reading.ts';
 
 const zone = '-03:00';
 
@@ -27,6 +27,7 @@ const readers: Readonly<Record<string, (notice: Field) => SalesEvent>> = {
 
 export const kiwify: SalesAdapter = {
   platform: 'kiwify',
+  sendsDecimals: false,
   proofIn: 'signature',
   isProven: ({ raw, proof }, secret) =>
     sameText(proof.toLowerCase(), createHmac('sha1', secret).update(raw).digest('hex')),
@@ -36,6 +37,7 @@ export const kiwify: SalesAdapter = {
     const read = Object.hasOwn(readers, event) ? readers[event] : undefined;
     return read ? [read(notice)] : [];
   },
+  statesTextAmount: (body) => isText(body, ['Commissions', 'charge_amount']),
   identify: (body) => ({
     purchaseId: idOf(body, ['order_id']),
     subscriptionId: idOf(body, ['subscription_id'], ['Subscription', 'id']),

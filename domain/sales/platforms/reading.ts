@@ -1,7 +1,9 @@
 /** Reading a notice field by field: each is there and of its kind, or the refusal names its path. */
-import { tidyName } from '../../../platform/core/text.policy.ts';
+import { isoMoment } from '../../../platform/core/iso-time.policy.ts';
+import { hasVisible, holdsWebAddress, tidyName } from '../../../platform/core/text.policy.ts';
 import { isStorableText } from '../../../platform/core/storable-text.ts';
 import { readAddress } from '../notices/addresses.policy.ts';
+import { decimalsOf, smallestUnits } from './currencies.policy.ts';
 import type { Buyer } from './events.ts';
 import { NoticeRefusal } from '../notices/refusal.ts';
 
@@ -15,8 +17,12 @@ export interface Field {
   /** @returns the text, or the number as text: platforms change their minds about ids */
   id: () => string;
   text: () => string;
-  /** @returns the number; also from a text of digits */
+  /** @returns the text as it is; undefined for anything else */
+  stated: () => string | undefined;
+  /** @returns the number. Text is none: it does not say which unit it counts in */
   number: () => number;
+  /** @returns the number, or the text of a decimal, as digits with or without a point, such as `149.5` */
+  decimal: () => string;
   /** @param zone the offset of times that state none, such as `-03:00` @returns from ISO 8601, or milliseconds since 1970 */
   time: (zone?: string) => Date;
   /** @returns the address, folded: one that the contract would take too */
@@ -42,9 +48,11 @@ function fieldOf(value: unknown, path: readonly string[]): Field {
     typeof value === 'string' && value.trim() !== '' && value.length <= longest && isStorableText(value)
       ? value.trim()
       : refuse();
-  const number = (): number => {
-    const read = typeof value === 'string' && /^\d+(\.\d+)?$/.test(value) ? Number(value) : value;
-    return typeof read === 'number' && Number.isFinite(read) ? read : refuse();
+  const number = (): number => (typeof value === 'number' && Number.isFinite(value) ? value : refuse());
+  const decimal = (): string => {
+    // No notation of its own for tiny and for huge numbers: neither is an amount.
+    const read = typeof value === 'number' && value < 1e15 && value >= 0 ? plainDecimal(value) : value;
+    return typeof read === 'string' && read.length <= longestId && /^\d+(\.\d+)?$/.test(read) ? read : refuse();
   };
   const step = (name: string): Field => {
     if (value === undefined || value === null) return fieldOf(undefined, [...path, name]);
@@ -62,9 +70,12 @@ function fieldOf(value: unknown, path: readonly string[]): Field {
       ) ?? refuse(),
     id: () => (typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : text(longestId)),
     text: () => text(longestText),
+    stated: () => (typeof value === 'string' ? value : undefined),
     number,
+    decimal,
     time(zone = 'Z') {
-      const ms = typeof value === 'string' && !allDigits.test(value) ? momentOf(value.trim(), zone) : number();
+      const ms =
+        typeof value === 'string' ? (allDigits.test(value) ? Number(value) : isoMoment(value.trim(), zone)) : number();
       return ms >= earliest && ms < latest ? new Date(ms) : refuse();
     },
     email: () => readAddress(text(longestText)) ?? refuse(),
@@ -72,14 +83,19 @@ function fieldOf(value: unknown, path: readonly string[]): Field {
 }
 
 const allDigits = /^\d+$/;
-const timeShape = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?( ?(Z|[+-]\d\d:?\d\d))?$/;
 
-/** @returns milliseconds since 1970, NaN for what is no time */
-function momentOf(text: string, zone: string): number {
-  const shape = timeShape.exec(text);
-  if (!shape) return Number.NaN;
-  const [, , , , stated] = shape;
-  return Date.parse(text.replace(' ', 'T').replace(/ (?=[+\-Z])/, '') + (stated === undefined ? zone : ''));
+/** @returns whether the field is there and is a text */
+export function isText(body: unknown, path: readonly string[]): boolean {
+  try {
+    return (
+      readNotice(body)
+        .at(...path)
+        .stated() !== undefined
+    );
+  } catch (error) {
+    if (error instanceof NoticeRefusal) return false;
+    throw error;
+  }
 }
 
 /** @returns the first of these ids that is there and readable */
@@ -96,23 +112,37 @@ export function idOf(body: unknown, ...paths: readonly (readonly string[])[]): s
   return undefined;
 }
 
-/** @param name where the platform states one; else the part of the address before the @ stands for it */
+/** @param name nobody needs it: what cannot be read as one is repaired, or the part of the address before the @ stands for it */
 export function buyerOf(email: Field, name: Field): Buyer {
   const address = email.email();
-  const stated = name.exists ? tidyName(name.text()) : (address.split('@')[0] ?? address);
-  return { email: address, name: stated.slice(0, longestName).trim() };
+  return { email: address, name: readName(name.stated() ?? '') ?? nameOfAddress(address) };
 }
 
-/** @returns the code by ISO 4217, as this runtime knows them @throws NoticeRefusal unknown_currency */
+/** @returns what people see of the text, without what cannot be stored or shown; undefined where that is nothing, or a web address */
+function readName(text: string): string | undefined {
+  // First cut, so that a text of a megabyte costs no more than a name.
+  const storable = text
+    .slice(0, longestText)
+    .replace(/[\p{Cs}\p{Bidi_Control}]/gu, '')
+    .replace(/\p{Cc}/gu, ' ');
+  const name = tidyName(storable).slice(0, longestName).trim();
+  const repaired = isStorableText(name) ? name : name.slice(0, -1);
+  return hasVisible(repaired) && !holdsWebAddress(repaired) ? repaired : undefined;
+}
+
+function nameOfAddress(address: string): string {
+  const name = (address.split('@')[0] ?? address).slice(0, longestName);
+  return holdsWebAddress(name) ? name.replaceAll('.', ' ').trim() : name;
+}
+
+/** @returns the code by ISO 4217 @throws NoticeRefusal unknown_currency */
 export function currencyOf(field: Field): string {
   const code = field.text().toUpperCase();
-  if (!knownCurrencies.has(code)) throw new NoticeRefusal('unknown_currency', field.path);
+  if (decimalsOf(code) === undefined) throw new NoticeRefusal('unknown_currency', field.path);
   return code;
 }
 
-const knownCurrencies = new Set(Intl.supportedValuesOf('currency'));
-
-/** @returns whole smallest units @throws NoticeRefusal bad_shape */
+/** @returns whole smallest units @throws NoticeRefusal bad_shape, also for text */
 export function smallestUnitsOf(field: Field): number {
   const amount = field.number();
   if (!Number.isSafeInteger(amount) || amount < 0) throw new NoticeRefusal('bad_shape', field.path);
@@ -121,9 +151,12 @@ export function smallestUnitsOf(field: Field): number {
 
 /** @param field an amount with decimals, such as 149.5 @returns smallest units of the currency, such as 14950 */
 export function smallestUnitsFromDecimal(field: Field, currency: string): number {
-  const digits =
-    new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2;
-  const amount = Math.round(field.number() * 10 ** digits);
-  if (!Number.isSafeInteger(amount) || amount < 0) throw new NoticeRefusal('bad_shape', field.path);
+  const amount = Number(smallestUnits(field.decimal(), decimalsOf(currency) ?? 2));
+  if (!Number.isSafeInteger(amount)) throw new NoticeRefusal('bad_shape', field.path);
   return amount;
+}
+
+function plainDecimal(value: number): string {
+  const text = String(value);
+  return text.includes('e') ? value.toFixed(20) : text;
 }

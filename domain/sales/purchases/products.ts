@@ -17,7 +17,7 @@ type ProductRecord = RecordOf<'Product'>;
 
 const productColumns = columns(
   Product,
-  ['id', 'platform', 'externalId', 'name', 'createdAt', 'updatedAt'],
+  ['id', 'platform', 'externalId', 'name', 'partialRefundEndsAccess', 'createdAt', 'updatedAt'],
   'product',
 ).and<{ deliveryIds: Id[] }>(
   sql`ARRAY (SELECT given.delivery_id FROM product_deliveries given WHERE given.product_id = product.id
@@ -32,6 +32,7 @@ function presentProduct(product: ProductRow): ProductRecord {
     external_id: product.externalId,
     name: product.name,
     delivery_ids: product.deliveryIds,
+    partial_refund_ends_access: product.partialRefundEndsAccess,
     created_at: product.createdAt.toISOString(),
     updated_at: product.updatedAt.toISOString(),
   };
@@ -67,14 +68,23 @@ export async function findProduct(db: Queries, clubId: Id, productId: Id, lock =
 export async function createProduct(
   { db }: DatabaseDeps,
   clubId: Id,
-  input: { platform: string; external_id: string; name: string; delivery_ids?: readonly Id[] },
+  input: RecordOf<'ProductCreation'>,
   now: Date,
 ): Promise<ProductRecord> {
   return db.transaction(async (tx) => {
     await requireDeliveries(tx, clubId, input.delivery_ids ?? []);
     const id = newId();
     const { platform, external_id: externalId } = input;
-    const product = { id, clubId, platform, externalId, name: tidyName(input.name), createdAt: now, updatedAt: now };
+    const product = {
+      id,
+      clubId,
+      platform,
+      externalId,
+      name: tidyName(input.name),
+      partialRefundEndsAccess: input.partial_refund_ends_access ?? false,
+      createdAt: now,
+      updatedAt: now,
+    };
     await tx.manager.insert(Product, product).catch(productExistsOr);
     await setMapping(tx, id, input.delivery_ids ?? []);
     return findProduct(tx, clubId, id);
@@ -89,7 +99,7 @@ export async function updateProduct(
   { db }: DatabaseDeps,
   clubId: Id,
   productId: Id,
-  input: { platform?: string; external_id?: string; name?: string; delivery_ids?: readonly Id[] },
+  input: RecordOf<'ProductChange'>,
   now: Date,
 ): Promise<ProductRecord> {
   return db.transaction(async (tx) => {
@@ -102,6 +112,7 @@ export async function updateProduct(
       platform: input.platform,
       externalId: input.external_id,
       name: input.name === undefined ? undefined : tidyName(input.name),
+      partialRefundEndsAccess: input.partial_refund_ends_access,
       updatedAt: now,
     });
     await tx.manager.update(Product, { id: productId }, change).catch(productExistsOr);

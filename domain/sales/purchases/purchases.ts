@@ -1,15 +1,18 @@
 /** Purchases: each recorded once by the platform's own id, however often and in whatever order it is sent (EVT-10, SALE-3). */
 import { ProductDelivery } from '../../../entities/sales/product-delivery.ts';
+import { Product } from '../../../entities/sales/product.ts';
 import { Purchase } from '../../../entities/sales/purchase.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
 import { grantAccess } from '../../access/enrollments/enrollments.ts';
-import { revokeOfPurchase } from '../../access/enrollments/sale-access.ts';
+import { restoreOfPurchase, revokeOfPurchase } from '../../access/enrollments/sale-access.ts';
 import { timeOfFact } from './times.policy.ts';
+import { decimalsOf, formerDecimals } from '../platforms/currencies.policy.ts';
 import type { PurchaseEvent } from '../platforms/events.ts';
-import type { PurchaseStatus, SalesPlatform } from '../../../entities/sales/values.ts';
+import { salesAdapters } from '../platforms/index.ts';
+import type { SalesPlatform } from '../../../entities/sales/values.ts';
 import { SaleJustTaken } from '../notices/refusal.ts';
 
 /** Whose sale it is, once that is known; the student's row is held. */
@@ -27,15 +30,16 @@ const purchaseColumns = columns(Purchase, [
   'status',
   'amount',
   'currency',
+  'platform',
+  'amountDecimals',
+  'refundedAmount',
   'termsRank',
   'termsAt',
   'paidAt',
   'refundedAt',
+  'undoneAt',
 ]);
 type PurchaseRow = RowOf<typeof purchaseColumns>;
-
-/** Chargeback wins over refund, and either over paid. */
-const ranks: Readonly<Record<PurchaseStatus, number>> = { paid: 0, refunded: 1, chargeback: 2 };
 
 /**
  * Records what a notice tells of a purchase. A refund that comes first records the payment too. Facts: `purchase.paid` once,
@@ -54,7 +58,11 @@ export async function recordPurchase(
   const known = await findPurchase(tx, owner, event.purchaseId);
   if (known && known.studentId !== owner.studentId) throw new SaleJustTaken();
   const before = known ?? (await open(tx, owner, event, subscriptionId, now));
-  const after = merged(before, event);
+  const after = merged(
+    before,
+    { ...event, decimals: decimalsBy(owner, event) },
+    await findRefundTerms(tx, owner.productId),
+  );
   const ofSubscription = before.subscriptionId ?? subscriptionId;
   await tx.manager.update(
     Purchase,
@@ -63,10 +71,13 @@ export async function recordPurchase(
       status: after.status,
       amount: after.amount,
       currency: after.currency,
+      amountDecimals: after.amountDecimals,
+      refundedAmount: after.refundedAmount,
       termsRank: after.termsRank,
       termsAt: after.termsAt,
       paidAt: after.paidAt,
       refundedAt: after.refundedAt,
+      undoneAt: before.undoneAt ?? (after.status === 'paid' ? null : now),
       updatedAt: now,
       subscriptionId: ofSubscription,
     },
@@ -74,7 +85,7 @@ export async function recordPurchase(
   const { clubId, studentId } = owner;
   const isRefunded = before.status === 'paid' && after.status !== 'paid';
   const refundedAt = timeOfFact(event.at, now);
-  if (isRefunded)
+  if (isRefunded && before.undoneAt === null)
     await recordFact(tx, {
       clubId,
       type: 'purchase.refunded',
@@ -83,6 +94,8 @@ export async function recordPurchase(
       occurredAt: refundedAt,
     });
   if (isRefunded && ofSubscription === null) await revokeOfPurchase(tx, before.id, 'refund', now);
+  const isPaidAfterAll = before.status === 'refunded' && after.status === 'paid';
+  if (isPaidAfterAll && ofSubscription === null) await restoreOfPurchase(tx, before.id, now);
   // What it gave while it was taken for a sale of its own: the subscription has given it too.
   if (before.subscriptionId === null && ofSubscription !== null)
     await revokeOfPurchase(tx, before.id, 'cancellation', now);
@@ -114,10 +127,14 @@ async function open(
     status: 'paid',
     amount: String(event.amount),
     currency: event.currency,
+    platform,
+    amountDecimals: decimalsBy({ platform }, event),
+    refundedAmount: null,
     termsRank: termsRankOf(event),
     termsAt: event.at,
     paidAt: event.paidAt,
     refundedAt: null,
+    undoneAt: null,
   };
   await tx.manager.insert(Purchase, {
     id: row.id,
@@ -129,6 +146,7 @@ async function open(
     externalId: event.purchaseId,
     amount: row.amount,
     currency: row.currency,
+    amountDecimals: row.amountDecimals,
     termsRank: row.termsRank,
     termsAt: row.termsAt,
     paidAt: row.paidAt,
@@ -160,23 +178,89 @@ export async function grantMapped(
 
 const termsRankOf = ({ kind }: PurchaseEvent) => (kind === 'paid' ? 1 : 0);
 
+/** @returns the decimals by which the platform's amount was read; null if it sends smallest units */
+function decimalsBy({ platform }: Pick<SaleOwner, 'platform'>, { currency }: PurchaseEvent): number | null {
+  return salesAdapters[platform].sendsDecimals ? (decimalsOf(currency) ?? null) : null;
+}
+
+interface RefundTerms {
+  partialRefundEndsAccess: boolean;
+}
+
+/** The product's own setting, as it is now. */
+async function findRefundTerms(tx: Transaction, productId: Id): Promise<RefundTerms> {
+  const terms = await tx.one<RefundTerms>(
+    sql`SELECT ${columns(Product, ['partialRefundEndsAccess'])} FROM products WHERE id = ${productId}`,
+  );
+  return terms ?? { partialRefundEndsAccess: false };
+}
+
 /** What both say together: the same whichever came first. */
-function merged(row: PurchaseRow, event: PurchaseEvent): PurchaseRow {
-  const terms = [termsRankOf(event), event.at.getTime(), event.amount, event.currency] as const;
+function merged(row: PurchaseRow, event: PurchaseEvent & { decimals: number | null }, terms: RefundTerms): PurchaseRow {
+  const stated = [termsRankOf(event), event.at.getTime(), event.amount, event.currency] as const;
   const stood = [row.termsRank, row.termsAt.getTime(), Number(row.amount), row.currency] as const;
-  const undone = event.kind === 'paid' ? null : event.at;
-  return {
+  const priced = {
     ...row,
-    status: ranks[event.kind] > ranks[row.status] ? event.kind : row.status,
-    ...(isAfter(terms, stood) && {
-      termsRank: terms[0],
+    ...(isAfter(stated, stood) && {
+      termsRank: stated[0],
       termsAt: event.at,
       amount: String(event.amount),
       currency: event.currency,
+      amountDecimals: event.decimals,
     }),
     paidAt: earliest(row.paidAt, event.paidAt) ?? event.paidAt,
-    refundedAt: earliest(row.refundedAt, undone),
   };
+  return { ...priced, ...refundOf(row, priced, event, terms) };
+}
+
+/**
+ * How much went back, and whether the sale is undone by it (ADR 0047). A refund that was taken for a full one, because it came
+ * before the payment, is a partial one once the payment states a higher amount.
+ */
+function refundOf(
+  before: PurchaseRow,
+  priced: PurchaseRow,
+  event: PurchaseEvent,
+  { partialRefundEndsAccess }: RefundTerms,
+): Pick<PurchaseRow, 'status' | 'refundedAmount' | 'refundedAt'> {
+  // What went back in another currency than the payment's cannot be compared, and stays a full refund.
+  const isComparable = before.refundedAmount !== null && before.currency === priced.currency;
+  const known = isComparable ? Number(before.refundedAmount) : null;
+  const stated = statedRefund(event, priced.currency);
+  const refunded = typeof stated === 'number' ? Math.max(stated, known ?? 0) : known;
+  // The setting counts for refunds, and for a payment whose refund came first.
+  const partEnds = partialRefundEndsAccess && (event.kind !== 'paid' || before.status === 'refunded');
+  const undoes = (given: StatedRefund) => {
+    if (given === null || given === 0) return given === 0 && leastPrice(priced) === 0;
+    return given === 'all' || partEnds || (given !== 'part' && given >= leastPrice(priced));
+  };
+  const wasTakenForFull = before.status === 'refunded' && known !== null && known >= leastPrice(before);
+  const isUndone = undoes(refunded) || undoes(stated) || (before.status === 'refunded' && !wasTakenForFull);
+  const isChargeback = event.kind === 'chargeback' || before.status === 'chargeback';
+  const status = isChargeback ? 'chargeback' : isUndone ? 'refunded' : 'paid';
+  return {
+    status,
+    refundedAmount: refunded === null ? null : String(refunded),
+    refundedAt: earliest(before.refundedAt, stated === null ? null : event.at),
+  };
+}
+
+/** In smallest units, given back in all; null for a payment. */
+type StatedRefund = number | 'part' | 'all' | null;
+
+/** A chargeback takes everything, and so does a refund in another currency, which cannot be compared. */
+function statedRefund(event: PurchaseEvent, currency: string): StatedRefund {
+  if (event.kind === 'paid') return null;
+  if (event.kind === 'chargeback' || event.currency !== currency) return 'all';
+  return event.refunded ?? event.amount;
+}
+
+/** @returns from how many smallest units on a refund is a full one. Versions up to 0.2.0 rounded some currencies to whole ones */
+function leastPrice({ amount, amountDecimals, currency, platform }: PurchaseRow): number {
+  const former =
+    amountDecimals === null && salesAdapters[platform].sendsDecimals ? formerDecimals[currency] : undefined;
+  if (former === undefined) return Number(amount);
+  return Math.max(0, Number(amount) - 0.5) * 10 ** ((decimalsOf(currency) ?? former) - former);
 }
 
 function isAfter(left: readonly (number | string)[], right: readonly (number | string)[]): boolean {

@@ -23,7 +23,7 @@ interface Body {
   occurred_at: string;
   product: { id: string };
   buyer: { email: string; name: string };
-  purchase?: { id: string; amount: number; currency: 'EUR'; paid_at: string };
+  purchase?: { id: string; amount: number; refunded_amount: number; currency: 'EUR'; paid_at: string };
   subscription?: { id: string; lateness?: string; current_period_end?: string };
 }
 
@@ -151,7 +151,14 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
     });
     const purchase = (id: string, paid: number) => ({
       event: decisions.pick(['purchase.paid', 'purchase.paid', 'purchase.refunded', 'purchase.chargeback']),
-      purchase: { id, amount: 4_900 + decisions.choose(3), currency: 'EUR' as const, paid_at: at(paid) },
+      // A refund gives back all that any notice may have stated: a partial refund ends nothing (ADR 47).
+      purchase: {
+        id,
+        amount: 4_900 + decisions.choose(3),
+        refunded_amount: 4_902,
+        currency: 'EUR' as const,
+        paid_at: at(paid),
+      },
     });
     const until = [undefined, 1, 3][decisions.choose(3)];
     const period = until === undefined ? {} : { current_period_end: new Date(beginning + until * dayMs).toISOString() };

@@ -29,7 +29,7 @@ export async function salesStateOf(clubId: Id): Promise<Record<string, unknown>>
   return {
     students: await rows(`SELECT email, name FROM students WHERE club_id = $1 ORDER BY email`),
     purchases: await rows(
-      `SELECT sale.external_id, sale.status, amount, currency, paid_at, refunded_at, subscription.external_id AS subscription
+      `SELECT sale.external_id, sale.status, amount, currency, refunded_amount, paid_at, refunded_at, subscription.external_id AS subscription
          FROM purchases sale LEFT JOIN subscriptions subscription ON subscription.id = sale.subscription_id
         WHERE sale.club_id = $1 ORDER BY sale.external_id`,
     ),

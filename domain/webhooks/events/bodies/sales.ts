@@ -22,6 +22,7 @@ const purchaseData: DataReader<EventBodyOf<'purchase.paid'>['data']> = async (tx
       product: { id: row.productId, name: row.productName },
       amount: Number(row.amount),
       currency: row.currency,
+      ...(row.refundedAmount !== null && { refunded_amount: Number(row.refundedAmount) }),
       paid_at: row.paidAt.toISOString(),
       ...(row.refundedAt !== null && { refunded_at: row.refundedAt.toISOString() }),
       updated_at: row.updatedAt.toISOString(),

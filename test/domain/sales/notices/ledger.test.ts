@@ -1,6 +1,7 @@
 import { Transaction } from '../../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { changeEnd, revokeAccess } from '../../../../domain/access/enrollments/enrollments.ts';
+import { updateProduct } from '../../../../domain/sales/purchases/products.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
 import { newId } from '../../../../platform/core/ids.ts';
 import { factTypes } from '../../../toolkit/assert/facts.ts';
@@ -148,14 +149,119 @@ describe('a sale', () => {
     expect(purchases).to.deep.equal([
       {
         external_id: 'sale-1',
-        status: 'refunded',
+        status: 'paid',
         amount: '4750',
         currency: 'EUR',
         paid_at: new Date('2026-03-01T00:00:00Z'),
+        refunded_amount: '100',
         refunded_at: new Date('2026-03-09T00:00:00Z'),
         subscription: null,
       },
     ]);
+  });
+
+  describe('with a partial refund', () => {
+    const refund = (shop: TestShop, terms: Record<string, unknown>) =>
+      purchaseNotice(shop, 'refunded', {
+        occurred_at: '2026-03-09T00:00:00Z',
+        purchase: { id: 'sale-1', amount: 4_900, currency: 'EUR', ...terms },
+      });
+    const standing = async (shop: TestShop) => {
+      const { purchases } = await salesStateOf(shop.club.id);
+      const [sale] = purchases as { status: string; amount: string; refunded_amount: string | null }[];
+      const [access] = await accessOf(shop);
+      return [sale?.status, sale?.amount, sale?.refunded_amount, access?.revokedReason];
+    };
+    const facts = async ({ club }: TestShop) => (await factTypes(club.id)).filter((type) => type !== 'student.created');
+    const paid = ['purchase.paid', 'access.granted'];
+
+    it('keeps its access and its status, and records what went back', async () => {
+      for (const terms of [{ refunded_amount: 1_000 }, { amount: 1_000 }]) {
+        const shop = await buildShop();
+        await sell(shop, purchaseNotice(shop, 'paid'), refund(shop, terms), refund(shop, terms));
+        expect(await standing(shop)).to.deep.equal(['paid', '4900', '1000', null]);
+        expect(await facts(shop)).to.deep.equal(paid);
+      }
+    });
+
+    it('loses its access once all is given back, by what every notice states in all', async () => {
+      const shop = await buildShop();
+      await sell(shop, purchaseNotice(shop, 'paid'));
+      for (const refunded of [1_000, 4_899, 900]) await sell(shop, refund(shop, { refunded_amount: refunded }));
+      expect(await standing(shop)).to.deep.equal(['paid', '4900', '4899', null]);
+      await sell(shop, refund(shop, { refunded_amount: 4_900 }));
+      expect(await standing(shop)).to.deep.equal(['refunded', '4900', '4900', 'refund']);
+      expect(await facts(shop)).to.deep.equal([...paid, 'purchase.refunded', 'access.revoked']);
+    });
+
+    it('loses its access if the product says so', async () => {
+      const shop = await buildShop();
+      const given = { partial_refund_ends_access: true };
+      await updateProduct(await testDeps(), shop.club.id, shop.product.id, given, new Date());
+      await sell(
+        shop,
+        purchaseNotice(shop, 'paid'),
+        refund(shop, { refunded_amount: 1_000 }),
+        purchaseNotice(shop, 'paid'),
+      );
+      expect(await standing(shop)).to.deep.equal(['refunded', '4900', '1000', 'refund']);
+      expect(await facts(shop)).to.deep.equal([...paid, 'purchase.refunded', 'access.revoked']);
+    });
+
+    it('does not end access that stands when the product says so later and the payment is sent again', async () => {
+      const shop = await buildShop();
+      await sell(shop, purchaseNotice(shop, 'paid'), refund(shop, { refunded_amount: 1_000 }));
+      const given = { partial_refund_ends_access: true };
+      await updateProduct(await testDeps(), shop.club.id, shop.product.id, given, new Date());
+      await sell(shop, purchaseNotice(shop, 'paid'));
+      expect(await standing(shop)).to.deep.equal(['paid', '4900', '1000', null]);
+    });
+
+    it('gets its access back where the refund came first and stated no price', async () => {
+      const shop = await buildShop();
+      await sell(shop, refund(shop, { amount: 1_000 }));
+      expect(await standing(shop)).to.deep.equal(['refunded', '1000', '1000', 'refund']);
+      await sell(shop, purchaseNotice(shop, 'paid'));
+      expect(await standing(shop)).to.deep.equal(['paid', '4900', '1000', null]);
+      await sell(shop, refund(shop, { refunded_amount: 4_900 }));
+      expect(await standing(shop)).to.deep.equal(['refunded', '4900', '4900', 'refund']);
+      expect((await facts(shop)).filter((type) => type === 'purchase.refunded')).to.have.length(1);
+    });
+
+    it('is undone by a chargeback, and by a refund in another currency', async () => {
+      for (const undoing of [
+        (shop: TestShop) => ({ ...refund(shop, { amount: 1_000 }), event: 'purchase.chargeback' }),
+        (shop: TestShop) => refund(shop, { amount: 1_000, currency: 'USD' }),
+      ]) {
+        const shop = await buildShop();
+        await sell(shop, purchaseNotice(shop, 'paid'), undoing(shop));
+        expect((await standing(shop)).at(-1)).to.equal('refund');
+        await sell(shop, purchaseNotice(shop, 'paid'));
+        expect((await standing(shop)).at(-1)).to.equal('refund');
+      }
+    });
+
+    it('stays undone where a refund in another currency came first', async () => {
+      const shop = await buildShop();
+      await sell(shop, refund(shop, { amount: 1_000, currency: 'USD' }), purchaseNotice(shop, 'paid'));
+      expect(await standing(shop)).to.deep.equal(['refunded', '4900', null, 'refund']);
+    });
+
+    it('of a subscription leaves the access of the latest charge', async () => {
+      const shop = await buildShop();
+      const charge = { ...subscribed, purchase: { id: 'one', amount: 900, currency: 'EUR' } };
+      await sell(shop, purchaseNotice(shop, 'paid', charge));
+      await sell(
+        shop,
+        purchaseNotice(shop, 'refunded', { ...charge, purchase: { ...charge.purchase, refunded_amount: 899 } }),
+      );
+      expect((await accessOf(shop))[0]?.revokedReason).to.equal(null);
+      await sell(
+        shop,
+        purchaseNotice(shop, 'refunded', { ...charge, purchase: { ...charge.purchase, refunded_amount: 900 } }),
+      );
+      expect((await accessOf(shop))[0]?.revokedReason).to.equal('refund');
+    });
   });
 
   it('of a product without deliveries is recorded and grants nothing', async () => {

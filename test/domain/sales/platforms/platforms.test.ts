@@ -95,6 +95,37 @@ describe('hotmart notices, 2.0.0', () => {
     expect(only(parse(yen))).to.include({ amount: 1_500, currency: 'JPY' });
   });
 
+  it('give amounts by the decimals of ISO 4217, from numbers and from decimal text', () => {
+    for (const [value, currency, amount] of [
+      [149_900, 'COP', 14_990_000],
+      ['149900.00', 'COP', 14_990_000],
+      [12_990.5, 'HUF', 1_299_050],
+      [15.125, 'IQD', 15_125],
+      [12_990, 'CLP', 12_990],
+      [0.1 + 0.2, 'EUR', 30],
+      [1.005, 'EUR', 101],
+      [0, 'EUR', 0],
+      [1e-7, 'EUR', 0],
+    ] as const) {
+      const price = { value, currency_value: currency };
+      const notice = changed(hotmartPurchase('PURCHASE_APPROVED'), 'data.purchase.price', price);
+      expect(only(parse(notice)), `${value} ${currency}`).to.include({ amount, currency });
+    }
+  });
+
+  it('reject amounts that are no decimal with their path', () => {
+    for (const value of ['1e3', '-1', '1,5', '', ' 5', '0x10', -0.01, 1e15, 1e300, true, [1]])
+      expect(
+        refusalOf('hotmart', changed(hotmartPurchase('PURCHASE_APPROVED'), 'data.purchase.price.value', value)),
+        JSON.stringify(value),
+      ).to.deep.equal({ code: 'bad_shape', path: 'data.purchase.price.value' });
+  });
+
+  it('read a partial refund as one, whose amount is not said', () => {
+    const part = changed(hotmartPurchase('PURCHASE_REFUNDED'), 'data.purchase.status', 'PARTIALLY_REFUNDED');
+    expect(only(parse(part))).to.include({ kind: 'refunded', refunded: 'part' });
+  });
+
   it('with a missing or wrong field are rejected with its path only', () => {
     const approved = hotmartPurchase('PURCHASE_APPROVED');
     for (const [path, value] of [
@@ -267,7 +298,18 @@ describe('generic notices, as in docs/reference/sales-notices.md', () => {
   });
 
   it('with an invalid amount are rejected with its path', () => {
-    for (const amount of [49.5, -1, Number.MAX_SAFE_INTEGER + 1, 'x', null])
+    for (const amount of [
+      49.5,
+      -1,
+      Number.MAX_SAFE_INTEGER + 1,
+      'x',
+      null,
+      '49.00',
+      '49.90',
+      '4900',
+      Infinity,
+      [4_900],
+    ])
       expect(refusalOf('generic', changed(notice, 'purchase.amount', amount)), String(amount)).to.deep.equal({
         code: 'bad_shape',
         path: 'purchase.amount',
@@ -282,6 +324,19 @@ describe('generic notices, as in docs/reference/sales-notices.md', () => {
       });
   });
 
+  it('read what was given back in all, and reject text for it', () => {
+    const refund = { ...notice, event: 'purchase.refunded' };
+    expect(only(parse(changed(refund, 'purchase.refunded_amount', 1_000)))).to.include({
+      amount: 4_900,
+      refunded: 1_000,
+    });
+    expect(only(parse(refund))).to.not.have.property('refunded');
+    expect(refusalOf('generic', changed(refund, 'purchase.refunded_amount', '1000'))).to.deep.equal({
+      code: 'bad_shape',
+      path: 'purchase.refunded_amount',
+    });
+  });
+
   it('of a late payment without a key are rejected with its path', () => {
     expect(refusalOf('generic', { ...notice, event: 'subscription.past_due' })).to.deep.equal({
       code: 'bad_shape',
@@ -290,7 +345,18 @@ describe('generic notices, as in docs/reference/sales-notices.md', () => {
   });
 
   it('with an invalid or far time are rejected with its path', () => {
-    for (const time of ['2026-13-45T00:00:00Z', '02/03/2026', '0001-01-01T00:00:00Z', 3, true])
+    for (const time of [
+      '2026-13-45T00:00:00Z',
+      '02/03/2026',
+      '0001-01-01T00:00:00Z',
+      3,
+      true,
+      '2026-02-30T10:00:00Z',
+      '2027-02-29T10:00:00Z',
+      '2026-04-31 10:00',
+      '2026-11-20',
+      '20261120',
+    ])
       expect(refusalOf('generic', { ...notice, occurred_at: time }), String(time)).to.deep.equal({
         code: 'bad_shape',
         path: 'occurred_at',
@@ -304,4 +370,104 @@ describe('generic notices, as in docs/reference/sales-notices.md', () => {
           'bad_shape',
         );
   });
+});
+
+describe('names of buyers', () => {
+  const genericNotice = {
+    event: 'purchase.paid',
+    occurred_at: '2026-03-02T09:15:00Z',
+    product: { id: 'knots-101' },
+    buyer: { email: 'Bea.Buyer@example.com', name: 'Bea' },
+    purchase: { id: 'HP-1042', amount: 4900, currency: 'EUR' },
+  };
+  const notices = {
+    generic: { of: (name: unknown) => changed(genericNotice, 'buyer.name', name) },
+    hotmart: {
+      of: (name: unknown) => changed(hotmartPurchase('PURCHASE_APPROVED'), 'data.buyer.name', name),
+    },
+    kiwify: {
+      of: (name: unknown) => changed(kiwifyOrder('order_approved'), 'Customer.full_name', name),
+    },
+  } as const;
+
+  for (const platform of salesPlatforms) {
+    const nameFor = (name: unknown) => only(salesAdapters[platform].parse(notices[platform].of(name))).buyer.name;
+    const ofAddress = nameFor(undefined);
+
+    it(`${platform}: are the address's part before the @ where there is nothing to read`, () => {
+      expect(ofAddress).to.match(/^[a-z0-9. ]+$/);
+      for (const name of [
+        '',
+        '   ',
+        '\n\t',
+        42,
+        true,
+        {},
+        ['Bea'],
+        '\ud800',
+        '\0',
+        '\u200b\u3164\u00ad',
+        '\u202e',
+        'evil.com',
+      ])
+        expect(nameFor(name), JSON.stringify(name)).to.equal(ofAddress);
+    });
+
+    it(`${platform}: are repaired where there is`, () => {
+      for (const [name, repaired] of [
+        ['Be\ud800a', 'Bea'],
+        ['Bea\0Buyer', 'Bea Buyer'],
+        ['  Bea \r\n  Buyer ', 'Bea Buyer'],
+        ['\u202eBea', 'Bea'],
+        ['x'.repeat(5_000), 'x'.repeat(120)],
+        ['😀'.repeat(600), '😀'.repeat(60)],
+        [`a${'😀'.repeat(600)}`, `a${'😀'.repeat(59)}`],
+        ['José', 'José'],
+        ['李', '李'],
+      ] as const)
+        expect(nameFor(name), JSON.stringify(name).slice(0, 40)).to.equal(repaired);
+    });
+  }
+
+  it('that are the part before the @ hold no web address either', () => {
+    const notice = changed(changed(genericNotice, 'buyer.name', undefined), 'buyer.email', 'evil.com@example.com');
+    expect(only(salesAdapters.generic.parse(notice)).buyer.name).to.equal('evil com');
+  });
+});
+
+describe('times of every platform', () => {
+  const timed = {
+    generic: [
+      {
+        event: 'purchase.paid',
+        product: { id: '1' },
+        buyer: { email: 'a@example.com' },
+        purchase: { id: '1', amount: 1, currency: 'EUR' },
+        occurred_at: '',
+      },
+      'occurred_at',
+    ],
+    hotmart: [hotmartPurchase('PURCHASE_APPROVED'), 'creation_date'],
+    kiwify: [kiwifyOrder('order_approved'), 'approved_date'],
+  } as const;
+
+  for (const platform of salesPlatforms) {
+    const [notice, path] = timed[platform];
+    it(`${platform}: reject days that do not exist with their path`, () => {
+      for (const time of ['2026-02-30T10:00:00Z', '2027-02-29 10:00', '20260431T100000Z', '2026-06-31T00:00:00+00'])
+        expect(refusalOf(platform, changed(notice, path, time)), time).to.deep.equal({ code: 'bad_shape', path });
+    });
+
+    it(`${platform}: accept the forms of ISO 8601`, () => {
+      for (const time of [
+        '2026-11-20T10:00:00+00',
+        '20261120T100000Z',
+        '2026-11-20t10:00:00,000z',
+        '2026-11-20T07:00-03',
+      ])
+        expect(only(salesAdapters[platform].parse(changed(notice, path, time))).at, time).to.deep.equal(
+          new Date('2026-11-20T10:00:00Z'),
+        );
+    });
+  }
 });

@@ -46,13 +46,28 @@ const canceledOn =
 const charges = [chargeOf(0, 0), chargeOf(1, 30), chargeOf(2, 63)];
 const late = [lateOn(60, 'march'), lateOn(61, 'march'), lateOn(90, 'april')];
 
+/** Its amount is the price, as in the notice of the payment. */
+const partialRefund = (shop: TestShop, refunded: number) =>
+  purchaseNotice(shop, 'refunded', {
+    occurred_at: on(8),
+    purchase: { ...termsOf(4_900, 0), refunded_amount: refunded },
+  });
+
 const stories: Record<string, Notice[]> = {
   'a sale: approved, completed, refunded, charged back': oneTime,
   'a sale: approved, completed, refunded': oneTime.slice(0, 3),
   'a sale whose notices disagree about amount and time': [
     (shop) => purchaseNotice(shop, 'paid', { occurred_at: on(0), purchase: termsOf(4_900, 0) }),
     (shop) => purchaseNotice(shop, 'paid', { occurred_at: on(7), purchase: termsOf(4_750, 1) }),
-    (shop) => purchaseNotice(shop, 'refunded', { occurred_at: on(8), purchase: termsOf(1_000, 2) }),
+    (shop) => purchaseNotice(shop, 'refunded', { occurred_at: on(8), purchase: termsOf(4_900, 2) }),
+  ],
+  'a sale with two partial refunds': [
+    (shop) => purchaseNotice(shop, 'paid', { occurred_at: on(0) }),
+    ...[1_000, 2_500].map(
+      (refunded): Notice =>
+        (shop) =>
+          partialRefund(shop, refunded),
+    ),
   ],
   'a subscription: canceled twice, a day apart': [chargeOf(0, 0), canceledOn(20), canceledOn(21)],
   'a subscription: charged, late, paid, late again': [...charges, ...late],

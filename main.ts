@@ -31,6 +31,10 @@ const commands: Readonly<Record<string, { does: string; run: () => Promise<void>
     does: 'seals anew, under MASTER_KEY, what is sealed under a key of MASTER_KEYS_OLD, and ends',
     run: async () => (await import('./entities/reseal.ts')).main(),
   },
+  amounts: {
+    does: 'lists purchases whose stored amount may be wrong, changes nothing, and ends',
+    run: async () => (await import('./worker/amounts.ts')).main(),
+  },
   worker: {
     does: 'works until it is asked to stop',
     run: async () => (await traced(() => import('./worker/main.ts'))).main(),

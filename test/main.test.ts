@@ -20,6 +20,7 @@ const list = `Say what to run:
   doctor   tries every connection, says what to do where one will not serve, and ends
   api      serves the API until it is asked to stop
   reseal   seals anew, under MASTER_KEY, what is sealed under a key of MASTER_KEYS_OLD, and ends
+  amounts  lists purchases whose stored amount may be wrong, changes nothing, and ends
   worker   works until it is asked to stop
   promote  makes this build the current one, once its workers poll all task queues, and ends
 `;

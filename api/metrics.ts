@@ -41,6 +41,11 @@ export const uploadWrites = new Gauge({
   help: 'Requests that write to resumable uploads now; each takes two buffers of 8 MB.',
 });
 
+export const singleUploadWrites = new Gauge({
+  name: 'single_upload_writes',
+  help: 'Requests that send a whole file now, whose size was not announced; their bytes pass on as they come.',
+});
+
 export const uploadWritesEnded = new Counter({
   name: 'upload_writes_gave_way_total',
   help: 'Requests to write to resumable uploads that gave their place to another one because too many were under way: of a student, of a club, or in the process.',
@@ -49,6 +54,6 @@ export const uploadWritesEnded = new Counter({
 
 export const uploadWritesRefused = new Counter({
   name: 'upload_writes_refused_total',
-  help: 'Requests to write to resumable uploads that were refused because too many are under way: of a student, of a club, or in the process.',
+  help: 'Requests to write to uploads that were refused because too many are under way: of a student, of a club, or in the process.',
   labelNames: ['reason'],
 });

@@ -1,6 +1,6 @@
 /** Every bound on what one person, club or source may do, taken from the data that the service itself uses. A new bound is a new row here. */
 import { bounds as downloadBounds } from '../api/files/download-places.ts';
-import { bounds as uploadBounds } from '../api/files/upload-places.ts';
+import { resumableUploads, singleUploads } from '../api/files/upload-places.ts';
 import * as limits from '../api/rate-limits/rules.policy.ts';
 import type { Budget } from '../api/rate-limits/rules.policy.ts';
 import { declarations } from '../config.ts';
@@ -89,7 +89,8 @@ const places: Section = {
   title: 'Places at a time',
   intro: 'In one process. Several processes have their places each.',
   bounds: [
-    ...placesOf('Uploads under way', uploadBounds),
+    ...placesOf('Uploads under way, in pieces', resumableUploads.bounds),
+    ...placesOf('Uploads under way, in one request', singleUploads.bounds),
     ...placesOf('Downloads of archives under way', downloadBounds),
     settingOf('STREAMS_PER_STUDENT', 'Answers that are followed', 'person (student)', '`429 rate_limited`'),
     settingOf('STREAMS_PER_PROCESS', 'Answers that are followed', 'process', '`429 rate_limited`'),

@@ -169,6 +169,8 @@ import { Releases1795720000000 } from './migrations/1795720000000-releases.ts';
 import { Traces1795730000000 } from './migrations/1795730000000-traces.ts';
 import { SignUpNetworks1795741000000 } from './migrations/1795741000000-sign-up-networks.ts';
 import { Inviters1795748000000 } from './migrations/1795748000000-inviters.ts';
+import { AddressesOfGoneFiles1795743000000 } from './migrations/1795743000000-addresses-of-gone-files.ts';
+import { OpenAddresses1795743100000 } from './migrations/1795743100000-open-addresses.ts';
 import { AttemptErrorCodes1795749000000 } from './migrations/1795749000000-attempt-error-codes.ts';
 import { OverloadedEndpoints1795749100000 } from './migrations/1795749100000-overloaded-endpoints.ts';
 import { Refunds1795745000000 } from './migrations/1795745000000-refunds.ts';
@@ -473,6 +475,8 @@ export const migrations = [
   Traces1795730000000,
   SignUpNetworks1795741000000,
   Inviters1795748000000,
+  AddressesOfGoneFiles1795743000000,
+  OpenAddresses1795743100000,
   AttemptErrorCodes1795749000000,
   OverloadedEndpoints1795749100000,
   Refunds1795745000000,

@@ -1,4 +1,4 @@
-/** The listener of files: resumable uploads (MED-26) and archives (REPO-5), apart from the API and so from its limits of writes. */
+/** The listener of files: uploads (MED-26, MED-29) and archives (REPO-5), apart from the API and so from its limits of writes. */
 import cors from '@koa/cors';
 import Koa from 'koa';
 import { DomainError } from '../../platform/core/errors.ts';
@@ -37,7 +37,7 @@ function corsOf(origins: readonly string[]): Koa.Middleware {
       const origin = context.get('origin');
       return origins.includes(origin) ? origin : '';
     },
-    allowMethods: 'GET,HEAD,POST,PATCH,DELETE',
+    allowMethods: 'GET,HEAD,POST,PUT,PATCH,DELETE',
     allowHeaders:
       'Authorization,Content-Type,If-Range,Range,Tus-Resumable,Upload-Length,Upload-Metadata,Upload-Offset,X-Request-Id',
     exposeHeaders:

@@ -12,7 +12,7 @@ import { serveReadable } from '../readable-requests.ts';
 import { secureHeadersOf } from '../secure-headers.policy.ts';
 import { createFilesApp } from './app.ts';
 import { createDownloadPlaces } from './download-places.ts';
-import { createUploadPlaces } from './upload-places.ts';
+import { createUploadPlaces, singleUploads } from './upload-places.ts';
 
 /** A request may take so long; its client goes on with another one. */
 const longestRequestMs = 3_600_000;
@@ -61,6 +61,7 @@ export async function openFilesListener(config: Config): Promise<FilesListener> 
         locks,
         downloadPlaces: createDownloadPlaces(),
         places: createUploadPlaces(() => clock().getTime()),
+        singlePlaces: createUploadPlaces(() => clock().getTime(), singleUploads),
         store: { ...clientConfig(config.storage), bucket: config.storage.privateBucket },
         filesUrl: url,
         corsOrigins: settings.corsOrigins,

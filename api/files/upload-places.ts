@@ -3,18 +3,35 @@
  * slow client could keep its place for an hour: where places are wanted, the slowest gives way (MED-26).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Gauge } from 'prom-client';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { uploadWrites, uploadWritesEnded, uploadWritesRefused } from '../metrics.ts';
+import { singleUploadWrites, uploadWrites, uploadWritesEnded, uploadWritesRefused } from '../metrics.ts';
 
-/** At a time: 24 take some 400 MB. */
-export const bounds = { process: 24, club: 12, student: 4 } as const;
 /** Uploads are long; clients come again by themselves. */
 const retryAfterSeconds = 5;
 /** A request that writes is left alone for so long: of a megabit a second that is a part. */
 const undisturbedMs = 60_000;
 /** Giving way means storing what has come, which is at most two parts. */
 const givingWayMs = 10_000;
+
+export const resumableUploads: Settings = {
+  writes: uploadWrites,
+  /** 24 take some 400 MB. */
+  bounds: { process: 24, club: 12, student: 4 },
+  undisturbedMs,
+  givingWayMs,
+};
+/**
+ * Of files that come in one request (MED-29): none of their bytes wait in memory. Nobody gives way, because such a file would have to
+ * begin again.
+ */
+export const singleUploads: Settings = {
+  writes: singleUploadWrites,
+  bounds: { process: 100, club: 25, student: 4 },
+  undisturbedMs: Infinity,
+  givingWayMs: 0,
+};
 
 export interface Writer {
   clubId: Id;
@@ -36,6 +53,15 @@ export interface UploadPlaces {
   take(writer: Writer): Promise<UploadPlace>;
 }
 
+interface Settings {
+  /** Tells how many there are. */
+  writes: Gauge;
+  /** At a time. */
+  bounds: Record<'process' | 'club' | 'student', number>;
+  undisturbedMs: number;
+  givingWayMs: number;
+}
+
 interface Holder extends Writer {
   since: number;
   bytesBefore: number;
@@ -45,17 +71,15 @@ interface Holder extends Writer {
 
 /**
  * @param clock in milliseconds
- * @param times other ones in tests
+ * @param settings those of pieces of resumable uploads, unless told
  */
-export function createUploadPlaces(
-  clock: () => number,
-  times: { undisturbedMs: number; givingWayMs: number } = { undisturbedMs, givingWayMs },
-): UploadPlaces {
+export function createUploadPlaces(clock: () => number, settings: Partial<Settings> = {}): UploadPlaces {
+  const { bounds, writes, ...times } = { ...resumableUploads, ...settings };
   /** Who gives way is out, and who waits for that is in: so no bound is exceeded when the place changes hands. */
   const holders = new Set<Holder>();
 
   /** @returns the bound that keeps a writer out, and those one of whom would have to give way */
-  function fullBound({ clubId, ownerId }: Writer): { reason: keyof typeof bounds; among: Holder[] } | undefined {
+  function fullBound({ clubId, ownerId }: Writer): { reason: keyof Settings['bounds']; among: Holder[] } | undefined {
     const ofClub = [...holders].filter((one) => one.clubId === clubId);
     const ofStudent = ofClub.filter((one) => ownerId !== null && one.ownerId === ownerId);
     if (ofStudent.length >= bounds.student) return { reason: 'student', among: ofStudent };
@@ -71,7 +95,7 @@ export function createUploadPlaces(
       .toSorted((one, other) => rateOf(one) - rateOf(other))[0];
   }
 
-  function refuse(reason: keyof typeof bounds): never {
+  function refuse(reason: keyof Settings['bounds']): never {
     uploadWritesRefused.inc({ reason });
     throw new DomainError('busy', 'Too many uploads are under way. Please try again shortly.', { retryAfterSeconds });
   }
@@ -108,13 +132,13 @@ export function createUploadPlaces(
         holder.since = clock();
       }
       holders.add(holder);
-      uploadWrites.set(holders.size);
+      writes.set(holders.size);
       return {
         signal: holder.givesWay.signal,
         release() {
           holders.delete(holder);
           holder.released.resolve();
-          uploadWrites.set(holders.size);
+          writes.set(holders.size);
         },
       };
     },

@@ -4,7 +4,7 @@ import { Server, type CancellationContext, type Lock } from '@tus/server';
 import { NodeRequest, sendNodeResponse } from 'srvx/node';
 import { noteMultipart, findUploadedFile, type UploadedFile } from '../../domain/media/uploads/open-uploads.ts';
 import { UploadLocked, type UploadLock, type UploadLocks } from '../../domain/media/uploads/locks.ts';
-import { uploadsPath } from '../../domain/media/reservation.ts';
+import { uploadsPath } from '../../domain/media/uploads/descriptor.ts';
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';

@@ -1,6 +1,6 @@
-/** Requests of resumable uploads: whose they are, whether they may be made, and what the answer is where no byte is needed for it (MED-26). */
+/** Requests of uploads: whose they are, whether they may be made, and what the answer is where no byte is needed for it (MED-26, MED-29). */
 import { isResumable, maxBytes } from '../../domain/media/media.policy.ts';
-import { uploadsPath } from '../../domain/media/reservation.ts';
+import { uploadsPath } from '../../domain/media/uploads/descriptor.ts';
 import { declareLength, findUploadedFile, type UploadedFile } from '../../domain/media/uploads/open-uploads.ts';
 import { readUploadToken } from '../../domain/media/uploads/tokens.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
@@ -10,22 +10,25 @@ import type { Vault } from '../../platform/infra/vault.ts';
 import type { ApiDeps, Context, Middleware } from '../middleware/context.ts';
 import { admitRefused, admitUpload } from '../rate-limits/admission.ts';
 import { ipOf } from '../middleware/client-ip.ts';
+import { announcedLength, fileExists, takeFile, type SingleUploadDeps } from './single-uploads.ts';
 import type { UploadPlaces } from './upload-places.ts';
 import { serveUpload, type UploadServerDeps } from './upload-server.ts';
 
-export interface UploadsDeps extends UploadServerDeps, Pick<ApiDeps, 'limiter'> {
+export interface UploadsDeps extends UploadServerDeps, SingleUploadDeps, Pick<ApiDeps, 'limiter'> {
   vault: Vault;
   places: UploadPlaces;
+  /** Of files that come in one request. */
+  singlePlaces: UploadPlaces;
   trustedProxies: readonly string[];
 }
 
 /** tus as it is spoken here. */
 const version = '1.0.0';
-const methods = ['HEAD', 'PATCH', 'DELETE'] as const;
+const methods = ['HEAD', 'PATCH', 'DELETE', 'PUT'] as const;
 const piece = 'application/offset+octet-stream';
 const number = /^(?:0|[1-9]\d{0,14})$/;
 
-/** @returns the routes of resumable uploads; any other path is passed on */
+/** @returns the routes of uploads; any other path is passed on */
 export function uploads(deps: UploadsDeps): Middleware {
   return async (context, next) => {
     const [, named] = new RegExp(`^${uploadsPath}(?:/([^/]+))?$`).exec(context.path) ?? [];
@@ -34,12 +37,14 @@ export function uploads(deps: UploadsDeps): Middleware {
     context.state.route = isCollection ? uploadsPath : `${uploadsPath}/{mediaId}`;
     if (context.method === 'OPTIONS') return tellAbilities(context);
     requireMethod(context, isCollection ? ['POST'] : methods);
-    context.set('Tus-Resumable', version);
-    requireVersion(context);
+    if (context.method !== 'PUT') {
+      context.set('Tus-Resumable', version);
+      requireVersion(context);
+    }
     try {
       await answer(deps, context, named);
     } catch (error) {
-      if (context.method === 'POST' || context.method === 'PATCH') context.set('Connection', 'close'); // nobody reads the rest of the body
+      if (['POST', 'PATCH', 'PUT'].includes(context.method)) context.set('Connection', 'close'); // nobody reads the rest of the body
       throw error;
     }
   };
@@ -80,9 +85,33 @@ async function answer(deps: UploadsDeps, context: Context, named: string | undef
   }
   if (named !== undefined && named.toLowerCase() !== mediaId) throw notFound('upload'); // the token is another file's
   const file = await findUploadedFile(deps.db, mediaId);
-  if (!file?.objectKey || !isResumable(file.mime ?? '')) throw notFound('upload');
+  if (!file?.objectKey || isResumable(file.mime ?? '') !== (context.method !== 'PUT')) throw notFound('upload');
   const { objectKey } = file;
-  await forClub(file.clubId, () => proceed(deps, context, { ...file, objectKey }));
+  const proceeds = context.method === 'PUT' ? proceedAtOnce : proceed;
+  await forClub(file.clubId, () => proceeds(deps, context, { ...file, objectKey }));
+}
+
+/** A file in one request. */
+async function proceedAtOnce(
+  deps: UploadsDeps,
+  context: Context,
+  file: UploadedFile & { objectKey: string },
+): Promise<void> {
+  if (!file.isOpen) throw fileExists();
+  const length = announcedLength(context, file);
+  await admitUpload(deps.limiter, file, context.state.now.getTime());
+  const { socket } = context.req;
+  const place = await deps.singlePlaces.take({ ...file, bytesRead: () => socket.bytesRead });
+  try {
+    await takeFile(deps, file, length, context);
+  } catch (error) {
+    if (!(error instanceof DomainError) && !context.req.complete && context.req.destroyed) return; // the sender has gone: nobody reads the answer
+    throw error;
+  } finally {
+    place.release();
+  }
+  context.status = 200;
+  context.body = '';
 }
 
 async function proceed(deps: UploadsDeps, context: Context, file: UploadedFile & { objectKey: string }): Promise<void> {

@@ -1909,7 +1909,7 @@ export interface paths {
          * Import students from a CSV file
          * @description Takes a file of at most 32 MB and works through it afterwards: read the import for its progress, and its rows for what became of each. The first line names the columns, in any order and case: `email` and `name` are needed, others are passed over and named in `ignored_columns`. The file is UTF-8, with or without a byte-order mark; columns are separated by commas, semicolons or tabs, as in the first line; values may stand in double quotes; empty lines are passed over. A first line that cannot be used is a `422` at once; a row that cannot be used fails alone.
          *
-         *     Each row's student is found by e-mail, or created without a password (`student.created`; with `invite`, they are mailed an invitation), and is given the deliveries that they do not have (`access.granted`). An e-mail that stands in the file again fails as `duplicate`. Rows beyond the plan's allowance of students fail as `limit_reached`. A student who is removed while the import is open is not brought back by it: the row fails as `student_removed`. Importing a file again changes nothing and raises nothing: all its students are `existing`. A delivery that is not the club's: `404`; an archived one: `409 delivery_archived`. A plan without imports: `402`. The uploaded file is deleted when the import ends.
+         *     Each row's student is found by e-mail, or created without a password (`student.created`; with `invite`, they are mailed an invitation), and is given the deliveries that they do not have (`access.granted`). An e-mail that stands in the file again fails as `duplicate`. Rows beyond the plan's allowance of students fail as `limit_reached`. A student who is removed while the import is open is not brought back by it: the row fails as `student_removed`. Importing a file again changes nothing and raises nothing: all its students are `existing`. A delivery that is not the club's: `404`; an archived one: `409 delivery_archived`. A plan without imports: `402`. The uploaded file is deleted when the import ends. A club has at most 10 imports that have not ended: `409 too_many_imports`.
          *
          *     Roles: `owner`, `admin`.
          *
@@ -1920,6 +1920,7 @@ export interface paths {
          *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
          *     | `delivery_archived` | 409 | The delivery is archived; it is not granted any more. |
+         *     | `too_many_imports` | 409 | The club has as many imports that have not ended as a club may have. |
          */
         post: operations["importStudents"];
         delete?: never;
@@ -2868,7 +2869,7 @@ export interface paths {
         put?: never;
         /**
          * Reserve an assignment file upload
-         * @description Returns the media record and a signed upload descriptor. Send the file within 15 minutes, then call the complete operation of the media. The address takes one file, once, of the announced type; a file of more than 100 MB fails as `too_large` when it is completed. A video goes by `tus` within 24 hours, and has at most 2 GB. The file joins the submission only when the submission is sent. A student has at most 20 files that are not sent: `409 too_many_files`. One that is not sent within seven days of its completion is erased.
+         * @description Returns the media record and a signed upload descriptor. Send the file within 15 minutes, then call the complete operation of the media. The address takes one file, once, of the announced type and with a `Content-Length` of at most 100 MB, which the club's storage must have room for. A video goes by `tus` within 24 hours, and has at most 2 GB. The file joins the submission only when the submission is sent. A student has at most 20 files that are not sent: `409 too_many_files`. One that is not sent within seven days of its completion is erased.
          *
          *     Codes of its own:
          *
@@ -6160,7 +6161,7 @@ export interface paths {
         put?: never;
         /**
          * Reserve the upload of a file
-         * @description Returns the record, `uploading`, and a signed descriptor: send the file to its `url` with its `method` and all of its `headers`, then call the complete operation. A video is sent by `tus` within 24 hours, in pieces that can be resumed, and gets new headers from the upload operation. Any other file is sent by `put` within 15 minutes. The address takes one file, once, of the announced type and of exactly the announced size. A library takes images (PNG, JPEG, GIF, WEBP, AVIF, SVG) of up to 20 MB, videos (MP4, QuickTime, WebM, Matroska) of up to 10 GB, and of up to 500 MB audio (MP3, M4A, AAC, Ogg, WAV, FLAC, WebM), PDF, documents of office programs, EPUB, ZIP archives of up to 4,096 entries, and Markdown, HTML, CSV and plain text in UTF-8. The upload holds its size of the club's storage until it is completed or expires: `402 limit_reached` where the storage has no room for it, unless the plan bills overage. At most 100 videos are being uploaded at a time: `409 too_many_uploads`.
+         * @description Returns the record, `uploading`, and a signed descriptor: send the file to its `url` with its `method` and all of its `headers`, then call the complete operation. A video is sent by `tus` within 24 hours, in pieces that can be resumed, and gets new headers from the upload operation. Any other file is sent by `put` within 15 minutes. The address takes one file, once, of the announced type and of exactly the announced size. A library takes images (PNG, JPEG, GIF, WEBP, AVIF, SVG) of up to 20 MB, videos (MP4, QuickTime, WebM, Matroska) of up to 10 GB, and of up to 500 MB audio (MP3, M4A, AAC, Ogg, WAV, FLAC, WebM), PDF, documents of office programs, EPUB, ZIP archives of up to 4,096 entries, and Markdown, HTML, CSV and plain text in UTF-8. The upload holds its size of the club's storage until it is completed or expires: `402 limit_reached` where the storage has no room for it, unless the plan bills overage. At most 100 videos are being uploaded at a time, and 200 other files; one that is deleted counts until its address has ended: `409 too_many_uploads`.
          *
          *     Roles: `owner`, `admin`, `editor`.
          *
@@ -6170,7 +6171,7 @@ export interface paths {
          *     |---|---|---|
          *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
          *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
-         *     | `too_many_uploads` | 409 | The library has as many open uploads of videos as a library may have. |
+         *     | `too_many_uploads` | 409 | The library has as many open uploads as a library may have. |
          */
         post: operations["reserveMedia"];
         delete?: never;
@@ -7942,9 +7943,10 @@ export interface components {
          *     | `upload_missing` | 409 | The file has not arrived at the address of the upload yet, or not all of it. |
          *     | `upload_ended` | 409 | The file has arrived already, or its upload has failed or taken too long. |
          *     | `upload_offset` | 409 | The resumable upload stands elsewhere than `Upload-Offset` says: ask it with `HEAD`. |
-         *     | `too_many_uploads` | 409 | The library has as many open uploads of videos as a library may have. |
+         *     | `too_many_uploads` | 409 | The library has as many open uploads as a library may have. |
          *     | `too_many_images` | 409 | The student has as many images that no question shows as a student may have. |
          *     | `too_many_files` | 409 | The student has as many files for assignments that are not sent as a student may have. |
+         *     | `too_many_imports` | 409 | The club has as many imports that have not ended as a club may have. |
          *     | `space_limit_reached` | 409 | The club has as many community spaces as a club may have. |
          *     | `mentorship_limit_reached` | 409 | The club has as many mentorships as a club may have. |
          *     | `assignment_limit_reached` | 409 | The lesson has as many assignments as a lesson may have. |
@@ -7962,6 +7964,7 @@ export interface components {
          *     | `message_exists` | 409 | The `id` of the question was used already. |
          *     | `generation_in_progress` | 409 | The conversation is answering another question. |
          *     | `token_gone` | 410 | The token or code was used, has expired, or never existed; these cannot be told apart. |
+         *     | `file_exists` | 412 | A file has arrived at this address already, and stays as it is. |
          *     | `tus_version` | 412 | A request of a resumable upload needs the header `Tus-Resumable` with 1.0.0. |
          *     | `body_too_large` | 413 | The body is larger than the service accepts. |
          *     | `unsupported_media_type` | 415 | The body is not `application/json` (or the type that the operation names) in UTF-8. |
@@ -7980,7 +7983,7 @@ export interface components {
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          *     | `busy` | 503 | Other requests, most likely of the same club, hold what this one needs; nothing was changed. The header `Retry-After` says how many seconds to wait. | A later version may add values: accept those that you do not know.
          */
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_images" | "too_many_files" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "token_gone" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy";
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_images" | "too_many_files" | "too_many_imports" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "token_gone" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy";
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -11391,7 +11394,7 @@ export interface components {
             mime: string;
         };
         /**
-         * @description Where the file goes. Address and headers carry a signature scoped to one media item and expire. `tus` is chunked, resumable upload for video (tus 1.0.0): create it at `url` with `Upload-Length`, and send the pieces to its `Location`. `put` is a single upload to object storage.
+         * @description Where the file goes. Address and headers carry a signature scoped to one media item and expire. `tus` is chunked, resumable upload for video (tus 1.0.0): create it at `url` with `Upload-Length`, and send the pieces to its `Location`. `put` is a single upload to object storage: straight to it, or through the service where the size of the file was not announced.
          * @example {
          *       "method": "put",
          *       "url": "https://files.example.com/private/7c9e6679?signature=abc",

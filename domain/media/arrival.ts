@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MediaUpload } from '../../entities/media/media-upload.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
-import { sql } from '../../platform/infra/postgres/sql.ts';
+import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 import type { MediaPurpose } from '../../entities/media/values.ts';
@@ -44,9 +44,10 @@ const joiningMs = [0, 100, 400, 1_000] as const;
 /** @returns undefined where not all of the file is there */
 async function sizeOf({ db, storage }: MediaDeps, id: Id, objectKey: string): Promise<number | undefined> {
   const whole = await storage.size(objectKey);
-  if (whole !== undefined) return whole;
   const upload = await openUploadOf(db, id);
-  if (!upload) return undefined;
+  // What a process that died has left of a file is none: its length was said before the first byte (MED-29).
+  if (whole !== undefined) return upload && whole !== Number(upload.length) ? undefined : whole;
+  if (!upload || upload.multipartId === null) return undefined;
   const joining = await storage.joinParts(objectKey, upload.multipartId, Number(upload.length));
   if (joining === 'incomplete') return undefined;
   for (const pauseMs of joiningMs) {
@@ -57,10 +58,20 @@ async function sizeOf({ db, storage }: MediaDeps, id: Id, objectKey: string): Pr
   return undefined;
 }
 
-function openUploadOf(db: Queries, id: Id): Promise<{ multipartId: string; length: string } | undefined> {
+/** @returns undefined where nobody has said how long the file is to be, or its bytes do not pass our listener */
+function openUploadOf(db: Queries, id: Id): Promise<{ multipartId: string | null; length: string } | undefined> {
   return db.one(sql`
     SELECT multipart_id AS "multipartId", held_bytes AS length FROM media_uploads JOIN media ON media.id = media_uploads.id
-     WHERE media.id = ${id} AND multipart_id IS NOT NULL AND held_bytes > 0`);
+     WHERE media.id = ${id} AND held_bytes > 0`);
+}
+
+/**
+ * Of a row of `media`, its `upload_expires_at` once nothing may be uploaded any more. What passes our listener ends then; an address of
+ * the bucket stays good until its time.
+ */
+export function endOfAddress(now: Date): Sql {
+  return sql`CASE WHEN EXISTS (SELECT FROM media_uploads WHERE media_uploads.id = media.id)
+    THEN least(upload_expires_at, ${now}::timestamptz) ELSE upload_expires_at END`;
 }
 
 /**
@@ -83,7 +94,8 @@ async function arrive(
     const becomes = error
       ? sql`status = 'failed', error = ${error}, erases_at = ${now}`
       : sql`status = 'processing', size_bytes = ${sizeBytes}, looks_at = ${now}, erases_at = NULL`; // what is processed does not expire
-    await tx.run(sql`UPDATE media SET ${becomes}, updated_at = ${now} WHERE id = ${id}`);
+    await tx.run(sql`
+      UPDATE media SET ${becomes}, upload_expires_at = ${endOfAddress(now)}, updated_at = ${now} WHERE id = ${id}`);
     await tx.manager.delete(MediaUpload, { id });
     if (error) return 'failed';
     await wake(tx, 'mediaProcessing', [{ id, clubId }], now);

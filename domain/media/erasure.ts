@@ -1,6 +1,7 @@
 /**
- * Files that go: the row keeps their key until the bucket has said that they are gone. An address of an upload outlives what
- * was put there, so what is erased while it is good is erased once more when nothing can arrive any more.
+ * Files that go: the row keeps their key until the bucket has said that they are gone. An address of the bucket outlives what
+ * was put there. What is erased while it is good keeps its bytes held, and is erased again minutes after the end of the address, and
+ * from then on until nothing can arrive any more (MED-29).
  */
 import { syncSources } from '../knowledge/sources.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
@@ -9,7 +10,7 @@ import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { MediaUpload } from '../../entities/media/media-upload.ts';
 import type { MediaPurpose } from '../../entities/media/values.ts';
-import { settleArrival, type ArrivingFile } from './arrival.ts';
+import { endOfAddress, settleArrival, type ArrivingFile } from './arrival.ts';
 import { mediaRules } from './media.policy.ts';
 import type { MediaDeps } from './media.ts';
 import { endUses } from './uses.ts';
@@ -20,11 +21,12 @@ const roundMs = 10_000;
 /** After the bucket has not answered. */
 const againMs = 5 * 60_000;
 
-/** A row that is removed keeps no words of anybody, and lies in no folder. */
+/** A row that is removed keeps no words of anybody, and lies in no folder. An upload through our listener ends with it. */
 const removal = (
   now: Date,
 ) => sql`removed_at = ${now}, updated_at = ${now}, title = '', file_name = NULL, folder_id = NULL,
   looks_at = NULL, lease_until = NULL,
+  upload_expires_at = ${endOfAddress(now)},
   erases_at = CASE WHEN object_key IS NOT NULL THEN ${now}::timestamptz END`;
 
 interface RemovalOptions {
@@ -158,7 +160,7 @@ export async function eraseDue(deps: MediaDeps, now: Date): Promise<ErasureCount
  * Has the bucket erase the file of a row that is due: one that failed, was removed, or whose upload nobody completed in time,
  * which has failed then; or an image that no question has shown in time, or a file that nobody has sent, which is removed then. A
  * completion, a question or a submission that comes at the same moment finds it so, or was first. The club's storage counts the file
- * until the bucket has erased it (MED-20).
+ * until the bucket has erased it (MED-20), and holds its bytes until its address has ended (MED-21).
  * @throws whatever the store throws; the row is due as before then
  */
 export async function eraseFile(deps: MediaDeps, mediaId: Id, now: Date): Promise<void> {
@@ -178,11 +180,17 @@ export async function eraseFile(deps: MediaDeps, mediaId: Id, now: Date): Promis
     await storage.removeUnder(`${key}.`); // its renditions, and what of an upload was smaller than a part
     await db.manager.delete(MediaUpload, { id: mediaId });
   }
-  const lastArrival = sql`upload_expires_at + ${mediaRules.arrivalMs} * interval '1 millisecond'`;
+  const { lateMs, arrivalMs } = mediaRules;
+  const lastArrival = sql`upload_expires_at + ${arrivalMs} * interval '1 millisecond'`;
+  // 5, 10, 20, 40 … minutes after the end of the address: what began in time and ends so much later is gone before as long again.
+  const sinceItsEnd = sql`greatest(2 * (${now}::timestamptz - upload_expires_at), ${lateMs} * interval '1 millisecond')`;
+  const again = sql`least(${lastArrival}, upload_expires_at + ${sinceItsEnd})`;
+  const isAddressGood = sql`upload_expires_at + ${lateMs} * interval '1 millisecond' > ${now}`;
   await db.run(sql`
     UPDATE media SET erased_at = coalesce(erased_at, ${now}),
-                     erases_at = CASE WHEN ${lastArrival} > ${now} THEN ${lastArrival} END,
-                     object_key = CASE WHEN ${lastArrival} > ${now} THEN object_key END
+                     erases_at = CASE WHEN ${lastArrival} > ${now} THEN ${again} END,
+                     object_key = CASE WHEN ${lastArrival} > ${now} THEN object_key END,
+                     address_bytes = CASE WHEN ${isAddressGood} THEN address_bytes END
      WHERE id = ${mediaId} AND erases_at <= ${now}`);
 }
 

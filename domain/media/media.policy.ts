@@ -80,8 +80,15 @@ export const mediaRules = {
   uploadMs: 15 * minuteMs,
   /** After the end of its address, so long an upload that was begun in time may still be completed. */
   completionMs: 60 * minuteMs,
-  /** And so long after it, nothing can arrive any more, however slowly it is sent. */
+  /**
+   * Of a file that is gone, so long after the end of its address the bucket erases what has arrived there meanwhile. Until then its bytes
+   * are held. The bucket's clock may be behind ours, and a request that began in time goes on.
+   */
+  lateMs: 5 * minuteMs,
+  /** And so long after it, nothing can arrive any more, however slowly it is sent: until then the bucket erases again, ever less often. */
   arrivalMs: 24 * 60 * minuteMs,
+  /** Of a club's library: addresses of the bucket that are good and at which no file stands. */
+  maxLibraryAddresses: 200,
   /** Of an agent's image, in pixels. */
   agentImageSide: 8_000,
   /** Of a student, uploading or ready, that no question shows. */
@@ -306,6 +313,17 @@ export const mostBytes = {
   post: { image: 20 * megabyte, video: 0, audio: 0, document: 20 * megabyte },
   avatar: { image: 10 * megabyte, video: 0, audio: 0, document: 0 },
 } as const satisfies Record<MediaPurpose, Record<MediaKind, number>>;
+
+/**
+ * Where the bytes of a file go: `tus` in parts through our listener (MED-26), `listener` through it in one request, because nobody has
+ * announced their size (MED-29), `bucket` to a signed address of the bucket, whose signature covers the size.
+ */
+export type UploadWay = 'tus' | 'listener' | 'bucket';
+
+export function uploadWay(purpose: MediaPurpose, mime: string): UploadWay {
+  if (isResumable(mime)) return 'tus';
+  return purpose === 'assignment' ? 'listener' : 'bucket';
+}
 
 /** @returns whether a file that is announced as this type is uploaded in parts (MED-26), and not in one request */
 export function isResumable(mime: string): boolean {

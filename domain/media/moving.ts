@@ -189,7 +189,7 @@ async function switchTo(
   now: Date,
 ): Promise<void> {
   await tx.run(sql`
-    UPDATE media SET object_key = ${targetKey}, visibility = ${visibility}, upload_expires_at = NULL, updated_at = ${now} WHERE id = ${id}`);
+    UPDATE media SET object_key = ${targetKey}, visibility = ${visibility}, upload_expires_at = NULL, address_bytes = NULL, updated_at = ${now} WHERE id = ${id}`);
   for (const { key } of file.renditions)
     await tx.run(sql`
       UPDATE media_renditions SET object_key = ${renditionAt(targetKey, file, key)} WHERE media_id = ${id} AND object_key = ${key}`);

@@ -15,6 +15,7 @@ const contentColumns = [
   'file_name',
   'mime',
   'size_bytes',
+  'address_bytes',
   'width',
   'height',
   'duration_ms',

@@ -15,14 +15,11 @@ import { removeUnreadyAvatars } from './avatars.ts';
 import { keptForGood, requireVideoHosting } from './expiry.ts';
 import { tidyFileName } from './file-name.policy.ts';
 import type { MediaPurpose } from '../../entities/media/values.ts';
-import { isAllowedType, isResumable, kindOf, maxBytes, mediaRules, resumableRules } from './media.policy.ts';
+import { isAllowedType, isResumable, kindOf, maxBytes, mediaRules, resumableRules, uploadWay } from './media.policy.ts';
 import { loadMedia, presentMedia, type MediaOwner, type MediaDeps } from './media.ts';
 import { holdStorage } from './storage.ts';
-import { countOpenUploads } from './uploads/open-uploads.ts';
-import { uploadToken } from './uploads/tokens.ts';
-
-/** Where resumable uploads are begun. */
-export const uploadsPath = '/uploads';
+import { descriptorOf } from './uploads/descriptor.ts';
+import { countUnused, requireFewAvatarUploads, requireFewUploads } from './uploads/upload-limits.ts';
 
 export interface ReservationDeps extends MediaDeps {
   vault: Vault;
@@ -35,7 +32,7 @@ export interface Announced {
   fileName: string;
   /** One of the types that the contract lists for the purpose. */
   mime: string;
-  /** Absent: the address takes a file of any size, and one that is too large fails at its completion. */
+  /** Absent where the bytes go through our listener, which learns it from the request (MED-29). */
   sizeBytes?: number;
   /** Absent: the file's name. */
   title?: string;
@@ -77,7 +74,7 @@ export async function reserveAgentImage(
       await lockStudent(tx, owner.clubId, owner.studentId);
       await requireFeature(tx, owner.clubId, 'agents', 'person');
       const { maxUnusedImages } = mediaRules;
-      if ((await countUnused(tx, owner.studentId, 'agent_image')) >= maxUnusedImages)
+      if ((await countUnused(tx, owner.studentId, 'agent_image', now)) >= maxUnusedImages)
         throw new DomainError(
           'too_many_images',
           `You have ${maxUnusedImages} images that no question shows. Ask with some of them first.`,
@@ -88,7 +85,7 @@ export async function reserveAgentImage(
 }
 
 /**
- * For a file that a student wants to hand in. Its size is not known before it has arrived. The student is held, as for an image.
+ * For a file that a student wants to hand in. Its size is not known before it is sent. The student is held, as for an image.
  * @throws DomainError invalid_request, limit_reached, too_many_files, not_found (the student was removed meanwhile)
  */
 export async function reserveAssignmentFile(
@@ -107,7 +104,7 @@ export async function reserveAssignmentFile(
     async (tx) => {
       await lockStudent(tx, owner.clubId, owner.studentId);
       const { maxUnsentFiles } = mediaRules;
-      if ((await countUnused(tx, owner.studentId, 'assignment')) >= maxUnsentFiles)
+      if ((await countUnused(tx, owner.studentId, 'assignment', now)) >= maxUnsentFiles)
         throw new DomainError(
           'too_many_files',
           `You have ${maxUnsentFiles} files that are not sent. Send some of them first; the others go after 7 days.`,
@@ -135,7 +132,7 @@ export async function reservePostFile(
     async (tx) => {
       await lockStudent(tx, owner.clubId, owner.studentId);
       const { maxUnsentPostFiles } = mediaRules;
-      if ((await countUnused(tx, owner.studentId, 'post')) >= maxUnsentPostFiles)
+      if ((await countUnused(tx, owner.studentId, 'post', now)) >= maxUnsentPostFiles)
         throw new DomainError(
           'too_many_files',
           `You have ${maxUnsentPostFiles} files that no post shows. Post some of them first; the others go after 7 days.`,
@@ -170,26 +167,6 @@ export async function reserveAvatar(
   );
 }
 
-/** An address takes its file also after the reservation has gone, so what counts is which addresses are good. @throws DomainError too_many_images */
-async function requireFewAvatarUploads(tx: Transaction, studentId: Id, now: Date): Promise<void> {
-  const row = await tx.one<{ uploads: number }>(sql`
-    SELECT count(*)::int AS uploads FROM media WHERE owner_id = ${studentId} AND purpose = 'avatar' AND upload_expires_at > ${now}`);
-  const { maxAvatarUploads } = mediaRules;
-  if ((row?.uploads ?? 0) >= maxAvatarUploads)
-    throw new DomainError(
-      'too_many_images',
-      `You have begun ${maxAvatarUploads} uploads within 15 minutes. Wait for some minutes.`,
-    );
-}
-
-/** What no question shows, and what is in no attempt, has a time at which it goes, but while it is processed. The student is held. */
-async function countUnused(tx: Transaction, studentId: Id, purpose: MediaPurpose): Promise<number> {
-  const row = await tx.one<{ unused: number }>(sql`SELECT count(*)::int AS unused FROM media
-      WHERE owner_id = ${studentId} AND purpose = ${purpose} AND status <> 'failed' AND removed_at IS NULL
-        AND (erases_at IS NOT NULL OR status = 'processing')`);
-  return row?.unused ?? 0;
-}
-
 async function reserve(
   deps: ReservationDeps,
   owner: MediaOwner,
@@ -201,6 +178,12 @@ async function reserve(
   const { db, storage } = deps;
   const { fileName, title } = namesOf(announced);
   const most = maxBytes(purpose, announced.mime);
+  const way = uploadWay(purpose, announced.mime);
+  if (way === 'bucket' && announced.sizeBytes === undefined)
+    throw new DomainError(
+      'invalid_request',
+      'size_bytes: the size of the file is needed, because its address takes no other.',
+    );
   if (announced.sizeBytes !== undefined && announced.sizeBytes > most)
     throw new DomainError('invalid_request', `size_bytes: a file of this type has at most ${most} bytes.`);
   const heldBytes = announced.sizeBytes ?? 0;
@@ -209,12 +192,11 @@ async function reserve(
     throw new DomainError('invalid_request', 'recording: only a video is a recording.');
   const id = newId();
   const objectKey = `media/${owner.clubId}/${id}`;
-  const resumable = isResumable(announced.mime);
   const expiresAt = uploadEnd(announced.mime, now);
   const stored = await db.transaction(async (tx) => {
     await mayReserve(tx);
     await holdStorage(tx, owner.clubId, heldBytes, owner.studentId === undefined ? 'administrator' : 'person');
-    if (resumable && owner.studentId === undefined) await requireFewUploads(tx, owner.clubId);
+    if (owner.studentId === undefined) await requireFewUploads(tx, owner.clubId, way, now);
     const expiry = isHosted ? await requireVideoHosting(tx, owner.clubId, announced, now) : keptForGood;
     await tx.manager.insert(Media, {
       id,
@@ -229,13 +211,14 @@ async function reserve(
       fileName,
       mime: announced.mime,
       heldBytes: String(heldBytes),
+      addressBytes: way === 'bucket' ? String(heldBytes) : null,
       objectKey,
       uploadExpiresAt: expiresAt,
       erasesAt: new Date(expiresAt.getTime() + mediaRules.completionMs),
       createdAt: now,
       updatedAt: now,
     });
-    if (resumable) await tx.manager.insert(MediaUpload, { id, clubId: owner.clubId });
+    if (way !== 'bucket') await tx.manager.insert(MediaUpload, { id, clubId: owner.clubId });
     if (expiry.expiresAt !== null) await wake(tx, 'mediaExpiry', [{ id, clubId: owner.clubId }], now);
     return loadMedia(tx, owner, id);
   });
@@ -249,33 +232,6 @@ async function reserve(
 /** Of a reservation, or of its last renewal: until then the address takes the file. */
 function uploadEnd(mime: string, now: Date): Date {
   return new Date(now.getTime() + (isResumable(mime) ? resumableRules.tokenMs : mediaRules.uploadMs));
-}
-
-/** The club's storage is locked: of two reservations at once one counts the other. @throws DomainError too_many_uploads */
-async function requireFewUploads(tx: Transaction, clubId: Id): Promise<void> {
-  const { maxOpen } = resumableRules;
-  if ((await countOpenUploads(tx, clubId)) >= maxOpen)
-    throw new DomainError(
-      'too_many_uploads',
-      `${maxOpen} videos are being uploaded. Complete or delete some of them first.`,
-    );
-}
-
-/** Where the file goes. */
-async function descriptorOf(
-  { storage, vault, filesUrl }: ReservationDeps,
-  { id, objectKey, mime, heldBytes }: { id: Id; objectKey: string | null; mime: string | null; heldBytes: number },
-  expiresAt: Date,
-  now: Date,
-): Promise<RecordOf<'UploadDescriptor'>> {
-  if (objectKey === null || mime === null) throw new Error('A file that is uploaded has a key and a type');
-  if (isResumable(mime)) {
-    const headers = { authorization: `Bearer ${uploadToken(vault, { mediaId: id, expiresAt })}` };
-    return { method: 'tus', url: `${filesUrl}${uploadsPath}`, headers, expires_at: expiresAt.toISOString() };
-  }
-  const seconds = Math.ceil((expiresAt.getTime() - now.getTime()) / 1_000);
-  const signed = await storage.signPut(objectKey, mime, heldBytes > 0 ? heldBytes : undefined, seconds);
-  return { method: 'put', ...signed, expires_at: expiresAt.toISOString() };
 }
 
 /**
@@ -301,8 +257,15 @@ export async function renewUpload(
     if (expiresAt <= now) throw new DomainError('upload_ended', 'The upload has taken too long. Reserve another one.');
     await chargeChange();
     const erasesAt = new Date(expiresAt.getTime() + mediaRules.completionMs);
-    await tx.manager.update(Media, { id: mediaId }, { uploadExpiresAt: expiresAt, erasesAt, updatedAt: now });
     const held = await tx.manager.findOneByOrFail(Media, { id: mediaId });
+    const way = uploadWay(stored.purpose, stored.mime ?? '');
+    const addressBytes = way === 'bucket' ? held.heldBytes : null;
+    const renewed = { uploadExpiresAt: expiresAt, addressBytes, erasesAt, updatedAt: now };
+    await tx.manager.update(Media, { id: mediaId }, renewed);
+    // Versions up to 0.2.0 reserved it without this row.
+    if (way === 'listener')
+      await tx.run(sql`
+        INSERT INTO media_uploads (id, club_id) VALUES (${mediaId}, ${owner.clubId}) ON CONFLICT (id) DO NOTHING`);
     const upload = await descriptorOf(deps, { ...stored, heldBytes: Number(held.heldBytes) }, expiresAt, now);
     return { data: await presentMedia(stored, deps.storage), upload };
   });

@@ -2,6 +2,7 @@
  * A club's storage: what its files take, what open reservations hold, and how much its plan allows. The originals are counted by
  * triggers on `media`, from what the rows say, so that no writer can forget it:
  * - a row holds its `held_bytes` from its reservation until its size is settled, it fails, or it is removed;
+ * - where the file is gone and the signed address of its upload may still be good, it holds its `address_bytes` (MED-29);
  * - it counts its `size_bytes` from then on, until `erased_at` says that the bucket has erased the file (MED-20).
  *
  * Who adds locks the club's storage first. A deduction is a change that is appended, and waits for nobody.

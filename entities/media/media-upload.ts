@@ -1,4 +1,7 @@
-/** A resumable upload that is open: where its parts are, and who writes them (MED-26). It goes when the file has arrived or is erased. */
+/**
+ * An upload through our listener that is open: who writes it, and where the parts of a resumable one are (MED-26, MED-29). It goes when
+ * the file has arrived or is erased.
+ */
 import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Media } from './media.ts';

@@ -50,6 +50,7 @@ import { MediaFolder } from './media-folder.ts';
   unique: true,
   where: `purpose = 'avatar' AND status = 'ready' AND removed_at IS NULL`,
 })
+@Index('media_addresses', ['clubId', 'uploadExpiresAt'], { where: 'address_bytes IS NOT NULL' })
 @Index('media_erases_at', ['erasesAt'], { where: 'erases_at IS NOT NULL' })
 @Index('media_looks_at', ['looksAt'], { where: 'looks_at IS NOT NULL' })
 @Index('media_unprocessed', ['id'], {
@@ -112,6 +113,13 @@ export class Media {
   @Column({ type: 'bigint', nullable: true })
   heldBytes: string | null;
 
+  /**
+   * How many bytes the signed address of its upload takes: where the file is gone, the club's storage holds them until the address has
+   * ended. Null where the bytes pass our listener, which refuses them with the file, and once the address has ended.
+   */
+  @Column({ type: 'bigint', nullable: true })
+  addressBytes: string | null;
+
   @Column({ type: 'integer', nullable: true })
   width: number | null;
 
@@ -156,7 +164,7 @@ export class Media {
   @Column({ type: 'timestamptz', nullable: true })
   erasesAt: Date | null;
 
-  /** When the bucket first said that it is gone. The key may outlive it, for another round after the end of the upload's address. */
+  /** When the bucket first said that it is gone. The key may outlive it, for further rounds after the end of the upload's address. */
   @Column({ type: 'timestamptz', nullable: true })
   erasedAt: Date | null;
 

@@ -28,6 +28,7 @@ import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import type { Secret } from '../core/secret.ts';
 import { allowOrigins } from './bucket-cors.ts';
 import { completeUpload, joinParts, withTimeToJoin, type Joining } from './part-store.ts';
+import { sendFile, type SentFile } from './send-file.ts';
 import { createAddressSigner } from './signed-addresses.ts';
 
 /** Bytes of an upload in memory: one part at a time, the smallest that S3 takes. */
@@ -38,6 +39,9 @@ const answerMs = 20_000;
 /** Of a copy, so much in one request, which the store answers in time; and so many requests at once. */
 const copiedAtOnce = 64 * 1_024 * 1_024;
 const copiesAtOnce = 4;
+
+/** An address that is used immediately is good for so long; the store's clock may be behind. */
+const sendSeconds = 15 * 60;
 
 /** How often a removal is tried while others remove the same file. */
 const removalRounds = 5;
@@ -86,10 +90,17 @@ export interface ObjectStore {
   /**
    * Signs the upload of one file: of this type, of exactly so many bytes, and only while there is none, so that nobody
    * replaces an inspected file. The store refuses every other request, also the second of two at once.
-   * @param length undefined where it is not known yet: the file may then have any
+   * @param length in bytes
    * @param seconds how long the address is good, by the store's clock; what was begun in time may end later
    */
-  signPut(key: string, contentType: string, length: number | undefined, seconds: number): Promise<SignedRequest>;
+  signPut(key: string, contentType: string, length: number, seconds: number): Promise<SignedRequest>;
+  /**
+   * Stores the body of a request of exactly so many bytes as it comes, and only while there is no such file.
+   * @param signal ends it; nothing is stored then, unless the last byte had been sent
+   * @returns `exists` where a file is there already, whatever was sent
+   * @throws the signal's reason; Error where the body breaks off, or the store does not take it
+   */
+  putOnce(key: string, contentType: string, length: number, body: Readable, signal: AbortSignal): Promise<SentFile>;
   /**
    * @param answer the headers that the file comes with; absent: as it was stored
    * @param seconds how long the address is good, by the store's clock; absent: at least 15 minutes, and others may have got the same (MED-6)
@@ -216,17 +227,15 @@ export function createObjectStore(
       }
     },
     async signPut(Key, ContentType, length, expiresIn) {
-      const ContentLength = length === undefined ? {} : { ContentLength: length };
-      const params = { Bucket: bucketOf(Key), Key, ContentType, ...ContentLength };
+      const params = { Bucket: bucketOf(Key), Key, ContentType, ContentLength: length };
       const command = new PutObjectCommand({ ...params, IfNoneMatch: '*' });
-      const headers: Record<string, string> = {
-        'content-type': ContentType,
-        ...(length !== undefined && { 'content-length': String(length) }),
-        'if-none-match': '*',
-      };
+      const headers = { 'content-type': ContentType, 'content-length': String(length), 'if-none-match': '*' };
       const signed = new Set([...Object.keys(headers), 'host']);
       const url = await getSignedUrl(client, command, { expiresIn, signableHeaders: signed });
       return { url, headers };
+    },
+    async putOnce(key, contentType, length, body, signal) {
+      return sendFile(await this.signPut(key, contentType, length, sendSeconds), body, signal);
     },
     signGet: (key, answer, seconds) => signAddress({ bucket: bucketOf(key), key, answer, seconds }),
     publicAddress(key) {

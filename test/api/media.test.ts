@@ -14,6 +14,7 @@ import { buildMedia } from '../toolkit/builders/media.ts';
 import { png } from '../toolkit/builders/pictures.ts';
 import { sound, video } from '../toolkit/builders/played-files.ts';
 import { call, clock, expectError } from '../toolkit/drive/api.ts';
+import { eraseAll } from '../toolkit/drive/erasure.ts';
 import {
   completing,
   filesOf,
@@ -411,7 +412,7 @@ describe('media', () => {
         `SELECT extract(epoch FROM erases_at - upload_expires_at)::int AS erases FROM media WHERE id = $1`,
         [media.id],
       );
-      expect(row?.erases).to.equal(24 * 3_600);
+      expect(row?.erases).to.equal(5 * 60);
     });
   });
 
@@ -502,6 +503,8 @@ describe('media', () => {
       expect(await filesOf(club)).to.deep.equal([]);
       const usage = await call('GET', libraryPath(club, 'storage'), { token: club.owner.token });
       expect(usage.body).to.include({ bytes: rest, files: 1 });
+      expectError(await reserving(uploader, notes), 'limit_reached'); // its address is still good
+      await eraseAll(new Date(clock.now().getTime() + 20 * 60_000));
       await reserve(uploader, notes);
     });
   });

@@ -155,6 +155,21 @@ describe('student import upload', () => {
   });
 
   describe('an import that is canceled while its file arrives', () => {
+    it('counts as open until its file has stopped to arrive, so that nobody begins ever more of them', async () => {
+      const { sent, answer } = await open(header + rows(100));
+      await untilImport('the row', ({ status }) => status === 'uploading');
+      const { id } = await only();
+      await call('POST', importsPath(club, id, 'cancel'), { token: club.owner.token });
+      await runImport(id);
+      const one = async () => (await upload(club, header + rows(1))).status;
+      for (let count = 1; count < importRules.maxOpen; count++) expect(await one()).to.equal(202);
+      expect(await one()).to.equal(409);
+      sent.end();
+      expect(await answer).to.deep.equal({ status: 202, code: 'canceled' });
+      expect(await one()).to.equal(202);
+      expect(await runImport(id)).to.deep.equal({ done: true, outcome: 'canceled' });
+    });
+
     it('stays canceled; the file is erased, whether it arrived before or after', async () => {
       const { sent, answer } = await open(header + rows(100));
       await untilImport('the row', ({ status }) => status === 'uploading');

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { importRules } from '../../domain/access/imports/imports.policy.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
@@ -144,6 +145,24 @@ describe('student imports', () => {
       const before = await rowCounts();
       expectError(await upload(club, `${header}ada@example.com,Ada`), 'feature_not_in_plan');
       expect([await rowCounts(), await storedOf(club)]).to.deep.equal([before, []]);
+    });
+
+    it('409 too_many_imports: beyond ten that have not ended, also at the same time; an end makes room', async () => {
+      const other = await buildClub();
+      const one = (of = club) => upload(of, `${header}a@example.com,A`);
+      const answers = await Promise.all(Array.from({ length: importRules.maxOpen + 3 }, () => one()));
+      const [taken, refused] = [202, 409].map((wanted) => answers.filter(({ status }) => status === wanted));
+      expect([taken?.length, refused?.length]).to.deep.equal([10, 3]);
+      for (const answer of refused ?? []) expectError(answer, 'too_many_imports');
+      const before = await rowCounts();
+      expectError(await one(), 'too_many_imports');
+      expect(await rowCounts()).to.deep.equal(before);
+      expect(await storedOf(club)).to.have.length(10);
+      expect((await one(other)).status).to.equal(202);
+      const { id } = taken?.[0]?.body.data ?? {};
+      expect((await call('POST', importsPath(club, id, 'cancel'), { token: club.owner.token })).status).to.equal(200);
+      expect((await one()).status).to.equal(202);
+      expectError(await one(), 'too_many_imports');
     });
 
     it('404 and 409: an unknown, a foreign and an archived delivery; writes nothing', async () => {

@@ -384,8 +384,8 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     file: 'domain/media/arrival.ts',
     changes: [
       [
-        'await tx.run(sql`UPDATE media SET ${becomes}',
-        'await tx.run(sql`UPDATE media SET updated_at = ${now} WHERE id = ${id}`);\n    await tx.run(sql`UPDATE media SET ${becomes}',
+        'await tx.run(sql`\n      UPDATE media SET ${becomes}',
+        'await tx.run(sql`UPDATE media SET updated_at = ${now} WHERE id = ${id}`);\n    await tx.run(sql`\n      UPDATE media SET ${becomes}',
       ],
     ],
     engine: 'media-processing',

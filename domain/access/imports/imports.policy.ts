@@ -10,6 +10,8 @@ export function hasImportEnded(status: ImportStatus): status is EndedImportStatu
 export const importRules = {
   /** Largest file, in bytes. */
   fileBytes: 32 * 1_024 * 1_024,
+  /** Of a club, imports that have not ended: so many files of the largest size are the most that it keeps in the store. */
+  maxOpen: 10,
   /** The header line ends within these. */
   headBytes: 64 * 1_024,
   /** What is read from the store at a time, and the longest row. */

@@ -139,6 +139,18 @@ export async function cancelImport(
   });
 }
 
+/**
+ * @returns how many imports of the club have not ended, with those that were canceled and whose file may still arrive. A file that broke
+ *   off is gone with its import.
+ */
+export async function countOpenImports(db: Queries, clubId: Id): Promise<number> {
+  const row = await db.one<{ open: number }>(sql`
+    SELECT count(*)::int AS open FROM student_imports
+     WHERE club_id = ${clubId} AND looks_at IS NOT NULL
+       AND (completed_at IS NULL OR status = 'canceled' AND file_bytes IS NULL)`);
+  return row?.open ?? 0;
+}
+
 export type ImportEnd = { status: 'canceled' } | { status: 'failed'; error: ImportError };
 
 /** Ends an import that is held and has not ended; its workflow then removes the file. */

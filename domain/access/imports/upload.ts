@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { requireFeature } from '../../billing/allowances.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
@@ -11,7 +12,7 @@ import { termsOf } from '../enrollments/enrollments.ts';
 import { readHeader, type Header } from './header.ts';
 import type { ImportError } from '../../../entities/access/values.ts';
 import { importRules } from './imports.policy.ts';
-import { endImport, fileKeyOf, findImport, lockImport } from './imports.ts';
+import { countOpenImports, endImport, fileKeyOf, findImport, lockImport } from './imports.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 
 export interface ImportRequest {
@@ -29,7 +30,7 @@ type Bytes = AsyncIterable<Buffer>;
  * has somebody who cleans up.
  * @param body the file; at most 32 MB, else its iteration throws body_too_large
  * @throws DomainError invalid_request (the header line, or a delivery whose cohort has ended), feature_not_in_plan, not_found
- *   and delivery_archived (a delivery), malformed_request and body_too_large (the body)
+ *   and delivery_archived (a delivery), too_many_imports, malformed_request and body_too_large (the body)
  */
 export async function beginImport(
   { db, storage }: { db: Database; storage: ObjectStore },
@@ -63,6 +64,7 @@ async function insertImport(
 ): Promise<void> {
   await requireFeature(tx, upload.clubId, 'imports');
   for (const deliveryId of deliveryIds) await termsOf(tx, { clubId: upload.clubId, deliveryId }, now);
+  await requireFewImports(tx, upload.clubId);
   await tx.manager.insert(StudentImport, {
     id: upload.id,
     clubId: upload.clubId,
@@ -81,6 +83,17 @@ async function insertImport(
   await wake(tx, 'studentImport', [upload], now);
 }
 
+/** Holds the club's row, so that of two imports at the same time one counts the other. @throws DomainError too_many_imports */
+async function requireFewImports(tx: Transaction, clubId: Id): Promise<void> {
+  await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
+  const { maxOpen } = importRules;
+  if ((await countOpenImports(tx, clubId)) >= maxOpen)
+    throw new DomainError(
+      'too_many_imports',
+      `${maxOpen} imports of the club have not ended. Wait until one of them has ended. One that is canceled while its file is sent counts until that has stopped, 15 minutes at most.`,
+    );
+}
+
 /** The file has arrived: unless the import was canceled meanwhile, it begins. */
 async function acceptFile(
   tx: Transaction,
@@ -89,18 +102,10 @@ async function acceptFile(
   now: Date,
 ): Promise<RecordOf<'StudentImport'>> {
   const { status } = await lockImport(tx, upload.id);
-  if (status === 'uploading') {
-    await tx.manager.update(
-      StudentImport,
-      { id: upload.id },
-      {
-        status: 'pending',
-        fileBytes: size(),
-        rowsTotal: lines(),
-        looksAt: new Date(now.getTime() + importRules.silenceMs),
-      },
-    );
-  }
+  // Nothing arrives after it: the file of an import that was canceled meanwhile goes for good.
+  const arrived = { fileBytes: size(), looksAt: new Date(now.getTime() + importRules.silenceMs) };
+  const begins = status === 'uploading' && { status: 'pending' as const, rowsTotal: lines() };
+  await tx.manager.update(StudentImport, { id: upload.id }, { ...arrived, ...begins });
   await wake(tx, 'studentImport', [upload], now);
   return findImport(tx, upload.clubId, upload.id);
 }
@@ -115,6 +120,8 @@ async function breakOff(
   return db.transaction(async (tx) => {
     const { status } = await lockImport(tx, upload.id);
     if (status === 'uploading') await endImport(tx, upload, { status: 'failed', error }, now);
+    // Nothing arrives any more: it gives its place back, and its workflow need not wait for the end of the upload.
+    else if (status === 'canceled') await tx.manager.update(StudentImport, { id: upload.id }, { fileBytes: 0 });
     return findImport(tx, upload.clubId, upload.id);
   });
 }

@@ -1,4 +1,4 @@
-/** Resumable uploads as rows: who may write to one, how long it is to be, and what the store calls it (MED-26). */
+/** Uploads through our listener as rows: who may write to one, how long it is to be, and what the store calls it (MED-26, MED-29). */
 import type { MediaUpload } from '../../../entities/media/media-upload.ts';
 import type { MediaPurpose, MediaStatus } from '../../../entities/media/values.ts';
 import type { Database, Queries } from '../../../platform/infra/postgres/database.ts';
@@ -8,7 +8,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { maxBytes } from '../media.policy.ts';
 import { holdStorage } from '../storage.ts';
 
-/** A file that is, or was, uploaded in parts. */
+/** A file that is, or was, uploaded through our listener. */
 export interface UploadedFile {
   id: Id;
   clubId: Id;
@@ -17,7 +17,7 @@ export interface UploadedFile {
   status: MediaStatus;
   mime: string | null;
   objectKey: string | null;
-  /** Its `Upload-Length`; 0 while nobody has said it. */
+  /** In bytes, as its request has said; 0 while none has. */
   length: number;
   /** Undefined until a client has begun. */
   multipartId: string | undefined;
@@ -25,7 +25,7 @@ export interface UploadedFile {
   isOpen: boolean;
 }
 
-/** @returns undefined for what there is not, what is removed, has failed, or was never to be uploaded in parts */
+/** @returns undefined for what there is not, what is removed, has failed, or was never to be uploaded through our listener */
 export async function findUploadedFile(db: Queries, mediaId: Id): Promise<UploadedFile | undefined> {
   const row = await db.one<
     Omit<UploadedFile, 'length' | 'multipartId'> & { length: string; multipartId: string | null }
@@ -42,9 +42,15 @@ export async function findUploadedFile(db: Queries, mediaId: Id): Promise<Upload
 /**
  * Says how long the file is to be. A reservation that named a size takes no other. One that named none, as students' do, holds the
  * storage from now on (MED-21).
+ * @param header that has said it
  * @throws DomainError not_found, invalid_request, limit_reached
  */
-export async function declareLength(db: Database, mediaId: Id, length: number): Promise<void> {
+export async function declareLength(
+  db: Database,
+  mediaId: Id,
+  length: number,
+  header: 'Upload-Length' | 'Content-Length' = 'Upload-Length',
+): Promise<void> {
   await db.transaction(async (tx) => {
     const file = await tx.one<{
       clubId: Id;
@@ -58,10 +64,9 @@ export async function declareLength(db: Database, mediaId: Id, length: number): 
     if (!file) throw notFound('upload');
     const reserved = Number(file.held);
     if (reserved === length) return;
-    if (reserved > 0)
-      throw new DomainError('invalid_request', `Upload-Length must be ${reserved}, as it was reserved.`);
+    if (reserved > 0) throw new DomainError('invalid_request', `${header} must be ${reserved}, as it was said first.`);
     const most = maxBytes(file.purpose, file.mime);
-    if (length > most) throw new DomainError('invalid_request', `Upload-Length must be at most ${most}.`);
+    if (length > most) throw new DomainError('invalid_request', `${header} must be at most ${most}.`);
     await holdStorage(tx, file.clubId, length, file.ownerId === null ? 'administrator' : 'person');
     await tx.run(sql`UPDATE media SET held_bytes = ${length} WHERE id = ${mediaId}`);
   });

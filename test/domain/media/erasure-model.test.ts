@@ -40,7 +40,7 @@ async function remove({ club, student, isImage, mediaId, model, now }: World, is
     : removeMedia(deps, club.id, mediaId, at);
   const outcome = await removing.catch((error: Error) => error);
   expect(outcome instanceof Error).to.equal(model.removed && !isImage);
-  model.remove(isAnswering && !isImage);
+  model.remove(isAnswering && !isImage, now);
 }
 
 async function complete({ club, student, isImage, mediaId, now }: World, failing = {}): Promise<void> {

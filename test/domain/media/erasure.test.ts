@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { Database } from '../../../platform/infra/postgres/database.ts';
 import { eraseDue, removeMedia } from '../../../domain/media/erasure.ts';
 import type { MediaDeps } from '../../../domain/media/media.ts';
+import { renewUpload } from '../../../domain/media/reservation.ts';
 import { buildClub, type TestClub } from '../../toolkit/builders/clubs.ts';
 import {
   beforeErasing,
@@ -20,6 +21,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 const notes = { fileName: 'notes.md', mime: 'text/markdown', bytes: Buffer.from('# Knots\n') };
 const later = (ms: number) => new Date(Date.now() + ms);
+const afterTheEnd = (upload: { expires_at: string }, ms: number) => new Date(Date.parse(upload.expires_at) + ms);
 
 describe('erasure of files', () => {
   let club: TestClub;
@@ -38,20 +40,57 @@ describe('erasure of files', () => {
       expect(body.data).to.include({ status: 'failed', error: 'upload_expired' });
     });
 
-    it('is repeated when nothing can arrive any more; then the row forgets the key', async () => {
+    it('is repeated, ever less often, until nothing can arrive any more; then the row forgets the key', async () => {
       const { media, upload } = await reserve({ club }, notes);
-      await eraseAll(later(75 * minute));
-      await put(upload, notes.bytes); // by the store's own clock the address is still good
-      await eraseAll(later(24 * hour));
-      expect(await leftOf(club, media.id)).to.deep.equal(['failed upload_expired key due', [media.id]]);
-      await eraseAll(later(25 * hour));
-      expect(await leftOf(club, media.id)).to.deep.equal(['failed upload_expired', []]);
+      await eraseAll(afterTheEnd(upload, hour));
+      for (const hours of [2, 4, 8, 16, 24]) {
+        await put(upload, notes.bytes); // by the store's own clock the address is still good
+        await eraseAll(afterTheEnd(upload, hours * hour - 1));
+        expect(await leftOf(club, media.id)).to.deep.equal(['failed upload_expired key due', [media.id]]);
+        await eraseAll(afterTheEnd(upload, hours * hour));
+        expect(await filesOf(club)).to.deep.equal([]);
+      }
+      expect(await mediaState(media.id)).to.equal('failed upload_expired');
     });
 
     it('spares a file that was completed in time', async () => {
       const ready = await uploadFile({ club }, notes);
       await eraseAll(later(48 * hour));
       expect(await leftOf(club, ready.id)).to.deep.equal(['ready key', [ready.id]]);
+    });
+  });
+
+  describe('of a reservation that was deleted (MED-29)', () => {
+    it('takes what is put there afterwards five minutes after the end of its address', async () => {
+      const { media, upload } = await reserve({ club }, notes);
+      await removeMedia(await mediaDeps(), club.id, media.id, new Date());
+      expect(await put(upload, notes.bytes)).to.equal(200);
+      expect(await put(upload, notes.bytes)).to.equal(412);
+      await eraseAll(afterTheEnd(upload, 5 * minute - 1));
+      expect(await filesOf(club)).to.deep.equal([media.id]);
+      await eraseAll(afterTheEnd(upload, 5 * minute));
+      expect(await leftOf(club, media.id)).to.deep.equal(['failed upload_expired removed key due', []]);
+    });
+
+    it('takes a file whose request ends after the address in less than the time that it was late', async () => {
+      const { media, upload } = await reserve({ club }, notes);
+      await removeMedia(await mediaDeps(), club.id, media.id, new Date());
+      await eraseAll(afterTheEnd(upload, 5 * minute));
+      await put(upload, notes.bytes); // as one that began in time, and was slow
+      await eraseAll(afterTheEnd(upload, 10 * minute));
+      expect(await filesOf(club)).to.deep.equal([]);
+    });
+
+    it('takes what comes after a renewal, when the renewed address has ended', async () => {
+      const { media, upload } = await reserve({ club }, notes);
+      const [owner, renewedAt] = [{ clubId: club.id }, later(10 * minute)];
+      const renewed = await renewUpload(await mediaDeps(), owner, media.id, renewedAt);
+      await removeMedia(await mediaDeps(), club.id, media.id, renewedAt);
+      await eraseAll(afterTheEnd(renewed.upload, 5 * minute - 1));
+      expect(await put(upload, notes.bytes)).to.equal(200);
+      expect(await put(renewed.upload, notes.bytes)).to.equal(412);
+      await eraseAll(afterTheEnd(renewed.upload, 5 * minute));
+      expect(await filesOf(club)).to.deep.equal([]);
     });
   });
 

@@ -125,7 +125,9 @@ describe('bounds of files', () => {
     expect(mediaRules).to.deep.equal({
       uploadMs: 15 * minuteMs,
       completionMs: hourMs,
+      lateMs: 5 * minuteMs,
       arrivalMs: dayMs,
+      maxLibraryAddresses: 200,
       agentImageSide: 8_000,
       maxUnusedImages: 20,
       unusedImageMs: 7 * dayMs,

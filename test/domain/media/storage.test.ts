@@ -4,11 +4,13 @@ import fc from 'fast-check';
 import { plans } from '../../../domain/billing/plans.policy.ts';
 import { eraseDue, purgeStudentFromMedia, removeMedia } from '../../../domain/media/erasure.ts';
 import type { ReservationDeps } from '../../../domain/media/reservation.ts';
+import { replaceMedia } from '../../../domain/media/replacing.ts';
 import { reserveAgentImage, reserveMedia } from '../../../domain/media/reservation.ts';
+import { mediaRules } from '../../../domain/media/media.policy.ts';
 import { admitFile, holdStorage, readStorageUsage, rollUpStorage } from '../../../domain/media/storage.ts';
 import type { PlanName } from '../../../entities/billing/values.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
-import type { Id } from '../../../platform/core/ids.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { overagesOf } from '../../toolkit/assert/billing.ts';
 import { storageCounts } from '../../toolkit/assert/storage.ts';
@@ -143,12 +145,83 @@ describe('the storage of a club', function () {
       const id = await reserveFile(clubId, 100);
       await buildStored(clubId, included('starter') - 100);
       await withOpenTransaction(
-        (tx) => tx.manager.query(`UPDATE media SET removed_at = $2 WHERE id = $1`, [id, now]),
+        (tx) => tx.manager.query(`UPDATE media SET removed_at = $2, address_bytes = NULL WHERE id = $1`, [id, now]),
         async () => {
           expect(await ending(reserveFile(clubId, 1))).to.equal('limit_reached');
         },
       );
       expect(await ending(reserveFile(clubId, 100))).to.not.equal('limit_reached');
+    });
+  });
+
+  describe('an address whose file is gone (MED-21)', () => {
+    const minute = hour / 60;
+    const eraseAt = async (minutes: number) => eraseDue(await bucketless(), new Date(now.getTime() + minutes * minute));
+    const reserve = (bytes: number) => ending(reserveFile(clubId, bytes));
+    beforeEach(async () => {
+      await buildPlan(clubId, 'starter');
+      await buildStored(clubId, included('starter') - 100);
+    });
+
+    it('of a deleted reservation holds its bytes until five minutes after its end', async () => {
+      await removeMedia(await bucketless(), clubId, await reserveFile(clubId, 60), now);
+      expect(await reserve(41)).to.equal('limit_reached');
+      await eraseAt(19.9);
+      expect(await reserve(41)).to.equal('limit_reached');
+      await eraseAt(20);
+      expect(await reserve(100)).to.not.equal('limit_reached');
+    });
+
+    it('of a reservation that was deleted while the bucket is away holds them once', async () => {
+      const id = await reserveFile(clubId, 60);
+      const away = await bucketless(() => Promise.reject(new Error('The store is away.')));
+      await removeMedia(away, clubId, id, now);
+      expect(await reserve(41)).to.equal('limit_reached');
+      expect(await reserve(40)).to.not.equal('limit_reached');
+    });
+
+    it('of a file that was ready, or has failed, takes its bytes over from the file', async () => {
+      const [ready, failed] = [await reserveFile(clubId, 60), await reserveFile(clubId, 30)];
+      expect(await settle(clubId, ready, 60)).to.equal('ready');
+      expect(await settle(clubId, failed, 200)).to.equal('storage_full');
+      await removeMedia(await bucketless(), clubId, ready, now);
+      await eraseAt(0);
+      expect(await usage()).to.include({ bytes: 0 }); // nothing but what was stored without a file
+      expect(await reserve(11)).to.equal('limit_reached');
+      expect(await reserve(10)).to.not.equal('limit_reached');
+    });
+
+    it('is held by the content that it belongs to when two files exchange theirs (MED-18)', async () => {
+      const [one, other] = [await reserveFile(clubId, 60), await reserveFile(clubId, 30)];
+      for (const [id, bytes] of [
+        [one, 60],
+        [other, 30],
+      ] as const)
+        await settle(clubId, id, bytes);
+      const deps = await bucketless();
+      await replaceMedia(deps, { clubId, administratorId: newId() }, one, { with: other }, now);
+      await removeMedia(deps, clubId, one, now); // with the content of 30 bytes
+      expect(await usage()).to.include({ bytes: included('starter') - 100 + 60 });
+      expect(await reserve(11)).to.equal('limit_reached');
+      expect(await reserve(10)).to.not.equal('limit_reached');
+    });
+
+    it('is one of 200 places of a library, also when its file is deleted (too_many_uploads)', async () => {
+      const { maxLibraryAddresses } = mediaRules;
+      const source = await testDatabase();
+      const id = await reserveFile(clubId, 1);
+      await source.query(
+        `INSERT INTO media (id, club_id, purpose, kind, title, provider, status, mime, held_bytes, address_bytes, object_key, upload_expires_at, erases_at, created_at, updated_at)
+         SELECT gen_random_uuid(), club_id, purpose, kind, title, provider, status, mime, 0, 0, object_key || n, upload_expires_at, erases_at, created_at, updated_at
+           FROM media, generate_series(2, $2::int) n WHERE media.id = $1`,
+        [id, maxLibraryAddresses],
+      );
+      expect(await reserve(1)).to.equal('too_many_uploads');
+      await removeMedia(await bucketless(), clubId, id, now);
+      expect(await reserve(1)).to.equal('too_many_uploads');
+      const later = new Date(now.getTime() + 15 * minute);
+      const file = { fileName: 'knots.pdf', mime: 'application/pdf', sizeBytes: 1 };
+      expect(await ending(reserveMedia(await bucketless(), clubId, file, later))).to.be.an('object');
     });
   });
 
@@ -161,12 +234,12 @@ describe('the storage of a club', function () {
       expect(await ending(reserveFile(clubId, 40))).to.not.equal('limit_reached');
     });
 
-    it('of a larger file fits into what is left, else it is storage_full and counts nothing', async () => {
+    it('of a larger file fits into what is left, else it is storage_full and its address alone counts', async () => {
       await buildPlan(clubId, 'starter');
       await buildStored(clubId, included('starter') - 100);
       const [small, large] = [await reserveFile(clubId, 10), await reserveFile(clubId, 40)];
       expect(await settle(clubId, large, 91)).to.equal('storage_full');
-      expect(await settle(clubId, small, 100)).to.equal('ready');
+      expect(await settle(clubId, small, 60)).to.equal('ready');
       expect(await ending(reserveFile(clubId, 1))).to.equal('limit_reached');
     });
 
@@ -322,9 +395,9 @@ const acts: Record<string, (world: World, pick: number, size: number) => Promise
     const { db } = await bucketless();
     await db.transaction((tx) =>
       tx.manager.query(
-        `WITH pair AS (SELECT id, size_bytes, object_key, lead(id) OVER w AS other FROM media
+        `WITH pair AS (SELECT id, size_bytes, object_key, address_bytes, lead(id) OVER w AS other FROM media
                       WHERE club_id = $1 AND status = 'ready' AND removed_at IS NULL AND id = ANY ($2) WINDOW w AS (PARTITION BY kind ORDER BY id) LIMIT 2)
-       UPDATE media SET size_bytes = given.size_bytes, object_key = given.object_key FROM pair, media given
+       UPDATE media SET size_bytes = given.size_bytes, object_key = given.object_key, address_bytes = given.address_bytes FROM pair, media given
         WHERE pair.other IS NOT NULL AND (media.id, given.id) IN ((pair.id, pair.other), (pair.other, pair.id))`,
         [clubId, [picked(mediaIds, pick), picked(mediaIds, pick + 1)].filter((id) => id !== undefined)],
       ),
@@ -335,6 +408,9 @@ const acts: Record<string, (world: World, pick: number, size: number) => Promise
   },
   async 'expire while the bucket is away'() {
     await eraseDue(await bucketless(() => Promise.reject(died)), new Date(now.getTime() + 2 * hour));
+  },
+  async 'the addresses have ended'() {
+    await eraseDue(await bucketless(), new Date(now.getTime() + hour / 3));
   },
   async 'a day later'() {
     await eraseDue(await bucketless(), new Date(now.getTime() + 26 * hour));

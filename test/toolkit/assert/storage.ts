@@ -23,7 +23,10 @@ export async function storageCounts(clubId: Id): Promise<{ counted: Sums; there:
     `SELECT kind, size_bytes AS bytes, 1 AS files, 0 AS held FROM media
       WHERE club_id = $1 AND size_bytes IS NOT NULL AND object_key IS NOT NULL AND erased_at IS NULL
      UNION ALL SELECT kind, 0, 0, held_bytes FROM media
-      WHERE club_id = $1 AND size_bytes IS NULL AND status IN ('uploading', 'processing') AND removed_at IS NULL AND held_bytes > 0`,
+      WHERE club_id = $1 AND size_bytes IS NULL AND status IN ('uploading', 'processing') AND removed_at IS NULL AND held_bytes > 0
+     UNION ALL SELECT kind, 0, 0, address_bytes FROM media
+      WHERE club_id = $1 AND object_key IS NOT NULL AND address_bytes > 0
+        AND CASE WHEN size_bytes IS NULL THEN status = 'failed' OR removed_at IS NOT NULL ELSE erased_at IS NOT NULL END`,
   );
   return { counted, there };
 }

@@ -22,10 +22,14 @@ export class UploadModel {
   /** From then on nothing can arrive, and what is gone is forgotten. */
   readonly lastArrival: number;
   readonly #upload: ModelUpload;
+  readonly #addressEnds: number;
+  /** When the store is asked again to erase what has arrived since. */
+  #again = Number.POSITIVE_INFINITY;
 
   constructor(upload: ModelUpload) {
     this.#upload = upload;
-    this.lastArrival = upload.reservedAt + 24 * 60 * minute + 15 * minute;
+    this.#addressEnds = upload.reservedAt + 15 * minute;
+    this.lastArrival = this.#addressEnds + 24 * 60 * minute;
   }
 
   get stays(): boolean {
@@ -48,7 +52,7 @@ export class UploadModel {
     this.arrive();
     if (this.status !== 'processing' || this.removed || !this.stored) return;
     this.status = this.stored.equals(this.#upload.good) ? 'ready' : 'failed';
-    if (this.status === 'failed') this.#erase();
+    if (this.status === 'failed') this.#erase(now);
     else if (this.#upload.isImage) this.keptUntil = now + week;
   }
 
@@ -56,11 +60,11 @@ export class UploadModel {
     if (this.stays) this.keptUntil = Number.POSITIVE_INFINITY;
   }
 
-  /** @param isErased the store is asked at once, and does it */
-  remove(isErased: boolean): void {
+  /** @param isErased the store is asked immediately, and does it */
+  remove(isErased: boolean, now: number): void {
     if (this.removed) return;
     this.removed = true;
-    if (isErased) this.#erase();
+    if (isErased) this.#erase(now);
     else this.due = true;
   }
 
@@ -70,12 +74,14 @@ export class UploadModel {
     if (isExpired) this.status = 'failed';
     const isUnused = this.stays && now >= this.keptUntil;
     if (isUnused) this.removed = true;
-    const isForgotten = (this.status === 'failed' || this.removed) && now >= this.lastArrival;
-    if (isExpired || isUnused || this.due || isForgotten) this.#erase();
+    if (isExpired || isUnused || this.due || now >= this.#again) this.#erase(now);
   }
 
-  #erase(): void {
+  /** It asks again 5, 10, 20 … minutes after the end of the address, and a day after it for the last time. */
+  #erase(now: number): void {
     this.stored = undefined;
     this.due = false;
+    const later = this.#addressEnds + Math.max(5 * minute, 2 * (now - this.#addressEnds));
+    this.#again = now < this.lastArrival ? Math.min(later, this.lastArrival) : Number.POSITIVE_INFINITY;
   }
 }

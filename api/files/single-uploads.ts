@@ -1,0 +1,98 @@
+/**
+ * Files that come in one request, and whose size nobody has announced (MED-29): the request says it, the club's storage holds it, and then
+ * as many bytes pass to the bucket as they come. The file of a reservation that is gone is cut off.
+ */
+import { maxBytes } from '../../domain/media/media.policy.ts';
+import { UploadLocked } from '../../domain/media/uploads/locks.ts';
+import { declareLength, findUploadedFile, type UploadedFile } from '../../domain/media/uploads/open-uploads.ts';
+import { DomainError, notFound } from '../../platform/core/errors.ts';
+import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { Context } from '../middleware/context.ts';
+import type { UploadServerDeps } from './upload-server.ts';
+
+export interface SingleUploadDeps extends Pick<UploadServerDeps, 'db' | 'locks'> {
+  storage: Pick<ObjectStore, 'putOnce' | 'remove' | 'size'>;
+}
+
+type OpenFile = UploadedFile & { objectKey: string };
+
+const number = /^(?:0|[1-9]\d{0,14})$/;
+
+/** @returns the length of the body, which the file is to have @throws DomainError unsupported_media_type, malformed_request, invalid_request, body_too_large */
+export function announcedLength(context: Context, { purpose, mime }: OpenFile): number {
+  if (context.get('content-type') !== mime)
+    throw new DomainError('unsupported_media_type', `Content-Type must be ${mime}, as it was reserved.`);
+  const length = context.get('content-length');
+  if (!number.test(length))
+    throw new DomainError('malformed_request', 'Content-Length must be the size of the file in bytes.');
+  if (length === '0') throw new DomainError('invalid_request', 'Content-Length is 0: an empty file is not taken.');
+  const most = maxBytes(purpose, mime ?? '');
+  if (Number(length) > most)
+    throw new DomainError(
+      'body_too_large',
+      `Content-Length is ${length}: a file of this type has at most ${most} bytes.`,
+    );
+  return Number(length);
+}
+
+/**
+ * Takes the file. One request at a time writes: a later one asks it to let go, because its line may have died.
+ * @throws DomainError not_found, file_exists, upload_locked, invalid_request, limit_reached; whatever the store throws
+ */
+export async function takeFile(
+  { db, locks, storage }: SingleUploadDeps,
+  file: OpenFile,
+  length: number,
+  context: Context,
+): Promise<void> {
+  const letGo = new AbortController();
+  const lock = await lockOf(locks, file, letGo);
+  try {
+    const current = await findUploadedFile(db, file.id); // it may have been settled since it was read
+    if (!current) throw notFound('upload');
+    if (!current.isOpen) throw fileExists();
+    await removeTorn(storage, file.objectKey, current.length);
+    await declareLength(db, file.id, length, 'Content-Length');
+    const { objectKey, mime } = file;
+    const sent = await storage
+      .putOnce(objectKey, mime ?? '', length, context.req, letGo.signal)
+      .catch(async (error) => {
+        if (!letGo.signal.aborted) throw error;
+        if (!(await findUploadedFile(db, file.id))) throw notFound('upload');
+        throw uploadLocked();
+      });
+    if (sent === 'exists') throw fileExists();
+  } finally {
+    await lock.release();
+  }
+}
+
+/**
+ * A process that died may have left the beginning of the file: some stores keep what has come when a connection ends.
+ * @param length that was said; 0 where none was
+ * @throws DomainError file_exists
+ */
+async function removeTorn(storage: SingleUploadDeps['storage'], key: string, length: number): Promise<void> {
+  const stored = await storage.size(key);
+  if (stored === undefined) return;
+  if (length === 0 || stored === length) throw fileExists();
+  await storage.remove(key);
+}
+
+export const fileExists = () =>
+  new DomainError('file_exists', 'The file has arrived already, and stays as it is. Reserve another one.');
+
+const uploadLocked = () =>
+  new DomainError('upload_locked', 'Another request writes to this upload, or this process ends. Send the file again.');
+
+async function lockOf(locks: UploadServerDeps['locks'], { id }: OpenFile, letGo: AbortController) {
+  try {
+    return await locks.acquire(
+      id,
+      () => letGo.abort(new Error('The upload has been let go')),
+      new AbortController().signal,
+    );
+  } catch (error) {
+    throw error instanceof UploadLocked ? uploadLocked() : error;
+  }
+}

@@ -1,0 +1,48 @@
+/** Where the bytes of an upload go, and what each of its requests says (MED-12). */
+import type { RecordOf } from '../../../contract/contract.ts';
+import type { MediaPurpose } from '../../../entities/media/values.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import type { Vault } from '../../../platform/infra/vault.ts';
+import { uploadWay } from '../media.policy.ts';
+import { uploadToken } from './tokens.ts';
+
+/** Where the listener of files takes uploads. */
+export const uploadsPath = '/uploads';
+
+interface DescriptorDeps {
+  storage: Pick<ObjectStore, 'signPut'>;
+  vault: Vault;
+  /** Where callers reach the listener of files, without a slash at the end. */
+  filesUrl: string;
+}
+
+interface UploadingFile {
+  id: Id;
+  objectKey: string | null;
+  purpose: MediaPurpose;
+  mime: string | null;
+  /** In bytes: what the address takes, where it is one of the bucket. */
+  heldBytes: number;
+}
+
+/** @param expiresAt until then the address or the token is good */
+export async function descriptorOf(
+  { storage, vault, filesUrl }: DescriptorDeps,
+  { id, objectKey, purpose, mime, heldBytes }: UploadingFile,
+  expiresAt: Date,
+  now: Date,
+): Promise<RecordOf<'UploadDescriptor'>> {
+  if (objectKey === null || mime === null) throw new Error(`File ${id} is uploaded and has no key or no type`);
+  const expires_at = expiresAt.toISOString();
+  const way = uploadWay(purpose, mime);
+  if (way === 'bucket') {
+    const seconds = Math.ceil((expiresAt.getTime() - now.getTime()) / 1_000);
+    return { method: 'put', ...(await storage.signPut(objectKey, mime, heldBytes, seconds)), expires_at };
+  }
+  const authorization = `Bearer ${uploadToken(vault, { mediaId: id, expiresAt })}`;
+  const url = `${filesUrl}${uploadsPath}`;
+  return way === 'tus'
+    ? { method: 'tus', url, headers: { authorization }, expires_at }
+    : { method: 'put', url: `${url}/${id}`, headers: { authorization, 'content-type': mime }, expires_at };
+}

@@ -1,7 +1,7 @@
 /**
- * `npm run faults -- media`: files are uploaded, published, replaced and deleted without a pause while the API, the worker, S3 and
- * Postgres are killed and started again in turn, the worker at each step of a file and of a move. No file may be lost or counted twice, no
- * object may be without a row, and the storage must be the sum of what exists.
+ * `npm run faults -- media`: files are uploaded, published, replaced, deleted, and written after their deletion without a pause while
+ * the API, the worker, S3 and Postgres are killed and started again in turn, the worker at each step of a file and of a move. No file may
+ * be lost or counted twice, no object may be without a row, and the storage must be the sum of what exists.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../config.ts';
@@ -18,8 +18,8 @@ import { killAtStep } from './steps.ts';
 import { killInTurn } from './turns.ts';
 import { onGround, type Ground, type Victim } from './victims.ts';
 
-const files = 500;
-/** Of each, ten files: a club may write 60 times a minute, repetitions included. */
+const files = 600;
+/** Of each, twelve files: a club may write 60 times a minute, repetitions included. */
 const clubs = 50;
 const errands = clubs * errandsOfAClub;
 const clients = 20;

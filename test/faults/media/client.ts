@@ -7,8 +7,8 @@ import type { Library } from './libraries.ts';
 const answerWithinMs = 30_000;
 const pauseMs = 200;
 
-/** What a file is for: the club's library, or a student's image for agents. */
-export type Purpose = 'library' | 'agent image';
+/** What a file is for: the club's library, a student's image for agents, or work that a student hands in. */
+export type Purpose = 'library' | 'agent image' | 'assignment';
 
 export interface Client {
   /** @param options.accepted statuses that are no refusal, beside those of success @throws Error at a refusal */

@@ -1,10 +1,10 @@
-/** What is done with files: ten of each club, of every kind, each with what must be true of it in the end. */
+/** What is done with files: twelve of each club, of every kind, each with what must be true of it in the end. */
 import { createHash, randomBytes } from 'node:crypto';
 import sharp from 'sharp';
 import type { Id } from '../../../platform/core/ids.ts';
 import { clientOf, readUntil, type Client } from './client.ts';
 import type { Library } from './libraries.ts';
-import { uploadOnce, type Arriving } from './uploader.ts';
+import { uploadOnce, writeAfterDeletion, type Arriving } from './uploader.ts';
 
 /** A file whose last call was answered. */
 export interface Told {
@@ -27,8 +27,8 @@ export interface Errands {
 
 const ready = { becomes: 'ready', visibility: 'private', isArchived: false } as const;
 
-/** How many errands a club has: one of each kind, which leave ten files. */
-export const errandsOfAClub = 9;
+/** How many errands a club has: one of each kind, which leave twelve files. */
+export const errandsOfAClub = 11;
 
 /** @param movie a video that ffmpeg can read */
 export function createErrands(apiUrl: string, movie: Buffer): Errands {
@@ -108,6 +108,14 @@ export function createErrands(apiUrl: string, movie: Buffer): Errands {
         case 7: {
           const told = await keep(owner, await picture(number), { clubId, renditions: 2 });
           return [await publish(owner, told, club % 2 ? 'at once' : 'later')];
+        }
+        case 8: {
+          const id = await writeAfterDeletion(owner, text(number));
+          return [{ ...ready, id, clubId, becomes: 'removed', digest: undefined, renditions: 0 }];
+        }
+        case 9: {
+          const file = { ...text(number), purpose: 'assignment' } as const;
+          return [await keep(clientOf(apiUrl, library, file.purpose), file, { clubId })];
         }
         default: {
           const told = await keep(owner, video(number, movie), { clubId, renditions: 2 });

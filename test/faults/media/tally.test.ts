@@ -142,6 +142,19 @@ describe('the tally of the fault run of media', function () {
     );
   });
 
+  it('says what was written after its file was gone, and stays minutes after the end of its address', async () => {
+    const [file] = told as [Told];
+    told[0] = { ...file, becomes: 'removed' };
+    await query(
+      `UPDATE media SET removed_at = now(), erased_at = now(), erases_at = now() + interval '1 hour', upload_expires_at = now() WHERE id = $1`,
+      [file.id],
+    );
+    const { isFine, lines } = await findings();
+    expect(isFine).to.equal(false);
+    expect(lines).to.include(`left minutes after its address has ended: ${keyOf(file)}`);
+    expect(lines.at(-1)).to.equal('files 2, lost 0, counted twice 0, objects without a row 1');
+  });
+
   it('says which objects and which open uploads no file has', async () => {
     const key = `media/${clubId}/nobody`;
     await put(key, 'Reef');

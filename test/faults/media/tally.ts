@@ -4,6 +4,7 @@ import { GetObjectCommand, ListMultipartUploadsCommand, ListObjectsV2Command, S3
 import type { DataSource } from 'typeorm';
 import { eraseDue } from '../../../domain/media/erasure.ts';
 import { eraseLeftovers } from '../../../domain/media/leftovers.ts';
+import { mediaRules } from '../../../domain/media/media.policy.ts';
 import { readStorageUsage } from '../../../domain/media/storage.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { clientConfig, createObjectStore, type ObjectStoreSettings } from '../../../platform/infra/object-store.ts';
@@ -55,8 +56,8 @@ interface Contents {
 }
 
 /**
- * Erases what files have left, and reservations that nobody completed, as if a day had passed: afterwards everything that is there belongs
- * to a file that stands.
+ * Erases what was written after its file was gone, as if all addresses had ended minutes ago. Then erases what files have left, and
+ * reservations that nobody completed, as if a day had passed: afterwards everything that is there belongs to a file that stands.
  */
 export async function tallyFiles(
   source: DataSource,
@@ -67,6 +68,9 @@ export async function tallyFiles(
   const storage = createObjectStore(settings);
   const client = new S3Client(clientConfig(settings));
   try {
+    const { uploadMs, lateMs } = mediaRules;
+    while ((await eraseDue({ db, storage }, new Date(Date.now() + uploadMs + lateMs))).more);
+    const late = await lateOf(source, await contentsOf(client, settings));
     const aDayLater = new Date(Date.now() + 26 * 3_600_000);
     while ((await eraseLeftovers({ db, storage }, aDayLater)).more);
     while ((await eraseDue({ db, storage }, aDayLater)).more);
@@ -84,7 +88,7 @@ export async function tallyFiles(
       byStatus: countsOf(rows.map(statusOf)),
       lost: await lostOf(told, rows, contents),
       miscounted: await miscounted(source, db, rows, contents),
-      ownerless: ownerless(standing, contents),
+      ownerless: [...late, ...ownerless(standing, contents)],
     };
   } finally {
     client.destroy();
@@ -179,6 +183,16 @@ async function heldBytes(source: DataSource, clubId: Id): Promise<number> {
     [clubId],
   );
   return Number(row?.held);
+}
+
+/** Objects of files that are gone, minutes after the ends of their addresses. */
+async function lateOf(source: DataSource, { objects }: Contents): Promise<string[]> {
+  const gone = await source.query<{ key: string }[]>(
+    `SELECT object_key AS key FROM media WHERE (status = 'failed' OR removed_at IS NOT NULL) AND object_key IS NOT NULL`,
+  );
+  return gone
+    .filter(({ key }) => objects.has(key))
+    .map(({ key }) => `left minutes after its address has ended: ${key}`);
 }
 
 /** Objects and uploads that no file has that stands. */

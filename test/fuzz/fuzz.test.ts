@@ -21,7 +21,9 @@ describe('contract fuzzing', function () {
     const tally = await fuzz(ground, { seed: 1, requests: 1_300 });
     const told = tally.failures.map(({ kind, what, sent }) => `${kind}\n${what}\n${sent ?? ''}`);
     expect(told, linesOf(tally, 1).join('\n')).to.deep.equal([]);
-    expect(linesOf(tally, 1).at(-1)).to.match(/^requests \d+, operations (\d+) of \1, failures 0$/);
+    expect(linesOf(tally, 1).at(-1)).to.match(
+      /^requests \d+, operations (\d+) of \1, failures 0, longest hold ms \d+ \(operation \w+\)$/,
+    );
     // So many calls of each reach what they can reach, of which some name records of others.
     expect(neverSucceeded(tally).length, 'operations that never succeeded').to.be.below(tally.byOperation.size / 7);
   });

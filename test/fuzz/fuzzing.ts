@@ -37,6 +37,8 @@ export interface Tally {
   readonly failures: Failure[];
   /** Failures of a kind that was seen before. */
   repeated: number;
+  /** For how long one request held the thread of the API at most, and which. */
+  longestHold?: { readonly ms: number; readonly operation: OperationId; readonly sent: string };
 }
 
 /** Requests in one world: enough for what one makes to be used by others, few enough for a short way to a failure. */
@@ -161,8 +163,10 @@ export function kindOf({ step, answer, problem }: Exchange, { rule }: Broken): s
   return [step.operation, rule, outcome, step.fault?.code ?? ''].join(' | ');
 }
 
-function countIn(tally: Tally, { step, answer }: Exchange): void {
+function countIn(tally: Tally, exchange: Exchange): void {
+  const { step, answer, holdMs: ms = 0 } = exchange;
   tally.requests++;
+  if (ms > (tally.longestHold?.ms ?? 0)) tally.longestHold = { ms, operation: step.operation, sent: curlOf(exchange) };
   const status = answer?.status ?? 0;
   tally.byStatus.set(status, (tally.byStatus.get(status) ?? 0) + 1);
   const ofOperation = tally.byOperation.get(step.operation) ?? new Map<number, number>();

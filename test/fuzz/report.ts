@@ -14,9 +14,14 @@ export function linesOf(tally: Tally, seed: number): string[] {
       : `${never.length} operations were never answered with 2xx:`,
     ...never.map((operationId) => `  ${operationId}: ${inOrder(tally.byOperation.get(operationId) ?? new Map())}`),
     ...(tally.repeated > 0 ? [`further failures of kinds that are told above: ${tally.repeated}`] : []),
+    ...(tally.longestHold ? [`the longest hold: ${tally.longestHold.sent}`] : []),
     `seed ${seed}`,
-    `requests ${tally.requests}, operations ${called.length} of ${everyOperation.length}, failures ${tally.failures.length}`,
+    `requests ${tally.requests}, operations ${called.length} of ${everyOperation.length}, failures ${tally.failures.length}, longest hold ms ${holdOf(tally)}`,
   ];
+}
+
+function holdOf({ longestHold }: Tally): string {
+  return longestHold ? `${longestHold.ms.toFixed(0)} (operation ${longestHold.operation})` : 'unknown';
 }
 
 /** Operations that were called, but never with success: their rules are hardly tried. */

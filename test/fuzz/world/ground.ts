@@ -3,6 +3,7 @@ import { callAt, type Answer, type Call } from '../../toolkit/drive/api.ts';
 import { webhookSecret } from '../../toolkit/drive/billing.ts';
 import { startStripe, type StripeServer } from '../../toolkit/fakes/stripe-server.ts';
 import { buildStrangers, type Callers } from './callers.ts';
+import { watchHolds } from '../../toolkit/drive/loop-holds.ts';
 import { serveApp, type ServedApp } from '../../toolkit/stack/app.ts';
 
 export interface FuzzGround {
@@ -12,6 +13,8 @@ export interface FuzzGround {
   call(method: string, path: string, options?: Call): Promise<Answer>;
   /** What the API has logged as an error since the last look. */
   errors(): string[];
+  /** How long the thread was held while the last request was answered, in milliseconds; undefined if another one was under way beside it. */
+  lastHoldMs(): number | undefined;
   close(): Promise<void>;
 }
 
@@ -33,10 +36,26 @@ export async function openGround(): Promise<FuzzGround> {
       MAIL_NOTICE_TOKEN: noticeToken,
     },
   });
+  // The API runs in the thread of the fuzz, whose own work between two requests does not count.
+  const holds = watchHolds();
+  let underWay = 0;
+  let lastHoldMs: number | undefined;
+  const watched = async (method: string, path: string, options?: Call): Promise<Answer> => {
+    const isAlone = underWay++ === 0;
+    holds.begin();
+    try {
+      return await callAt(api.base, method, path, options, () => {
+        lastHoldMs = isAlone && underWay === 1 ? holds.longestMs() : undefined;
+      });
+    } finally {
+      underWay--;
+    }
+  };
   return {
     stripe,
     strangers: await buildStrangers(),
-    call: (method, path, options) => onceMoreIfCut(() => callAt(api.base, method, path, options)),
+    call: (method, path, options) => onceMoreIfCut(() => watched(method, path, options)),
+    lastHoldMs: () => lastHoldMs,
     errors() {
       const lines = api.log.splice(0);
       return lines.filter((line) => (JSON.parse(line) as { level: number }).level >= errorLevel);

@@ -37,9 +37,11 @@ export interface Exchange {
   readonly problem?: Problem;
   /** What the API logged as an error meanwhile. */
   readonly errors: readonly string[];
+  /** How long the API held its thread meanwhile, in milliseconds; undefined if that cannot be told from other work. */
+  readonly holdMs?: number | undefined;
 }
 
-type Request = Omit<Exchange, 'answer' | 'problem' | 'errors'>;
+type Request = Omit<Exchange, 'answer' | 'problem' | 'errors' | 'holdMs'>;
 
 interface Problem {
   /** The same for every answer that is wrong alike. */
@@ -125,7 +127,8 @@ class FuzzedWorld implements World {
     for (const exchange of exchanges)
       if (exchange.answer && exchange.answer.status < 300) await this.#takeIn(exchange, exchange.answer);
     const errors = this.ground.errors();
-    return exchanges.map((exchange) => ({ ...exchange, errors }));
+    const isWatched = beside === undefined && !streams; // who answers a stream works in the same thread
+    return exchanges.map((exchange) => ({ ...exchange, errors, ...(isWatched && { holdMs: exchange.holdMs }) }));
   }
 
   #requestOf(step: RequestStep, hasRival: boolean): Request {
@@ -143,7 +146,7 @@ class FuzzedWorld implements World {
         ...(sent.raw === undefined ? { body: sent.body } : { raw: sent.raw }),
         headers: { ...sent.headers, ...this.#proofOf(step.operation, sent) },
       });
-      return { ...exchange, answer, errors: [] };
+      return { ...exchange, answer, errors: [], holdMs: this.ground.lastHoldMs() };
     } catch (error) {
       return { ...exchange, problem: problemIn(error), errors: [] };
     }

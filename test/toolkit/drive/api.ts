@@ -94,8 +94,14 @@ export async function call(method: string, path: string, options: Call = {}): Pr
   return callAt(`http://127.0.0.1:${port}`, method, path, options);
 }
 
-/** The same, for an API at another address. */
-export async function callAt(base: string, method: string, path: string, options: Call = {}): Promise<Answer> {
+/** The same, for an API at another address. @param onAnswer called when the answer is here, before it is held against the contract */
+export async function callAt(
+  base: string,
+  method: string,
+  path: string,
+  options: Call = {},
+  onAnswer: () => void = () => {},
+): Promise<Answer> {
   const payload = options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
   const response = await fetch(base + path, {
     method,
@@ -109,6 +115,7 @@ export async function callAt(base: string, method: string, path: string, options
     ...(payload !== undefined && { body: payload as never, duplex: 'half' as const }),
   });
   const bytes = Buffer.from(await response.arrayBuffer());
+  onAnswer();
   const text = new TextDecoder().decode(bytes);
   const body: unknown =
     text !== '' && /json/.test(response.headers.get('content-type') ?? '') ? JSON.parse(text) : text || undefined;

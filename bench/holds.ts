@@ -1,0 +1,155 @@
+/**
+ * `npm run bench -- holds`: calls every operation of the contract with the largest contents that its bounds allow, and says how long the
+ * API held its thread for one of them, and how large an answer was.
+ */
+import type { ContractOperation, OperationId } from '../contract/contract.ts';
+import { messageOf } from '../dev/problem.ts';
+import { Draw } from '../test/fuzz/requests/draw.ts';
+import { generateRequest, type Wishes } from '../test/fuzz/requests/generate.ts';
+import { newest, ofScene } from '../test/fuzz/requests/references.ts';
+import type { RequestStep } from '../test/fuzz/requests/step.ts';
+import { buildWorld, type World } from '../test/fuzz/world/world.ts';
+import { bodySchemaOf, everyOperation, withBody } from '../test/toolkit/drive/every-operation.ts';
+import { testDatabase } from '../test/toolkit/stack/database.ts';
+import { openHeldGround, type HeldGround, type Measured } from './holds/ground.ts';
+import { heavyContents } from './holds/heavy-contents.ts';
+import { largestBody } from './holds/largest-body.ts';
+import { lengthenTexts, multiplyRows } from './holds/many-rows.ts';
+import { progress } from './support.ts';
+
+export const holdMeasurements = ['operations'] as const;
+
+/** A request is repeated, and its shortest hold counts: an earlier one may have loaded code, or collected the garbage of others. */
+const times = 3;
+/** What texts are filled with: characters of four bytes, variables that are never closed, and Markdown that never ends. */
+const fillers = ['😀', '{{', '*[_`<- '];
+/** Their answers are files that a build brings along, the same for every caller. */
+const documents: ReadonlySet<OperationId> = new Set<OperationId>(['getContract']);
+/** The slowest operations are named. */
+const named = 12;
+
+const wishes: Wishes = { faulty: 0, permitted: 100, beside: 0, inPath: ofScene, inBody: ofScene };
+
+type Longest = Map<OperationId, Measured & { succeeded: boolean }>;
+
+export async function benchHolds(): Promise<void> {
+  const ground = await openHeldGround();
+  try {
+    const firstWorld = await buildWorld(ground);
+    for (const operation of everyOperation) await once(firstWorld, generated(firstWorld, operation, 1)); // loads what is loaded late
+    const world = await buildWorld(ground);
+    const longest: Longest = new Map();
+    progress('largest bodies');
+    for (const operation of withBody) await measureBodies(ground, world, operation, longest);
+    progress('full pages of the largest records');
+    for (const failed of await multiplyRows(await testDatabase(), world.clubs.own.clubId)) progress(failed);
+    const reads = everyOperation.filter(({ method }) => method === 'get');
+    for (const operation of reads) await measureReads(ground, world, operation, longest);
+    progress('the same where nothing was taken away, with the longest texts');
+    const whole = await buildWorld(ground);
+    for (const fill of [lengthenTexts, multiplyRows])
+      for (const failed of await fill(await testDatabase(), whole.clubs.own.clubId)) progress(failed);
+    for (const operation of reads) await measureReads(ground, whole, operation, longest);
+    for (const heavy of heavyContents) {
+      progress(heavy.name);
+      await heavy.write(await testDatabase(), whole);
+      for (const operationId of heavy.operations) {
+        const operation = everyOperation.find((each) => each.operationId === operationId);
+        if (operation) await measureReads(ground, whole, operation, longest);
+      }
+    }
+    const others = everyOperation.filter(({ operationId }) => !longest.has(operationId));
+    for (const operation of others) {
+      const step = stepOf(whole, operation, ofScene);
+      if (!step) continue;
+      await once(world, step);
+      note(longest, operation, ground.last());
+    }
+    const refused = [...longest].filter(([, { succeeded }]) => !succeeded).map(([operation]) => operation);
+    progress(`never answered with success: ${refused.join(', ') || 'none'}`);
+    sayLongest(longest);
+  } finally {
+    await ground.close();
+  }
+}
+
+async function measureBodies(ground: HeldGround, world: World, operation: ContractOperation, longest: Longest) {
+  for (const [position, filler] of fillers.entries()) {
+    const measured: Measured[] = [];
+    for (let time = 0; time < times; time++) {
+      const step = generated(world, operation, 10 + position * times + time);
+      const body = step.body === undefined ? undefined : largestBody(bodySchemaOf(operation), step.body, filler);
+      await once(world, { ...step, ...(body !== undefined && { body }) });
+      const last = ground.last();
+      if (last) measured.push(last);
+    }
+    note(longest, operation, shortest(measured));
+  }
+}
+
+async function measureReads(ground: HeldGround, world: World, operation: ContractOperation, longest: Longest) {
+  for (const inPath of [ofScene, newest]) {
+    const step = stepOf(world, operation, inPath);
+    if (!step) continue;
+    const measured: Measured[] = [];
+    for (let time = 0; time < times; time++) {
+      await once(world, step);
+      const last = ground.last();
+      if (last) measured.push(last);
+    }
+    note(longest, operation, shortest(measured));
+  }
+}
+
+/** @returns undefined if the club has no such record any more */
+function stepOf(world: World, operation: ContractOperation, inPath: Wishes['inPath']): RequestStep | undefined {
+  try {
+    return generated(world, operation, 3, { ...wishes, inPath });
+  } catch {
+    return undefined;
+  }
+}
+
+/** A valid request, of a list for its largest page. */
+function generated(world: World, operation: ContractOperation, seed: number, wished = wishes): RequestStep {
+  const step = generateRequest(new Draw(seed), operation, `${operation.operationId}-${seed}`, world, wished);
+  const isList = operation.parameters.some(({ name }) => name === 'page_size');
+  return isList ? { ...step, query: [['page_size', '100']] } : step;
+}
+
+async function once(world: World, step: RequestStep): Promise<void> {
+  try {
+    for (const { problem } of await world.send(step)) if (problem) progress(`${step.operation}: ${problem.brief}`);
+  } catch (error) {
+    progress(`${step.operation}: ${messageOf(error)}`);
+  }
+}
+
+function shortest(measured: readonly Measured[]): Measured | undefined {
+  return measured.toSorted((left, right) => left.holdMs - right.holdMs)[0];
+}
+
+/** Keeps the longest hold and the largest answer of each operation. */
+function note(longest: Longest, { operationId }: ContractOperation, measured: Measured | undefined): void {
+  if (!measured) return;
+  const before = longest.get(operationId);
+  longest.set(operationId, {
+    ...(before && before.holdMs > measured.holdMs ? before : measured),
+    bytes: Math.max(before?.bytes ?? 0, measured.isFile || documents.has(operationId) ? 0 : measured.bytes),
+    succeeded: (before?.succeeded ?? false) || measured.status < 400,
+  });
+}
+
+function sayLongest(longest: Longest): void {
+  const byHold = [...longest].toSorted(([, left], [, right]) => right.holdMs - left.holdMs);
+  const bySize = [...longest].toSorted(([, left], [, right]) => right.bytes - left.bytes);
+  const kB = (bytes: number) => (bytes / 1_000).toFixed(0);
+  for (const [operation, { holdMs, status }] of byHold.slice(0, named))
+    progress(`${operation}: ${holdMs.toFixed(1)} ms, answered ${status}`);
+  for (const [operation, { bytes }] of bySize.slice(0, named)) progress(`${operation}: ${kB(bytes)} kB`);
+  const [slowest = '', most] = byHold[0] ?? [];
+  const [largest = '', widest] = bySize[0] ?? [];
+  process.stdout.write(
+    `operations ${longest.size}, longest hold ms ${(most?.holdMs ?? Number.NaN).toFixed(0)} (operation ${slowest}), largest answer kB ${kB(widest?.bytes ?? Number.NaN)} (operation ${largest})\n`,
+  );
+}

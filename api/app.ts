@@ -13,7 +13,7 @@ import { steadyAnswer } from './middleware/steady-answer.ts';
 import { dispatch, type AnyOperation } from './middleware/dispatch.ts';
 import { errorEnvelope } from './middleware/errors.ts';
 import { useLayers } from './middleware/layers.ts';
-import { chargeRateLimit } from './middleware/rate-limit.ts';
+import { chargePreview, chargeRateLimit } from './middleware/rate-limit.ts';
 import { requestLog } from './middleware/request-log.ts';
 import {
   countAsClub,
@@ -45,7 +45,8 @@ export function createApp(deps: ApiDeps): Koa<RequestState> {
       ...(isEmbedded(operation) ? [embeddedByOthers] : []),
       ...(operation.pathParameters.includes('clubId') ? [countAsClub] : []),
       findCaller(deps, operation),
-      ...(operation.method === 'get' ? [] : [chargeRateLimit(deps)]), // reads are not limited
+      ...(operation.method === 'get' ? [] : [chargeRateLimit(deps)]), // reads are not limited, but for one
+      ...(operation.operationId === 'showCampaignPreview' ? [chargePreview(deps)] : []),
       requireCaller,
       ...(operation.auth.length === 0 && operation.pathParameters.includes('clubId') ? [requireClub(deps)] : []),
       ...(operation.roles ? [requireRole(operation)] : []),

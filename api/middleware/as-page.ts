@@ -14,6 +14,8 @@ export function asPage(page: AnyHtmlPage): Middleware {
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
       context.status = error.status;
+      const { retryAfterSeconds } = error.headers;
+      if (retryAfterSeconds !== undefined) context.set('Retry-After', String(retryAfterSeconds));
       show(context, page, page.refusal(error), undefined);
     }
     return undefined;

@@ -1,6 +1,6 @@
 /** Charges the request to its limit (LIM-1 to LIM-11), after the session and before the body (DEC-6). */
 import { readWayOut } from '../../domain/mail/way-out.ts';
-import { admit, admitChange, type Call } from '../rate-limits/admission.ts';
+import { admit, admitChange, admitPreview, type Call } from '../rate-limits/admission.ts';
 import { ipOf } from './client-ip.ts';
 import type { ApiDeps, Context, Middleware } from './context.ts';
 
@@ -25,6 +25,14 @@ export function chargeRateLimit({ limiter, settings, deps: { vault } }: ApiDeps)
     };
     await admit(limiter, call, now.getTime());
     context.state.chargeChange = () => admitChange(limiter, call, now.getTime());
+    return next();
+  };
+}
+
+/** Charges a look at the page of a preview. It is a read, but nobody has to be known for it, and it is made in the API. */
+export function chargePreview({ limiter, settings }: ApiDeps): Middleware {
+  return async (context, next) => {
+    await admitPreview(limiter, ipOf(context, settings.trustedProxies), context.state.now.getTime());
     return next();
   };
 }

@@ -1,12 +1,12 @@
 /** What administrators read of students' conversations with agents. */
 import * as reviews from '../../domain/agents/conversations/conversation-reviews.ts';
 import type { Operation } from '../operation.ts';
-import { page } from './answers.ts';
+import { page, messagesPage } from './answers.ts';
 
 export const listAgentConversations: Operation<'listAgentConversations'> = async ({ params, query, db }) =>
   page(await reviews.listReviews(db, params.clubId, params.agentId, query));
 
 export const getAgentConversation: Operation<'getAgentConversation'> = async ({ params, query, db, deps }) => {
   const { conversation, total } = await reviews.readReview(db, deps.storage, params, query);
-  return { data: conversation, total };
+  return messagesPage(conversation, total);
 };

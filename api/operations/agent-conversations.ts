@@ -5,7 +5,7 @@ import * as asking from '../../domain/agents/conversations/asking.ts';
 import * as conversations from '../../domain/agents/conversations/conversations.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Deps, Operation } from '../operation.ts';
-import { data, noContent, page } from './answers.ts';
+import { data, noContent, page, messagesPage } from './answers.ts';
 
 export const askAgent: Operation<'askAgent'> = async ({ params, body, student, deps, now }) => {
   const accepted = await asking.askAgent(deps, student, params.publicId, body, now);
@@ -44,7 +44,7 @@ export const getConversation: Operation<'getConversation'> = async ({ params, qu
     conversationId,
     query,
   );
-  return { data: conversation, total };
+  return messagesPage(conversation, total);
 };
 
 export const renameConversation: Operation<'renameConversation'> = async ({ params, body, student, deps }) =>

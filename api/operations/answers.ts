@@ -1,4 +1,5 @@
 /** The bodies of success responses. */
+import { fitRows } from '../bounded-page.ts';
 import type { Page } from '../../platform/infra/postgres/lists/page.ts';
 
 /** One record. */
@@ -6,9 +7,19 @@ export function data<T>(record: T): { data: T } {
   return { data: record };
 }
 
-/** One page of a list, with its total (REC-2, REC-3). */
-export function page<T>({ rows, total }: Page<T>): { data: T[]; total: number } {
-  return { data: rows, total };
+/** One page of a list, with its total (REC-2, REC-3, REC-9). */
+export function page<T>({ rows, total }: Page<T>): { data: T[]; total: number; shortened?: boolean } {
+  const fitting = fitRows(rows);
+  return { data: [...fitting.rows], total, ...(fitting.shortened && { shortened: true }) };
+}
+
+/** One page of the messages of a conversation, within the same bound. */
+export function messagesPage<Conversation extends { messages: unknown[] }>(
+  conversation: Conversation,
+  total: number,
+): { data: Conversation; total: number; shortened?: boolean } {
+  const { rows, shortened } = fitRows(conversation.messages);
+  return { data: { ...conversation, messages: [...rows] }, total, ...(shortened && { shortened }) };
 }
 
 /** The same answer whether or not something was done, so callers cannot probe for accounts (DEC-13). */

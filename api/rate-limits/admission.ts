@@ -6,6 +6,7 @@ import {
   archiveRequests,
   clubWrites,
   libraryUploadCreations,
+  previewPages,
   refusedCalls,
   ruleFor,
   studentsShareOfClub,
@@ -95,6 +96,16 @@ export async function admitDownload(
 ): Promise<void> {
   const rule: Rule = { ...clubWrites, ...archiveRequests, name: 'Requests for archives' };
   await charge(limiter, { rule, subject: studentId }, now);
+}
+
+/** Charges a look at the page of a preview to its address (LIM-24). @param now Unix milliseconds @throws DomainError `rate_limited` */
+export async function admitPreview(
+  limiter: Pick<Limiter, 'charge' | 'chargeHere'>,
+  ip: string,
+  now: number,
+): Promise<void> {
+  const rule: Rule = { ...clubWrites, ...previewPages, name: 'Pages of previews' };
+  for (const one of ofAddress(rule, ip)) await charge(limiter, one, now);
 }
 
 /** Charges a call whose token is refused to its address. @param now Unix milliseconds @throws DomainError `rate_limited` */

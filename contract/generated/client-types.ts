@@ -3611,6 +3611,7 @@ export interface paths {
          *     |---|---|---|
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
          *     | `campaign_has_problems` | 409 | The e-mail of the campaign has problems; they are listed under `problems`. |
+         *     | `rate_limited` | 429 | A rate limit is reached; the header `Retry-After` says how many seconds to wait. |
          */
         get: operations["showCampaignPreview"];
         put?: never;
@@ -8480,6 +8481,8 @@ export interface components {
              */
             mail_withheld_until?: string;
         };
+        /** @description True if the rows of the page would have more than 1 MB: the longest texts, which then end with `…`, and the longest lists within rows are shortened. A smaller page has them whole, as far as it fits. */
+        Shortened: boolean;
         /**
          * @description Whom to invite, and with which role. The invitation goes out by e-mail.
          * @example {
@@ -12352,6 +12355,8 @@ export interface components {
             status: components["schemas"]["CampaignStatus"];
             content: components["schemas"]["CampaignEmail"];
             audience: components["schemas"]["AutomationCondition"];
+            /** @description True for a row of a list: of its content it has the subject alone, with at most 200 characters, and of its audience how rules are matched. The campaign itself has all blocks and rules. */
+            is_summary?: boolean;
             send_window?: components["schemas"]["CampaignSendWindow"];
             /**
              * Format: date-time
@@ -12463,7 +12468,7 @@ export interface components {
             message: string;
         };
         /**
-         * @description Everything that keeps the campaign from being scheduled.
+         * @description What keeps the campaign from being scheduled.
          * @example {
          *       "problems": [
          *         {
@@ -12471,12 +12476,15 @@ export interface components {
          *           "code": "missing_field",
          *           "message": "The subject is missing."
          *         }
-         *       ]
+         *       ],
+         *       "count": 1
          *     }
          */
         CampaignProblems: {
-            /** @description In the order of the campaign's fields; none means that it can be scheduled. */
+            /** @description The first 100, in the order of the campaign's fields; none means that it can be scheduled. */
             problems: components["schemas"]["CampaignProblem"][];
+            /** @description How many problems there are in all. */
+            count: number;
         };
         /**
          * @description What an administrator should know before the campaign goes out.
@@ -12505,8 +12513,10 @@ export interface components {
          *     }
          */
         CampaignChecks: {
-            /** @description What keeps it from being scheduled, in the order of its fields. */
+            /** @description The first 100 problems that keep it from being scheduled, in the order of its fields. */
             problems: components["schemas"]["CampaignProblem"][];
+            /** @description How many problems there are in all. */
+            problem_count: number;
             /** @description What does not keep it from being scheduled: `missing_alt`, `too_large`, `domain_none`, `domain_unproven`, `domain_lapsed`, `high_bounce_rate`, `high_complaint_rate`. More may be added. */
             warnings: components["schemas"]["CampaignProblem"][];
             /** @description Who the e-mail would be from now. */
@@ -14185,7 +14195,7 @@ export interface components {
             message: string;
         };
         /**
-         * @description Everything that keeps the draft from being published.
+         * @description What keeps the draft from being published.
          * @example {
          *       "problems": [
          *         {
@@ -14193,12 +14203,15 @@ export interface components {
          *           "code": "missing_field",
          *           "message": "The tag_id is missing."
          *         }
-         *       ]
+         *       ],
+         *       "count": 1
          *     }
          */
         AutomationProblems: {
-            /** @description In the order of the definition; none means that it can be published. */
+            /** @description The first 100, in the order of the definition; none means that it can be published. */
             problems: components["schemas"]["AutomationProblem"][];
+            /** @description How many problems there are in all. */
+            count: number;
         };
         /** @description Something that happens to the student while a dry run goes on. It changes what it says, and nothing besides. */
         AutomationSupposedFact: {
@@ -16190,6 +16203,8 @@ export interface components {
             time_zone: string;
             weekly_hours: components["schemas"]["Week"];
             exceptions: components["schemas"]["Exceptions"];
+            /** @description In a row of a list, which has the first ten exceptions, how many there are. */
+            exception_count?: number;
             /** @description A session is booked so many minutes before it begins, or earlier. */
             notice_minutes: number;
             /** @description A session is booked at most so many days before it begins. */
@@ -20122,6 +20137,7 @@ export interface operations {
                         data: components["schemas"]["Member"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -20457,6 +20473,7 @@ export interface operations {
                         data: components["schemas"]["Student"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -20817,6 +20834,7 @@ export interface operations {
                         data: components["schemas"]["Course"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -21763,6 +21781,7 @@ export interface operations {
                         data: components["schemas"]["CourseProgress"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -21835,6 +21854,7 @@ export interface operations {
                         data: components["schemas"]["LessonComment"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -21953,6 +21973,7 @@ export interface operations {
                         data: components["schemas"]["ClassroomCourse"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -22273,6 +22294,7 @@ export interface operations {
                         data: components["schemas"]["ClassroomComment"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -22446,6 +22468,7 @@ export interface operations {
                         data: components["schemas"]["Tag"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -22821,6 +22844,7 @@ export interface operations {
                         data: components["schemas"]["Level"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -23090,6 +23114,7 @@ export interface operations {
                         data: components["schemas"]["PointAward"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -23347,6 +23372,7 @@ export interface operations {
                         data: components["schemas"]["Delivery"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -23781,6 +23807,7 @@ export interface operations {
                         data: components["schemas"]["Cohort"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -24072,6 +24099,7 @@ export interface operations {
                         data: components["schemas"]["Enrollment"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -24698,6 +24726,7 @@ export interface operations {
                         data: components["schemas"]["OwnEnrollment"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -24766,6 +24795,7 @@ export interface operations {
                         data: components["schemas"]["StudentImport"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -25007,6 +25037,7 @@ export interface operations {
                         data: components["schemas"]["StudentImportRow"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -25169,6 +25200,7 @@ export interface operations {
                         data: components["schemas"]["WebhookEndpoint"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -25569,6 +25601,7 @@ export interface operations {
                         data: components["schemas"]["WebhookDelivery"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -26509,6 +26542,7 @@ export interface operations {
                         data: components["schemas"]["AgentUsage"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -26575,6 +26609,7 @@ export interface operations {
                         data: components["schemas"]["AgentConversationReview"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -26679,6 +26714,7 @@ export interface operations {
                         data: components["schemas"]["AgentConversationReviewMessages"];
                         /** @description Messages over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -26766,6 +26802,7 @@ export interface operations {
                         data: components["schemas"]["AgentUsage"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -26908,6 +26945,7 @@ export interface operations {
                         data: components["schemas"]["Agent"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -27359,6 +27397,7 @@ export interface operations {
                         data: components["schemas"]["AgentSource"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -27498,6 +27537,7 @@ export interface operations {
                         data: components["schemas"]["ClassroomAgent"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -27709,6 +27749,7 @@ export interface operations {
                         data: components["schemas"]["AgentConversation"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -27795,6 +27836,7 @@ export interface operations {
                         data: components["schemas"]["AgentConversationMessages"];
                         /** @description Messages over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -28079,6 +28121,7 @@ export interface operations {
                         data: components["schemas"]["Media"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -28296,6 +28339,7 @@ export interface operations {
                         data: components["schemas"]["ClassroomAssignment"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -28464,6 +28508,7 @@ export interface operations {
                         data: components["schemas"]["ClassroomSubmissionSummary"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -28673,6 +28718,7 @@ export interface operations {
                         data: components["schemas"]["Assignment"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -29101,6 +29147,7 @@ export interface operations {
                         data: components["schemas"]["AssignmentExtension"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -29321,6 +29368,7 @@ export interface operations {
                         data: components["schemas"]["AssignmentSubmission"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                         counts: components["schemas"]["AssignmentSubmissionCounts"];
                     };
                 };
@@ -29585,6 +29633,7 @@ export interface operations {
                         data: components["schemas"]["Campaign"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -30165,7 +30214,8 @@ export interface operations {
                      *             "code": "missing_field",
                      *             "message": "The subject is missing."
                      *           }
-                     *         ]
+                     *         ],
+                     *         "count": 1
                      *       }
                      *     }
                      */
@@ -30314,6 +30364,7 @@ export interface operations {
                         data: components["schemas"]["TestMail"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -30640,6 +30691,21 @@ export interface operations {
             /** @description The token is longer than any of ours. */
             422: {
                 headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            /** @description The address of the caller has opened too many previews within a minute. */
+            429: {
+                headers: {
+                    /**
+                     * @description Whole seconds to wait.
+                     * @example 42
+                     */
+                    "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content: {
@@ -31805,6 +31871,7 @@ export interface operations {
                         data: components["schemas"]["MailSuppression"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -32522,6 +32589,7 @@ export interface operations {
                         data: components["schemas"]["CampaignDelivery"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -32606,6 +32674,7 @@ export interface operations {
                         data: components["schemas"]["Certificate"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -33068,6 +33137,7 @@ export interface operations {
                         data: components["schemas"]["Certificate"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -33247,6 +33317,7 @@ export interface operations {
                         data: components["schemas"]["AutomationSummary"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -34245,7 +34316,8 @@ export interface operations {
                      *             "code": "missing_field",
                      *             "message": "The tag_id is missing."
                      *           }
-                     *         ]
+                     *         ],
+                     *         "count": 1
                      *       }
                      *     }
                      */
@@ -35395,6 +35467,7 @@ export interface operations {
                         data: components["schemas"]["AutomationVersionSummary"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -35689,6 +35762,7 @@ export interface operations {
                         data: components["schemas"]["AutomationRun"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -36155,6 +36229,7 @@ export interface operations {
                         data: components["schemas"]["RepositorySummary"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -36618,6 +36693,7 @@ export interface operations {
                         data: components["schemas"]["RepositorySummary"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -36830,6 +36906,7 @@ export interface operations {
                         data: components["schemas"]["Space"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -37350,6 +37427,7 @@ export interface operations {
                         data: components["schemas"]["SpaceMember"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -37591,6 +37669,7 @@ export interface operations {
                         data: components["schemas"]["CommunitySpace"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -38014,6 +38093,7 @@ export interface operations {
                         data: components["schemas"]["CommunityPost"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -38803,6 +38883,7 @@ export interface operations {
                         data: components["schemas"]["CommunityComment"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -39521,6 +39602,7 @@ export interface operations {
                         data: components["schemas"]["CommunityReport"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -39633,6 +39715,7 @@ export interface operations {
                         data: components["schemas"]["CommunityModeration"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -39695,6 +39778,7 @@ export interface operations {
                         data: components["schemas"]["Product"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -40050,6 +40134,7 @@ export interface operations {
                         data: components["schemas"]["RegistrationLink"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -40501,6 +40586,7 @@ export interface operations {
                         data: components["schemas"]["Media"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -40718,6 +40804,7 @@ export interface operations {
                         data: components["schemas"]["MediaFolder"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -41250,6 +41337,7 @@ export interface operations {
                         data: components["schemas"]["MediaUse"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -42087,6 +42175,7 @@ export interface operations {
                         data: components["schemas"]["Mentorship"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -42491,6 +42580,7 @@ export interface operations {
                         data: components["schemas"]["MentorshipSession"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -42903,6 +42993,7 @@ export interface operations {
                         data: components["schemas"]["ClassroomMentorship"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -43521,6 +43612,7 @@ export interface operations {
                         data: components["schemas"]["OwnMentorshipSession"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -43577,6 +43669,7 @@ export interface operations {
                         data: components["schemas"]["SalesConnection"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -43843,6 +43936,7 @@ export interface operations {
                         data: components["schemas"]["SalesNotice"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -44052,6 +44146,7 @@ export interface operations {
                         data: components["schemas"]["Purchase"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -44118,6 +44213,7 @@ export interface operations {
                         data: components["schemas"]["Subscription"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };
@@ -44244,6 +44340,7 @@ export interface operations {
                         data: components["schemas"]["AddOn"][];
                         /** @description Records over all pages. */
                         total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };

@@ -13,6 +13,7 @@ import { requireFeature } from '../billing/allowances.ts';
 import type { DatabaseDeps } from '../deps.ts';
 import { setImagesOf } from '../campaigns/images.ts';
 import { exceeded } from './bounds.policy.ts';
+import type { FoundProblems } from '../mail/content/problems.ts';
 import { emailsOf, type Definition } from './definition.policy.ts';
 import { problemsOf, type Problem } from './problems.ts';
 import {
@@ -135,8 +136,8 @@ export async function duplicateAutomation(
   });
 }
 
-/** @returns everything that keeps the draft from being published, in the order of the definition @throws DomainError not_found */
-export async function listProblems(db: Queries, clubId: Id, automationId: Id): Promise<{ problems: Problem[] }> {
+/** @returns the first problems that keep the draft from being published, in the order of the definition, and how many there are @throws DomainError not_found, busy */
+export async function listProblems(db: Queries, clubId: Id, automationId: Id): Promise<FoundProblems<Problem>> {
   const { draft } = await findAutomation(db, clubId, automationId);
-  return { problems: await problemsOf(db, clubId, draft) };
+  return problemsOf(db, clubId, draft);
 }

@@ -6,7 +6,8 @@ import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { readyImages } from '../campaigns/images.ts';
 import { conditionProblems, idsNamedIn, knownIds, type KnownIds } from '../conditions/problems.ts';
-import { contentProblems } from '../mail/content/problems.ts';
+import { judgeEmails } from '../mail/content/email-work.ts';
+import { firstOf, type ContentProblem, type FoundProblems } from '../mail/content/problems.ts';
 import {
   conditionsOf,
   placedSteps,
@@ -35,7 +36,7 @@ const missing = (path: string, what: string): Problem => ({
 
 /** @throws DomainError invalid_definition, naming the first problem */
 export async function requireNoProblems(db: Queries, clubId: Id, draft: Definition): Promise<void> {
-  const [problem] = await problemsOf(db, clubId, draft);
+  const [problem] = (await problemsOf(db, clubId, draft)).problems;
   if (problem)
     throw new DomainError(
       'invalid_definition',
@@ -43,8 +44,8 @@ export async function requireNoProblems(db: Queries, clubId: Id, draft: Definiti
     );
 }
 
-/** @returns all problems, in the order of the definition */
-export async function problemsOf(db: Queries, clubId: Id, definition: Definition): Promise<Problem[]> {
+/** @returns the first problems, in the order of the definition, and how many there are @throws DomainError busy */
+export async function problemsOf(db: Queries, clubId: Id, definition: Definition): Promise<FoundProblems<Problem>> {
   const steps = placedSteps(definition);
   const known = await knownIds(
     db,
@@ -52,20 +53,18 @@ export async function problemsOf(db: Queries, clubId: Id, definition: Definition
     idsNamed(definition).map(({ id }) => id),
   );
   const mediaIds = steps.flatMap(({ step: { email } }) => email?.blocks.flatMap((block) => block.media_id ?? []) ?? []);
-  const images = new Set(await readyImages(db, clubId, mediaIds));
+  const ofEmails = await judgedEmails(clubId, steps, await readyImages(db, clubId, mediaIds));
   const mails = steps.some(({ step }) => step.kind === 'send_email');
   const sender = !mails || (await db.manager.existsBy(MailSender, { clubId }));
   const emailSteps = new Set(steps.filter(({ step }) => step.kind === 'send_email').map(({ step }) => step.id));
-  return [
+  const { problems, count } = firstOf<Problem>([
     ...triggerProblems(definition, known),
     ...(definition.exit_when
       ? conditionProblems(definition.exit_when, { path: '$.exit_when', known, mayBeEmpty: false, emailSteps })
       : []),
     ...(steps.length === 0 ? [missing('$.steps', 'first step')] : []),
     ...orderProblems(steps),
-    ...steps.flatMap((placed) =>
-      stepProblems(placed, { known, isImage: (id) => images.has(id), emailSteps: emailsBefore(placed, steps) }),
-    ),
+    ...steps.flatMap((placed) => stepProblems(placed, { known, ofEmails, emailSteps: emailsBefore(placed, steps) })),
     ...(sender
       ? []
       : [
@@ -75,7 +74,27 @@ export async function problemsOf(db: Queries, clubId: Id, definition: Definition
             message: 'The club has not said yet under which name and address it writes.',
           },
         ]),
-  ];
+  ]);
+  const undescribed = [...ofEmails.values()].reduce((sum, found) => sum + found.count - found.problems.length, 0);
+  return { problems, count: count + undescribed };
+}
+
+/** @returns what is wrong with the e-mail of each step that may have one, by the step's path */
+async function judgedEmails(
+  clubId: Id,
+  steps: readonly PlacedStep[],
+  images: readonly Id[],
+): Promise<ReadonlyMap<string, FoundProblems<ContentProblem>>> {
+  const emails = steps.flatMap(({ step, path }) =>
+    step.email !== undefined && step.kind === 'send_email'
+      ? [{ stepPath: path, content: step.email, path: `${path}.email` }]
+      : [],
+  );
+  const judged = await judgeEmails(
+    clubId,
+    emails.map(({ content, path }) => ({ content, path, images })),
+  );
+  return new Map(emails.map(({ stepPath }, index) => [stepPath, judged[index] ?? { problems: [], count: 0 }]));
 }
 
 const namedBy: Readonly<Record<TriggerList, ReferredKind>> = {
@@ -209,11 +228,12 @@ const fieldsOfStep = ({ kind, wait }: Step) =>
 
 interface Around {
   known: KnownIds;
-  isImage: (mediaId: Id) => boolean;
+  /** What is wrong with the e-mails, by the paths of their steps. */
+  ofEmails: ReadonlyMap<string, FoundProblems<ContentProblem>>;
   emailSteps: ReadonlySet<string>;
 }
 
-function stepProblems({ step, path }: PlacedStep, { known, isImage, emailSteps }: Around): Problem[] {
+function stepProblems({ step, path }: PlacedStep, { known, ofEmails, emailSteps }: Around): Problem[] {
   if (!stepKinds.includes(step.kind))
     return [{ path: `${path}.kind`, code: 'unknown_kind', message: 'There is no such kind of step.' }];
   const allowed = fieldsOfStep(step);
@@ -231,7 +251,7 @@ function stepProblems({ step, path }: PlacedStep, { known, isImage, emailSteps }
           ];
     return need === 'required' && step[field] === undefined ? [missing(`${path}.${field}`, field)] : [];
   });
-  const { tag_id: tagId, points, email, wait, condition } = step;
+  const { tag_id: tagId, points, wait, condition } = step;
   return [
     ...shape,
     ...(tagId !== undefined && 'tag_id' in allowed && !known.has(`tag:${tagId}`)
@@ -247,7 +267,7 @@ function stepProblems({ step, path }: PlacedStep, { known, isImage, emailSteps }
     ...(step.kind === 'condition' && (step.then ?? []).length === 0 && (step.else ?? []).length === 0
       ? [{ path, code: 'empty_branches', message: 'Both branches are empty, so the condition decides nothing.' }]
       : []),
-    ...(email !== undefined && 'email' in allowed ? contentProblems(email, { path: `${path}.email`, isImage }) : []),
+    ...(ofEmails.get(path)?.problems ?? []),
   ];
 }
 

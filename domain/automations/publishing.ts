@@ -1,5 +1,4 @@
 /** Publishing a draft: a numbered version that does not change any more (AUTO-9). */
-import { setImmediate as otherRequests } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { v5 } from 'uuid';
 import { Automation } from '../../entities/automations/automation.ts';
@@ -15,7 +14,8 @@ import { requireFeature } from '../billing/allowances.ts';
 import { publishImages, setImagesOf, type ImageDeps } from '../campaigns/images.ts';
 import { endUsesOfOldVersions } from '../media/uses.ts';
 import type { VaultDeps } from '../deps.ts';
-import { compileEmail, type CompiledEmail } from '../mail/content/compile.ts';
+import type { CompiledEmail } from '../mail/content/compile.ts';
+import { compileInThread } from '../mail/content/email-work.ts';
 import { insertLinks, type LinkedEmail } from '../mail/tracking/addresses.ts';
 import { emailsOf, languageOfToday, placedSteps, type Definition } from './definition.policy.ts';
 import { idsNamed, requireNoProblems } from './problems.ts';
@@ -116,8 +116,9 @@ async function compileAll(
   const { fromName, postalAddress } = await deps.db.manager.findOneByOrFail(MailSender, { clubId });
   const compiled: [string, CompiledEmail][] = [];
   for (const { id, email, path } of emails) {
-    await otherRequests(); // compiling one takes a core for a while, and there may be 200
-    const one = await compileEmail(email, { clubName: fromName, postalAddress });
+    const one = await compileInThread(clubId, email, { clubName: fromName, postalAddress });
+    if (!one)
+      throw new DomainError('invalid_definition', `${path}.email: it takes too much time or memory to compile.`);
     const images = await publishImages({ ...deps, ...deps.images }, versionId, clubId, one.images);
     if (!images)
       throw new DomainError('invalid_definition', `${path}.email.blocks: an image is gone, or cannot be read.`);

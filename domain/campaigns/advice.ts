@@ -9,7 +9,7 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { boundOfDay } from '../mail/bulk-days.ts';
 import type { MailDomainSettings } from '../mail/domains/domains.ts';
 import { schedulingProblems } from './checks.ts';
-import { copyOf, type PreviewDeps } from './preview.ts';
+import { htmlBytesOf, type PreviewDeps } from './preview.ts';
 import { findCampaign, type CampaignRow } from './records.ts';
 
 type Problem = RecordOf<'CampaignProblem'>;
@@ -40,8 +40,10 @@ export async function checkCampaign(
   );
   const htmlBytes = await sizeOf(deps, campaign);
   const recent = await recentRates(db, clubId, now);
+  const { problems, count } = await schedulingProblems(db, campaign, now);
   return {
-    problems: await schedulingProblems(db, campaign, now),
+    problems,
+    problem_count: count,
     warnings: [
       ...altWarnings(campaign),
       ...(htmlBytes !== undefined && htmlBytes > longestHtml
@@ -72,7 +74,7 @@ const warning = (path: string, code: string, message: string): Problem => ({ pat
 /** @returns undefined where the e-mail has problems, so that there is no copy of it */
 async function sizeOf(deps: PreviewDeps, campaign: CampaignRow): Promise<number | undefined> {
   try {
-    return Buffer.byteLength((await copyOf(deps, campaign, {}, 60)).html);
+    return await htmlBytesOf(deps, campaign);
   } catch (error) {
     if (error instanceof DomainError && error.code === 'campaign_has_problems') return undefined;
     throw error;

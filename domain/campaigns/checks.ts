@@ -7,7 +7,8 @@ import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../deps.ts';
 import { meets, type Condition } from '../conditions/conditions.ts';
 import { conditionProblems, knownIdsIn } from '../conditions/problems.ts';
-import { contentProblems, type ContentProblem } from '../mail/content/problems.ts';
+import { judgeEmails } from '../mail/content/email-work.ts';
+import { firstOf, type ContentProblem, type FoundProblems } from '../mail/content/problems.ts';
 import { readyImages } from './images.ts';
 import { findCampaign, type CampaignRow } from './records.ts';
 
@@ -15,59 +16,79 @@ type Problem = RecordOf<'CampaignProblem'>;
 
 const audiencePath = '$.audience';
 
-/** @returns everything that keeps the campaign from being scheduled, in the order of its fields @throws DomainError not_found */
+/**
+ * @returns the first problems that keep the campaign from being scheduled, in the order of its fields, and how many there are
+ * @throws DomainError not_found, busy
+ */
 export async function listProblems(
   db: Queries,
   clubId: Id,
   campaignId: Id,
   now: Date,
-): Promise<{ problems: Problem[] }> {
-  return { problems: await schedulingProblems(db, await findCampaign(db, clubId, campaignId), now) };
+): Promise<FoundProblems<Problem>> {
+  return schedulingProblems(db, await findCampaign(db, clubId, campaignId), now);
 }
 
 /** @returns the same for one that was read already */
-export async function schedulingProblems(db: Queries, campaign: CampaignRow, now: Date): Promise<Problem[]> {
-  const problems = await problemsOf(db, campaign);
-  if (problems.some(({ path }) => path.startsWith(audiencePath))) return problems;
+export async function schedulingProblems(
+  db: Queries,
+  campaign: CampaignRow,
+  now: Date,
+): Promise<FoundProblems<Problem>> {
+  const found = await findProblems(db, campaign);
+  if (found.ofAudience.length > 0) return allOf(found);
   const [reached] = await reachedStudents(db, campaign, 1, now);
-  if (reached) return problems;
+  if (reached) return allOf(found);
   const empty = {
     path: audiencePath,
     code: 'empty_audience',
     message: 'The campaign would reach nobody. `audience` counts who is left out, and why.',
   };
-  const isBehind = ({ path }: Problem) => path === '$';
-  return [...problems.filter((problem) => !isBehind(problem)), empty, ...problems.filter(isBehind)];
+  return allOf({ ...found, ofAudience: [empty] });
 }
 
-/** @returns what keeps it from beginning, too: an audience may have become empty meanwhile */
-export async function problemsOf(db: Queries, campaign: CampaignRow): Promise<Problem[]> {
+/** @returns whether something keeps it from beginning; an audience may have become empty meanwhile */
+export async function hasProblems(db: Queries, campaign: CampaignRow): Promise<boolean> {
+  return allOf(await findProblems(db, campaign)).count > 0;
+}
+
+/** What is wrong, by the parts of a campaign in their order. */
+interface CampaignProblems {
+  ofEmail: FoundProblems<ContentProblem>;
+  ofAudience: readonly Problem[];
+  ofClub: readonly Problem[];
+}
+
+async function findProblems(db: Queries, campaign: CampaignRow): Promise<CampaignProblems> {
   const { clubId, audience } = campaign;
   const sender = await db.manager.existsBy(MailSender, { clubId });
-  return [
-    ...(await emailProblems(db, campaign)),
-    ...conditionProblems(audience, {
-      path: audiencePath,
-      known: await knownIdsIn(db, clubId, [audience]),
-      mayBeEmpty: true,
-    }),
-    ...(sender
-      ? []
-      : [
-          {
-            path: '$',
-            code: 'missing_sender',
-            message: 'The club has not said yet under which name and address it writes.',
-          },
-        ]),
-  ];
+  const known = await knownIdsIn(db, clubId, [audience]);
+  const missingSender = {
+    path: '$',
+    code: 'missing_sender',
+    message: 'The club has not said yet under which name and address it writes.',
+  };
+  return {
+    ofEmail: await emailProblems(db, campaign),
+    ofAudience: conditionProblems(audience, { path: audiencePath, known, mayBeEmpty: true }),
+    ofClub: sender ? [] : [missingSender],
+  };
 }
 
-/** @returns what is wrong with the e-mail alone */
-export async function emailProblems(db: Queries, { clubId, content }: CampaignRow): Promise<ContentProblem[]> {
+function allOf({ ofEmail, ofAudience, ofClub }: CampaignProblems): FoundProblems<Problem> {
+  const { problems } = firstOf<Problem>([...ofEmail.problems, ...ofAudience, ...ofClub]);
+  return { problems, count: ofEmail.count + ofAudience.length + ofClub.length };
+}
+
+/** @returns what is wrong with the e-mail alone @throws DomainError busy */
+export async function emailProblems(
+  db: Queries,
+  { clubId, content }: CampaignRow,
+): Promise<FoundProblems<ContentProblem>> {
   const mediaIds = (content.blocks ?? []).flatMap(({ media_id: id }) => id ?? []);
-  const images = new Set(await readyImages(db, clubId, mediaIds));
-  return contentProblems(content, { path: '$.content', isImage: (mediaId) => images.has(mediaId) });
+  const images = await readyImages(db, clubId, mediaIds);
+  const [found] = await judgeEmails(clubId, [{ content, path: '$.content', images }]);
+  return found ?? { problems: [], count: 0 };
 }
 
 /**

@@ -13,7 +13,7 @@ import type { Condition } from '../conditions/conditions.ts';
 import type { DatabaseDeps } from '../deps.ts';
 import type { EmailContent } from '../mail/content/email-content.ts';
 import { setImagesOf } from './images.ts';
-import { campaignColumns, findCampaign, presentCampaign, readCampaign, type CampaignRow } from './records.ts';
+import { findCampaign, presentCampaign, readCampaign, summaryColumns, type CampaignRow } from './records.ts';
 
 type Record = RecordOf<'Campaign'>;
 
@@ -28,7 +28,7 @@ interface CampaignInput {
 /** Everybody: a condition without rules. */
 const everybody: Condition = { match: 'all', rules: [] };
 
-/** @returns a page of the club's campaigns, newest first */
+/** @returns a page of the club's campaigns, newest first, without the blocks of their e-mails and the rules of their audiences */
 export async function listCampaigns(
   db: Queries,
   clubId: Id,
@@ -39,11 +39,11 @@ export async function listCampaigns(
     filter.status === undefined ? undefined : sql`status = ${filter.status}`,
   ]);
   const { rows, total } = await listPage<CampaignRow>(db, filter, {
-    columns: campaignColumns as never,
+    columns: summaryColumns,
     from: sql`FROM campaigns WHERE ${where}`,
     orderBy: sql`created_at DESC, id DESC`,
   });
-  return { rows: rows.map(presentCampaign), total };
+  return { rows: rows.map((row) => ({ ...presentCampaign(row), is_summary: true })), total };
 }
 
 /** @throws DomainError feature_not_in_plan, campaign_limit_reached, media_archived */

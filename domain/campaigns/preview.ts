@@ -10,9 +10,11 @@ import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { AddressedDeps } from '../deps.ts';
-import { keepCompiled } from '../mail/content/kept.ts';
 import type { EmailContent } from '../mail/content/email-content.ts';
-import { renderEmail, renderLine, type RecipientCopy } from '../mail/content/render.ts';
+import type { RenderedCopy } from '../mail/content/email-thread.ts';
+import { copiesInThread } from '../mail/content/email-work.ts';
+import { keepCopies, keptSeconds } from '../mail/content/kept.ts';
+import { renderLine, type RecipientCopy } from '../mail/content/render.ts';
 import { emailProblems, reachedStudents } from './checks.ts';
 import { contrasting, type Candidate } from './contrasts.policy.ts';
 import { libraryImage } from './images.ts';
@@ -44,10 +46,10 @@ export async function previewCampaign(
 ): Promise<RecordOf<'CampaignPreview'>> {
   const campaign = await findCampaign(deps.db, clubId, campaignId);
   const values = studentId === undefined ? {} : valuesFor(await studentOf(deps.db, clubId, studentId));
-  const copy = (await copierOf(deps, campaign, previewSeconds))(values);
+  const { htmlBytes, ...copy } = await previewOf(deps, campaign, values);
   return {
     ...copy,
-    html_bytes: Buffer.byteLength(copy.html),
+    html_bytes: htmlBytes,
     ...pageOf(deps, { campaignId, ...(studentId !== undefined && { studentId }) }, now),
   };
 }
@@ -63,20 +65,18 @@ export async function listPreviews(
   now: Date,
 ): Promise<RecordOf<'CampaignPreviews'>> {
   const campaign = await findCampaign(deps.db, clubId, campaignId);
-  const copyFor = await copierOf(deps, campaign, previewSeconds);
-  const students = await reachedStudents(deps.db, campaign, mostCandidates, now);
+  const chosen = contrasting(await reachedStudents(deps.db, campaign, mostCandidates, now));
+  const recipients = chosen.map(({ student }) => valuesFor(student));
+  const { copies } = await makeCopies(deps, campaign, recipients, { ...forPreviews, mostBytes: 0 });
   return {
-    previews: contrasting(students).map(({ student, because }) => {
-      const { subject, html } = copyFor(valuesFor(student));
-      return {
-        student_id: student.id,
-        student_name: student.name,
-        because,
-        subject,
-        html_bytes: Buffer.byteLength(html),
-        ...pageOf(deps, { campaignId, studentId: student.id }, now),
-      };
-    }),
+    previews: chosen.map(({ student, because }, index) => ({
+      student_id: student.id,
+      student_name: student.name,
+      because,
+      subject: copies[index]?.subject ?? '',
+      html_bytes: copies[index]?.htmlBytes ?? 0,
+      ...pageOf(deps, { campaignId, studentId: student.id }, now),
+    })),
   };
 }
 
@@ -93,11 +93,11 @@ export async function showPreview(deps: PageDeps, token: string, now: Date): Pro
   if (!seen || clubId === undefined) throw notFound('preview');
   const campaign = await findCampaign(deps.db, clubId, seen.campaignId);
   const student = seen.studentId === undefined ? undefined : await studentOf(deps.db, clubId, seen.studentId);
-  const values = student ? valuesFor(student) : {};
+  const { htmlBytes: _, ...copy } = await previewOf(deps, campaign, student ? valuesFor(student) : {});
   return {
     campaign_name: campaign.name,
     ...(student && { student_name: student.name }),
-    ...(await copierOf(deps, campaign, previewSeconds))(values),
+    ...copy,
     expires_at: seen.expiresAt.toISOString(),
   };
 }
@@ -120,11 +120,14 @@ interface Copy {
   text: string;
 }
 
+/** HTML and text of a copy that an answer carries; mailboxes cut e-mails that are far shorter. */
+const mostCopyBytes = 900_000;
+
 /**
  * A copy whose links lead where they lead, whose way out is none, and whose images are those of the library.
  * @param values what is known of the one who gets it
  * @param imageSeconds for how long the images can be seen
- * @throws DomainError campaign_has_problems
+ * @throws DomainError campaign_has_problems, busy
  */
 export async function copyOf(
   deps: PreviewDeps,
@@ -132,40 +135,71 @@ export async function copyOf(
   values: RecipientCopy['values'],
   imageSeconds: number,
 ): Promise<Copy> {
-  return (await copierOf(deps, campaign, imageSeconds))(values);
+  const { copies, clubName } = await makeCopies(deps, campaign, [values], {
+    make: copiesInThread,
+    imageSeconds,
+    mostBytes: Number.POSITIVE_INFINITY,
+  });
+  return whole(campaign, copies[0], { club_name: clubName, ...values });
 }
 
-const compiledOf = keepCompiled();
+/** @returns the bytes of HTML of the copy of somebody of whom nothing is known @throws DomainError campaign_has_problems, busy */
+export async function htmlBytesOf(deps: PreviewDeps, campaign: CampaignRow): Promise<number> {
+  const { copies } = await makeCopies(deps, campaign, [{}], { ...forPreviews, mostBytes: 0 });
+  return copies[0]?.htmlBytes ?? 0;
+}
 
-/** The same for several, compiled once. */
-async function copierOf(
+const forPreviews = { make: keepCopies(), imageSeconds: previewSeconds + keptSeconds, mostBytes: mostCopyBytes };
+
+/** @throws DomainError campaign_has_problems, busy */
+async function previewOf(
+  deps: PreviewDeps,
+  campaign: CampaignRow,
+  values: RecipientCopy['values'],
+): Promise<Copy & { htmlBytes: number }> {
+  const { copies, clubName } = await makeCopies(deps, campaign, [values], forPreviews);
+  const [copy] = copies;
+  return { ...whole(campaign, copy, { club_name: clubName, ...values }), htmlBytes: copy?.htmlBytes ?? 0 };
+}
+
+async function makeCopies(
   { db, storage }: PreviewDeps,
   campaign: CampaignRow,
-  imageSeconds: number,
-): Promise<(values: RecipientCopy['values']) => Copy> {
+  known: readonly RecipientCopy['values'][],
+  { make, imageSeconds, mostBytes }: { make: typeof copiesInThread; imageSeconds: number; mostBytes: number },
+): Promise<{ copies: readonly RenderedCopy[]; clubName: string }> {
   const { clubId } = campaign;
-  if ((await emailProblems(db, campaign)).length > 0) throw hasProblems();
+  if ((await emailProblems(db, campaign)).count > 0) throw hasProblems();
   const club = await db.manager.findOneByOrFail(Club, { id: clubId });
   const sender = await db.manager.findOneBy(MailSender, { clubId });
-  const compiled = await compiledOf(campaign.content as EmailContent, {
-    clubName: sender?.fromName ?? club.name,
-    postalAddress: sender?.postalAddress ?? '',
-  });
+  const content = campaign.content as EmailContent;
+  const mediaIds = new Set(content.blocks.flatMap(({ media_id: id }) => id ?? []));
   const images = await Promise.all(
-    compiled.images.map((mediaId) => imageAddress({ db, storage }, clubId, mediaId, imageSeconds)),
+    [...mediaIds].map(async (id) => [id, await imageAddress({ db, storage }, clubId, id, imageSeconds)] as const),
   );
-  const { preheader } = campaign.content;
-  return (known) => {
-    const values = { club_name: club.name, ...known };
-    return {
-      ...renderEmail(compiled, {
-        values,
-        linkUrl: (link) => compiled.links[link] ?? '',
-        imageUrl: (image) => images[image] ?? '',
-        unsubscribeUrl: noWayOut,
-      }),
-      ...(preheader !== undefined && { preheader: renderLine(preheader, values) }),
-    };
+  const copies = await make(clubId, {
+    content,
+    letterhead: { clubName: sender?.fromName ?? club.name, postalAddress: sender?.postalAddress ?? '' },
+    imageUrls: Object.fromEntries(images),
+    recipients: known.map((values) => ({ club_name: club.name, ...values })),
+    unsubscribeUrl: noWayOut,
+    mostBytes,
+  });
+  if (!copies) throw tooLarge();
+  return { copies, clubName: club.name };
+}
+
+/** @throws DomainError campaign_has_problems if the copy is larger than an answer may be */
+function whole(
+  { content: { preheader } }: CampaignRow,
+  copy: RenderedCopy | undefined,
+  values: RecipientCopy['values'],
+): Copy {
+  if (!copy?.body) throw tooLarge();
+  return {
+    subject: copy.subject,
+    ...copy.body,
+    ...(preheader !== undefined && { preheader: renderLine(preheader, values) }),
   };
 }
 
@@ -178,6 +212,12 @@ async function imageAddress({ db, storage }: PreviewDeps, clubId: Id, mediaId: I
   if (!media?.objectKey) throw hasProblems();
   return storage.signGet(media.objectKey, { disposition: 'inline', contentType: media.mime ?? '' }, seconds);
 }
+
+const tooLarge = () =>
+  new DomainError(
+    'campaign_has_problems',
+    `The e-mail is too large for a preview: HTML and text have at most ${mostCopyBytes} bytes. Shorten its texts.`,
+  );
 
 const hasProblems = () =>
   new DomainError('campaign_has_problems', 'The e-mail has problems; they are listed under `problems`.');

@@ -6,15 +6,13 @@ import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, raw, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
 import type { Condition } from '../conditions/conditions.ts';
-import type { EmailContent } from '../mail/content/email-content.ts';
+import { contentRules, type EmailContent } from '../mail/content/email-content.ts';
 
-export const campaignColumns = columns(Campaign, [
+const besideContents = [
   'id',
   'clubId',
   'name',
   'status',
-  'content',
-  'audience',
   'windowFrom',
   'windowTo',
   'pauseReason',
@@ -25,7 +23,15 @@ export const campaignColumns = columns(Campaign, [
   'finalStatistics',
   'createdAt',
   'updatedAt',
-]);
+] as const;
+
+const campaignColumns = columns(Campaign, [...besideContents, 'content', 'audience']);
+
+/** Of a row of a list (CAMP-18). A page with all contents would have up to 100 MB. */
+export const summaryColumns = columns(Campaign, besideContents).and<Pick<CampaignRow, 'content' | 'audience'>>(
+  sql`jsonb_strip_nulls(jsonb_build_object('subject', left(content ->> 'subject', ${contentRules.lineCharacters}), 'blocks', '[]'::jsonb)) AS content,
+      jsonb_build_object('match', audience -> 'match', 'rules', '[]'::jsonb) AS audience`,
+);
 
 export interface CampaignRow extends Omit<RowOf<typeof campaignColumns>, 'content' | 'audience'> {
   /** A draft's may be incomplete. */

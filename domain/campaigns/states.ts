@@ -12,7 +12,7 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { requireFeature } from '../billing/allowances.ts';
 import type { DatabaseDeps } from '../deps.ts';
 import { outcomeUnknown } from '../mail/recipients.policy.ts';
-import { schedulingProblems } from './checks.ts';
+import { emailProblems, schedulingProblems } from './checks.ts';
 import { setImagesOf } from './images.ts';
 import { readRates } from './rates.ts';
 import { findCampaign, readCampaign, type CampaignRow } from './records.ts';
@@ -30,12 +30,13 @@ export async function scheduleCampaign(
   at: string | undefined,
   now: Date,
 ): Promise<Record> {
+  await emailProblems(db, await findCampaign(db, clubId, campaignId)); // judged before the transaction, which finds the result
   return db.transaction(async (tx) => {
     const campaign = await findCampaign(tx, clubId, campaignId, 'FOR NO KEY UPDATE');
     if (campaign.status !== 'draft')
       throw new DomainError('campaign_not_draft', 'Only a draft can be scheduled; this campaign was scheduled before.');
     await requireFeature(tx, clubId, 'campaigns');
-    const [problem] = await schedulingProblems(tx, campaign, now);
+    const [problem] = (await schedulingProblems(tx, campaign, now)).problems;
     if (problem)
       throw new DomainError(
         'invalid_request',

@@ -12,12 +12,13 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { analyzeAfter } from '../../platform/infra/postgres/statistics.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { requireFeature } from '../billing/allowances.ts';
-import { compileEmail, type CompiledEmail } from '../mail/content/compile.ts';
+import type { CompiledEmail } from '../mail/content/compile.ts';
+import { compileInThread } from '../mail/content/email-work.ts';
 import type { EmailContent } from '../mail/content/email-content.ts';
 import { giveUpLeases } from '../mail/leases.ts';
 import { insertLinks, type LinkedEmail } from '../mail/tracking/addresses.ts';
 import { sendWithinBounds } from '../mail/within-bounds.ts';
-import { audienceOf, problemsOf } from './checks.ts';
+import { audienceOf, hasProblems } from './checks.ts';
 import { publishImages, setImagesOf } from './images.ts';
 import { reasonOfRates } from './rates.ts';
 import { purgeStudentFromCampaigns } from './recipients.ts';
@@ -131,14 +132,16 @@ async function purgeRemovedMeanwhile(tx: Transaction, campaignId: Id): Promise<v
   for (const { id } of removed) await purgeStudentFromCampaigns(tx, id);
 }
 
-/** @returns undefined where the campaign has got a problem since it was scheduled */
+/** @returns undefined if the campaign has got a problem since it was scheduled */
 async function compileFor(
   deps: SendingDeps,
   { id, clubId, content }: { id: Id; clubId: Id; content: EmailContent },
 ): Promise<CompiledEmail | undefined> {
   const sender = await deps.db.manager.findOneBy(MailSender, { clubId });
   if (!sender) return undefined;
-  const compiled = await compileEmail(content, { clubName: sender.fromName, postalAddress: sender.postalAddress });
+  const { fromName: clubName, postalAddress } = sender;
+  const compiled = await compileInThread(clubId, content, { clubName, postalAddress });
+  if (!compiled) return undefined;
   const images = await publishImages({ ...deps, ...deps.images }, id, clubId, compiled.images);
   return images && { ...compiled, images };
 }
@@ -147,7 +150,7 @@ async function reasonNotToBegin(tx: Transaction, campaign: CampaignRow, now: Dat
   if (campaign.scheduledAt !== null && now.getTime() - campaign.scheduledAt.getTime() > missedStartMs)
     return 'missed_start';
   if (!(await hasCampaigns(tx, campaign.clubId))) return 'plan';
-  return (await problemsOf(tx, campaign)).length > 0 ? 'problems' : undefined;
+  return (await hasProblems(tx, campaign)) ? 'problems' : undefined;
 }
 
 async function hasCampaigns(db: Queries, clubId: Id): Promise<boolean> {

@@ -36,6 +36,7 @@ export async function requestTestMail(
   administratorId: Id,
   now: Date,
 ): Promise<Record> {
+  await emailProblems(db, await findCampaign(db, clubId, campaignId)); // judged before the transaction, which finds the result
   return db.transaction(async (tx) => {
     const campaign = await findCampaign(tx, clubId, campaignId, 'FOR SHARE');
     const member =
@@ -43,7 +44,7 @@ export async function requestTestMail(
        WHERE membership.club_id = ${clubId} AND administrator.id = ${administratorId} AND administrator.verified_at IS NOT NULL`);
     if (!member) throw notFound('member');
     await requireFeature(tx, clubId, 'campaigns');
-    if ((await emailProblems(tx, campaign)).length > 0)
+    if ((await emailProblems(tx, campaign)).count > 0)
       throw new DomainError('campaign_has_problems', 'The e-mail has problems; they are listed under `problems`.');
     const id = newId();
     await tx.manager.insert(TestMail, { id, clubId, campaignId, administratorId, nextAttemptAt: now, createdAt: now });
@@ -133,7 +134,8 @@ async function send(deps: TestMailDeps, { id, clubId, campaignId, name, email }:
   try {
     copy = await copyOf({ db, storage: images.storage }, campaign, valuesFor({ name, email }), imageSeconds);
   } catch (error) {
-    if (error instanceof DomainError) return { kind: 'canceled', reply: error.code }; // changed since it was asked for
+    // Changed since it was asked for. A busy process is no reason to cancel: the step comes again.
+    if (error instanceof DomainError && error.code !== 'busy') return { kind: 'canceled', reply: error.code };
     throw error;
   }
   const sender = await db.manager.findOneBy(MailSender, { clubId });

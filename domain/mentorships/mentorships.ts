@@ -18,7 +18,7 @@ import { faultOfHours } from './slots.policy.ts';
 
 type MentorshipRecord = RecordOf<'Mentorship'>;
 
-const mentorshipColumns = columns(
+const besideExceptions = columns(
   Mentorship,
   [
     'id',
@@ -31,7 +31,6 @@ const mentorshipColumns = columns(
     'bufferMinutes',
     'timeZone',
     'weeklyHours',
-    'exceptions',
     'noticeMinutes',
     'horizonDays',
     'maxUpcoming',
@@ -47,6 +46,12 @@ const mentorshipColumns = columns(
   .and<{ deliveryIds: Id[] }>(
     sql`ARRAY(SELECT delivery_id FROM mentorship_deliveries WHERE mentorship_id = mentorship.id ORDER BY delivery_id) AS "deliveryIds"`,
   );
+const mentorshipColumns = besideExceptions.and(columns(Mentorship, ['exceptions'], 'mentorship'));
+/** Of a row of a list: the first ten exceptions, and how many there are. */
+const listedColumns = besideExceptions.and<Pick<Mentorship, 'exceptions'> & { exceptionCount: number }>(
+  sql`jsonb_path_query_array(mentorship.exceptions, '$[0 to 9]') AS exceptions,
+      jsonb_array_length(mentorship.exceptions) AS "exceptionCount"`,
+);
 type MentorshipRow = RowOf<typeof mentorshipColumns>;
 
 const withMentor = sql`FROM mentorships mentorship JOIN administrators mentor ON mentor.id = mentorship.mentor_id`;
@@ -69,14 +74,17 @@ export async function listMentorships(
   filter: PageRequest & { status?: MentorshipStatus },
 ): Promise<Page<MentorshipRecord>> {
   const { rows, total } = await listPage(db, filter, {
-    columns: mentorshipColumns,
+    columns: listedColumns,
     from: sql`${withMentor} WHERE ${all([
       sql`mentorship.club_id = ${clubId}`,
       filter.status === undefined ? undefined : sql`mentorship.status = ${filter.status}`,
     ])}`,
     orderBy: sql`mentorship.created_at DESC, mentorship.id DESC`,
   });
-  return { rows: rows.map(presentMentorship), total };
+  return {
+    rows: rows.map(({ exceptionCount, ...row }) => ({ ...presentMentorship(row), exception_count: exceptionCount })),
+    total,
+  };
 }
 
 /** @throws DomainError not_found, also for one of another club */

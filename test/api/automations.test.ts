@@ -172,6 +172,13 @@ describe('automations', () => {
   });
 
   describe('problems', () => {
+    it('200: describes 100 of them and counts all, of a text with 120,000 too', async () => {
+      const email = { subject: 'x', blocks: [{ kind: 'text', text: '{{'.repeat(120_000) }] };
+      const id = await create(definition({ steps: [{ id: 'a', kind: 'send_email', email }] }));
+      const { status, body } = await send('GET', `/workflows/${id}/problems`);
+      expect([status, body.data.problems.length, body.data.count]).to.deep.equal([200, 100, 120_002]); // too long, and no sender
+    });
+
     const problemsOf = async (draft: object) => {
       const { body } = await send('GET', `/workflows/${await create(draft)}/problems`);
       return body.data.problems.map(({ path, code }: { path: string; code: string }) => `${path} ${code}`);

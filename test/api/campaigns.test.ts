@@ -67,6 +67,23 @@ describe('campaigns', () => {
       expect(await ids('?status=sent')).to.deep.equal([0]);
     });
 
+    it('200: a list carries no blocks and no rules, and says so; the campaign has them (CAMP-18)', async () => {
+      const rules = [{ kind: 'has_tag', negate: false, tag_ids: [newId()] }];
+      const long = { subject: 'ß'.repeat(1_000), preheader: 'x', blocks: [{ kind: 'heading', text: 'Ahoy' }] };
+      const { id } = await create({ content: long, audience: { match: 'any', rules } });
+      await create({ content: { blocks: [] } });
+      const rows = (await send('GET', '/campaigns')).body.data;
+      expect(
+        rows.map(({ is_summary, content: one, audience: whom }: Record<string, unknown>) => [is_summary, one, whom]),
+      ).to.deep.equal([
+        [true, { blocks: [] }, { match: 'all', rules: [] }],
+        [true, { subject: 'ß'.repeat(200), blocks: [] }, { match: 'any', rules: [] }],
+      ]);
+      const { data } = (await send('GET', `/campaigns/${id}`)).body;
+      expect(data).to.deep.include({ content: long, audience: { match: 'any', rules } });
+      expect(data).not.to.have.property('is_summary');
+    });
+
     it('200: a change replaces the fields that it sends, and the whole day takes the window away', async () => {
       const made = await create({ send_window: { from: 0, to: 60 } });
       const change = async (body: object) => (await send('PATCH', `/campaigns/${made.id}`, body)).body.data;
@@ -261,6 +278,60 @@ describe('campaigns', () => {
       expectError(await send('GET', `/campaigns/${id}/preview?student_id=${newId()}`), 'not_found');
       const unfinished = await create({ content: { blocks: [] } });
       expectError(await send('GET', `/campaigns/${unfinished.id}/preview`), 'campaign_has_problems');
+    });
+  });
+
+  describe('the largest e-mails', () => {
+    const blocks = (count: number, text: string) => ({
+      subject: 'News',
+      blocks: Array.from({ length: count }, () => ({ kind: 'text', text })),
+    });
+
+    it('200: describes 100 problems and counts all', async () => {
+      const { id } = await create({ content: blocks(51, '{{'.repeat(5_000)) });
+      const { problems, count } = (await send('GET', `/campaigns/${id}/problems`)).body.data;
+      expect([problems.length, count]).to.deep.equal([100, 255_002]); // nobody is reached, and there is no sender
+      const checks = (await send('GET', `/campaigns/${id}/checks`)).body.data;
+      expect([checks.problems, checks.problem_count]).to.deep.equal([problems, count]);
+      expectError(await send('POST', `/campaigns/${id}/schedule`, {}), 'invalid_request');
+    });
+
+    it('409: shows no copy that is larger than an answer may be; its size is among the checks', async () => {
+      const { id: studentId } = await buildStudent(club.id, { name: `Ada ${'x'.repeat(190)}` });
+      const { id } = await create({ content: blocks(20, '{{student_name}} '.repeat(500)) });
+      const preview = await send('GET', `/campaigns/${id}/preview`);
+      expect(preview.status).to.equal(200);
+      expectError(await send('GET', `/campaigns/${id}/preview?student_id=${studentId}`), 'campaign_has_problems');
+      const { previews } = (await send('GET', `/campaigns/${id}/previews`)).body.data;
+      expect(previews.map((one: Record<string, unknown>) => one['student_id'])).to.deep.equal([studentId]);
+      expect(previews[0].html_bytes).to.be.within(20 * 500 * 195, 20 * 500 * 195 + 30_000);
+      const checks = (await send('GET', `/campaigns/${id}/checks`)).body.data;
+      expect(checks.html_bytes).to.equal(preview.body.data.html_bytes);
+    });
+
+    it('200: a page of a large e-mail has at most 1 MB: without the phone, then without the e-mail', async () => {
+      const pageOf = async (characters: number) => {
+        const { id } = await create({ content: blocks(80, 'x'.repeat(characters)) });
+        const { page_url: url } = (await send('GET', `/campaigns/${id}/preview`)).body.data;
+        const { status, text } = await call('GET', new URL(url).pathname, { headers: { accept: 'text/html' } });
+        expect(status).to.equal(200);
+        return { frames: text.split('<iframe').length - 1, bytes: Buffer.byteLength(text) };
+      };
+      const pages = [await pageOf(1_000), await pageOf(4_500), await pageOf(5_300)];
+      expect(pages.map(({ frames }) => frames)).to.deep.equal([2, 1, 1]);
+      for (const { bytes } of pages) expect(bytes).to.be.below(1_000_000);
+    });
+
+    it('429: an address opens 60 pages of previews a minute (LIM-24)', async () => {
+      const { id } = await create();
+      const { page_url: url } = (await send('GET', `/campaigns/${id}/preview`)).body.data;
+      const open = (headers = {}) => call('GET', new URL(url).pathname, { ip: '203.0.113.9', headers });
+      const answers = await Promise.all(Array.from({ length: 60 }, () => open()));
+      expect(answers.map(({ status }) => status)).to.deep.equal(Array.from({ length: 60 }, () => 200));
+      expectError(await open(), 'rate_limited');
+      const page = await open({ accept: 'text/html' });
+      expect([page.status, Number(page.headers.get('retry-after')) > 0]).to.deep.equal([429, true]);
+      expect((await call('GET', new URL(url).pathname)).status).to.equal(200);
     });
   });
 

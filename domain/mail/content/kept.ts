@@ -1,29 +1,40 @@
 /**
- * Compiled e-mails that are looked at again and again. Reads have no limit, and the largest e-mail takes 0.4 s of the process to
- * compile; so each is compiled once for all who look at it, and another one takes a write.
+ * Copies of e-mails that are looked at again and again. Reads have no limit, and a page without a session shows them, too; so each copy is
+ * made once for all who look at it, and another one takes a change of the e-mail.
  */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { compileEmail, type CompiledEmail, type Letterhead } from './compile.ts';
-import type { EmailContent } from './email-content.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { CopiesToMake, RenderedCopy } from './email-thread.ts';
+import { copiesInThread } from './email-work.ts';
 
-/** Of JSON, of those that were looked at last. */
+/** Of HTML and texts, of those copies that were looked at last. */
 const keptBytes = 20_000_000;
+/** What a copy takes besides. */
+const bytesBesides = 500;
+/** A copy is kept for so long, in seconds: its images must be seen longer than that. */
+export const keptSeconds = 600;
+
+interface Kept {
+  copies: RenderedCopy[] | undefined;
+}
 
 /**
- * @param compile another one in tests
- * @returns compiles an e-mail, or gives what was compiled of the same content and letterhead, which nobody may change
+ * @param make another one in tests
+ * @returns makes copies, or gives those that were made of the same e-mail for the same recipients; nobody may change them
  */
-export function keepCompiled(compile: typeof compileEmail = compileEmail): typeof compileEmail {
-  const kept = new LRUCache<string, CompiledEmail, Parameters<typeof compileEmail>>({
+export function keepCopies(make: typeof copiesInThread = copiesInThread): typeof copiesInThread {
+  const kept = new LRUCache<string, Kept, Parameters<typeof copiesInThread>>({
     maxSize: keptBytes,
-    sizeCalculation: (compiled) => JSON.stringify(compiled).length,
-    fetchMethod: (_key, _stale, { context }) => compile(...context),
+    ttl: keptSeconds * 1_000,
+    sizeCalculation: ({ copies = [] }) =>
+      copies.reduce((sum, { body }) => sum + bytesBesides + (body?.html.length ?? 0) + (body?.text.length ?? 0), 1),
+    fetchMethod: async (_key, _stale, { context }) => ({ copies: await make(...context) }),
   });
-  return (content: EmailContent, letterhead: Letterhead) => {
-    const key = createHash('sha256')
-      .update(JSON.stringify([content, letterhead]))
-      .digest('base64url');
-    return kept.forceFetch(key, { context: [content, letterhead] });
+  return async (clubId: Id, copies: CopiesToMake) => {
+    // Addresses of images are signed anew for each look.
+    const parts = { ...copies, imageUrls: Object.keys(copies.imageUrls).toSorted() };
+    const key = createHash('sha256').update(clubId).update(JSON.stringify(parts)).digest('base64url');
+    return (await kept.forceFetch(key, { context: [clubId, copies] })).copies;
   };
 }

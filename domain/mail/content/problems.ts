@@ -37,6 +37,28 @@ const fieldsOf: Readonly<
   divider: {},
 };
 
+/** Problems that are described; the others are counted. Nobody reads more of them, and an answer of all would have many megabytes. */
+const describedProblems = 100;
+
+/** What is wrong, as far as it is described. */
+export interface FoundProblems<Problem> {
+  /** The first ones. */
+  problems: Problem[];
+  /** How many there are in all. */
+  count: number;
+}
+
+/** @returns the first problems of all, and how many there are */
+export function firstOf<Problem>(found: Iterable<Problem>): FoundProblems<Problem> {
+  const problems: Problem[] = [];
+  let count = 0;
+  for (const problem of found) {
+    count++;
+    if (problems.length < describedProblems) problems.push(problem);
+  }
+  return { problems, count };
+}
+
 /**
  * @param path where the content stands in what is checked
  * @param isImage whether an id is a ready image of the club's library
@@ -44,74 +66,78 @@ const fieldsOf: Readonly<
  */
 export function contentProblems(
   content: Partial<EmailContent>,
-  { path = '$', isImage }: { path?: string; isImage: (mediaId: Id) => boolean },
+  given: { path?: string; isImage: (mediaId: Id) => boolean },
 ): ContentProblem[] {
-  const blocks = content.blocks ?? [];
-  return [
-    ...(isBlank(content.subject)
-      ? [missing(`${path}.subject`, 'subject')]
-      : lineProblems(`${path}.subject`, content.subject)),
-    ...(content.preheader === undefined ? [] : lineProblems(`${path}.preheader`, content.preheader)),
-    ...(content.reply_to === undefined ? [] : addressProblems(`${path}.reply_to`, content.reply_to)),
-    ...(blocks.length === 0 ? [missing(`${path}.blocks`, 'block')] : []),
-    ...(blocks.length > contentRules.blocks
-      ? [
-          {
-            path: `${path}.blocks`,
-            code: 'too_long' as const,
-            message: `An e-mail has at most ${contentRules.blocks} blocks.`,
-          },
-        ]
-      : []),
-    ...blocks.flatMap((block, index) => blockProblems(`${path}.blocks[${index}]`, block, isImage)),
-  ];
+  return [...eachProblem(content, given)];
 }
 
-function blockProblems(path: string, block: EmailBlock, isImage: (mediaId: Id) => boolean): ContentProblem[] {
+/** Finds the problems of {@link contentProblems} one by one: there may be hundreds of thousands. */
+export function* eachProblem(
+  content: Partial<EmailContent>,
+  { path = '$', isImage }: { path?: string; isImage: (mediaId: Id) => boolean },
+): Generator<ContentProblem> {
+  const { subject, preheader, reply_to: replyTo, blocks = [] } = content;
+  if (isBlank(subject)) yield missing(`${path}.subject`, 'subject');
+  else yield* lineProblems(`${path}.subject`, subject);
+  if (preheader !== undefined) yield* lineProblems(`${path}.preheader`, preheader);
+  if (replyTo !== undefined) yield* addressProblems(`${path}.reply_to`, replyTo);
+  if (blocks.length === 0) yield missing(`${path}.blocks`, 'block');
+  if (blocks.length > contentRules.blocks)
+    yield { path: `${path}.blocks`, code: 'too_long', message: `An e-mail has at most ${contentRules.blocks} blocks.` };
+  for (const [index, block] of blocks.entries()) yield* blockProblems(`${path}.blocks[${index}]`, block, isImage);
+}
+
+function* blockProblems(path: string, block: EmailBlock, isImage: (mediaId: Id) => boolean): Generator<ContentProblem> {
   const fields = fieldsOf[block.kind];
-  const problems: ContentProblem[] = [];
   for (const field of ['text', 'level', 'url', 'media_id', 'alt'] as const) {
     const at = `${path}.${field}`;
     const need = fields[field];
     const value = block[field];
     if (need === undefined) {
       if (value !== undefined)
-        problems.push({ path: at, code: 'field_of_another_kind', message: `A ${block.kind} has no ${field}.` });
+        yield { path: at, code: 'field_of_another_kind', message: `A ${block.kind} has no ${field}.` };
     } else if (typeof value !== 'number' && isBlank(value)) {
-      if (need === 'required') problems.push(missing(at, field));
+      if (need === 'required') yield missing(at, field);
     } else if (typeof value === 'string') {
-      problems.push(...fieldProblems(at, block.kind, field as TextField, value, isImage));
+      yield* fieldProblems(at, block.kind, field as TextField, value, isImage);
     }
   }
-  return problems;
 }
 
-function fieldProblems(
+function* fieldProblems(
   path: string,
   kind: EmailBlock['kind'],
   field: TextField,
   value: string,
   isImage: (mediaId: Id) => boolean,
-): ContentProblem[] {
+): Generator<ContentProblem> {
   switch (field) {
     case 'url':
-      return urlProblems(path, value);
+      yield* urlProblems(path, value);
+      return;
     case 'media_id':
-      return isImage(value)
-        ? []
-        : [{ path, code: 'unknown_media', message: 'There is no ready image with this id in the library.' }];
+      if (!isImage(value))
+        yield { path, code: 'unknown_media', message: 'There is no ready image with this id in the library.' };
+      return;
     case 'alt':
-      return [...tooLong(path, value), ...variableProblems(path, value)];
+      yield* textProblems(path, value);
+      return;
     case 'text': {
-      const problems = [...tooLong(path, value), ...variableProblems(path, value)];
-      if (kind !== 'text' || problems.length > 0) return problems;
+      const problems = textProblems(path, value);
+      yield* problems;
+      if (kind !== 'text' || problems.length > 0) return;
       const { tooDeep, links } = readProse(value);
       if (tooDeep)
-        return [{ path, code: 'nested_too_deep', message: 'Lists are nested too deep. Use fewer lists within lists.' }];
-      return links.flatMap((href) => urlProblems(path, href));
+        yield { path, code: 'nested_too_deep', message: 'Lists are nested too deep. Use fewer lists within lists.' };
+      else for (const href of links) yield* urlProblems(path, href);
     }
   }
 }
+
+const textProblems = (path: string, text: string): ContentProblem[] => [
+  ...tooLong(path, text),
+  ...variableProblems(path, text),
+];
 
 interface ReadProse {
   tooDeep: boolean;

@@ -27,28 +27,36 @@ export interface VariableProblem {
 
 const isVariable = (name: string): name is VariableName => Object.hasOwn(variables, name);
 
+/** Problems of one text that show where they are; nobody reads more of them. */
+const shownProblems = 100;
+
 /**
- * Splits a text at its variables.
+ * Splits a text at its variables, in a time that grows with its length.
  * @returns the parts in their order; a variable with a problem stays in them as the text that it is
  */
 export function parseTemplate(text: string): { parts: TemplatePart[]; problems: VariableProblem[] } {
   const parts: TemplatePart[] = [];
   const problems: VariableProblem[] = [];
+  const place = (open: number) => (problems.length < shownProblems ? excerpt(text, open) : '…');
+  const nextOpen = finder(text, '{{');
+  const nextClose = finder(text, '}}');
+  const nextLine = finder(text, '\n');
   let from = 0;
   for (;;) {
-    const open = text.indexOf('{{', from);
+    const open = nextOpen(from);
     if (open === -1) break;
-    const close = text.indexOf('}}', open + 2);
-    const inside = text.slice(open + 2, close);
-    if (close === -1 || inside.includes('{{') || inside.includes('\n')) {
+    const start = open + 2;
+    const close = nextClose(start);
+    if (close === -1 || isBefore(nextOpen(start), close - 1) || isBefore(nextLine(start), close)) {
       problems.push({
         code: 'unclosed_variable',
-        message: `A variable is opened by {{ and not closed: ${excerpt(text, open)}`,
+        message: `A variable is opened by {{ and not closed: ${place(open)}`,
       });
-      parts.push(text.slice(from, open + 2));
-      from = open + 2;
+      parts.push(text.slice(from, start));
+      from = start;
       continue;
     }
+    const inside = text.slice(start, close);
     const bar = inside.indexOf('|');
     const name = (bar === -1 ? inside : inside.slice(0, bar)).trim();
     if (isVariable(name)) {
@@ -59,7 +67,7 @@ export function parseTemplate(text: string): { parts: TemplatePart[]; problems: 
     } else {
       problems.push({
         code: 'unknown_variable',
-        message: `There is no variable ${excerpt(text, open)}. There are ${Object.keys(variables).join(', ')}.`,
+        message: `There is no variable ${place(open)}. There are ${Object.keys(variables).join(', ')}.`,
       });
       parts.push(text.slice(from, close + 2));
     }
@@ -67,6 +75,19 @@ export function parseTemplate(text: string): { parts: TemplatePart[]; problems: 
   }
   parts.push(text.slice(from));
   return { parts: parts.filter((part) => part !== ''), problems };
+}
+
+const isBefore = (position: number, end: number) => position !== -1 && position < end;
+
+/** @returns looks for a mark from positions that grow; what was passed over once is not read again */
+function finder(text: string, mark: string): (from: number) => number {
+  let found = 0;
+  let isKnown = false;
+  return (from) => {
+    if (!isKnown || (found !== -1 && found < from)) found = text.indexOf(mark, from);
+    isKnown = true;
+    return found;
+  };
 }
 
 const excerpt = (text: string, at: number) => {

@@ -2,6 +2,7 @@
 import { Mail } from '../../../entities/mail/mail.ts';
 import type { TalliedList } from '../../../entities/facts/values.ts';
 import { notFound } from '../../../platform/core/errors.ts';
+import { least } from '../../../platform/core/extremes.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { addToTallies } from '../../../platform/infra/postgres/lists/counts.ts';
@@ -104,7 +105,7 @@ async function countClicks(
   before: readonly KnownClick[],
   after: readonly KnownClick[],
 ): Promise<void> {
-  const first = new Date(Math.min(...after.map(({ at }) => at)));
+  const first = new Date(least(after.map(({ at }) => at)));
   await tx.run(sql`UPDATE mails SET clicked_at = ${firstOf(after, false)}, machine_clicked_at = ${firstOf(after, true)},
       ${sentByEvidence(sql`${first}::timestamptz`)} WHERE id = ${mail.id}`);
   if (mail.campaignId === null) return;
@@ -125,5 +126,5 @@ const linksOf = (clicks: readonly KnownClick[], machine: boolean): Set<Id> =>
 
 function firstOf(clicks: readonly KnownClick[], machine: boolean): Date | null {
   const times = clicks.filter((click) => click.machine === machine).map(({ at }) => at);
-  return times.length === 0 ? null : new Date(Math.min(...times));
+  return times.length === 0 ? null : new Date(least(times));
 }

@@ -3,6 +3,7 @@
  * that is known, by the notices' own times (ADR 0012).
  */
 import type { SaleTarget, SubscriptionStatus } from '../../../entities/sales/values.ts';
+import { greatest, least } from '../../../platform/core/extremes.ts';
 
 export interface Cancellation {
   at: Date;
@@ -78,9 +79,9 @@ export interface Standing {
 }
 
 export function standingOf(paidAt: readonly Date[], lateAt: readonly Date[], steps: readonly Step[]): Standing {
-  const lastPaid = Math.max(...paidAt.map((at) => at.getTime()), -Infinity);
+  const lastPaid = greatest(paidAt.map((at) => at.getTime()));
   const unpaid = lateAt.map((at) => at.getTime()).filter((at) => at > lastPaid);
-  const pastDueSince = unpaid.length === 0 ? null : new Date(Math.min(...unpaid));
+  const pastDueSince = unpaid.length === 0 ? null : new Date(least(unpaid));
   const last = steps.at(-1);
   if (last?.target.kind === 'canceled') return { status: 'canceled', pastDueSince, canceledAt: last.at };
   return { status: pastDueSince === null ? 'active' : 'past_due', pastDueSince, canceledAt: null };

@@ -1,0 +1,54 @@
+/** Keeps a page of a list below the size that an answer may have (REC-9). */
+
+/** An answer that is no file has at most so many bytes, of which some are left for what stands around the rows. */
+const mostBytes = 990_000;
+/** A control character of one byte has six in JSON. */
+const mostBytesAByte = 6;
+
+/** How many characters of a text, and how many items of a list within a row, are left: as many as fit. */
+const limits: readonly { characters: number; items: number }[] = [
+  { characters: 10_000, items: 200 },
+  { characters: 5_000, items: 100 },
+  { characters: 2_000, items: 50 },
+  { characters: 1_000, items: 20 },
+  { characters: 400, items: 10 },
+  { characters: 100, items: 2 },
+];
+
+/** Half of an address or of an id is none. */
+const isWhole = (name: string) => /(?:^|_)(?:url|id|ids|code|email)$/.test(name);
+
+/** @returns the rows themselves if they fit; else copies in which the longest texts and lists are shortened until they do */
+export function fitRows<Row>(rows: readonly Row[]): { rows: readonly Row[]; shortened: boolean } {
+  if (sizeOf(rows) * mostBytesAByte <= mostBytes || bytesOf(rows) <= mostBytes) return { rows, shortened: false };
+  let fitting = rows;
+  for (const limit of limits) {
+    fitting = rows.map((row) => shortened('', row, limit) as Row);
+    if (bytesOf(fitting) <= mostBytes) break;
+  }
+  return { rows: fitting, shortened: true };
+}
+
+const bytesOf = (rows: unknown) => Buffer.byteLength(JSON.stringify(rows));
+
+/** @returns about how many bytes a value has; cheaper than its JSON */
+function sizeOf(value: unknown): number {
+  if (typeof value === 'string') return Buffer.byteLength(value);
+  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + sizeOf(item) + 1, 0);
+  if (typeof value !== 'object' || value === null) return 8;
+  return Object.entries(value).reduce((sum, [name, part]) => sum + name.length + 4 + sizeOf(part), 0);
+}
+
+function shortened(name: string, value: unknown, limit: (typeof limits)[number]): unknown {
+  if (typeof value === 'string')
+    return value.length <= limit.characters || isWhole(name) ? value : `${wellCut(value, limit.characters)}…`;
+  if (Array.isArray(value)) {
+    const items = isWhole(name) ? value : value.slice(0, limit.items);
+    return items.map((item) => shortened(name, item, limit));
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, shortened(key, part, limit)]));
+}
+
+/** Does not leave half of a character. */
+const wellCut = (text: string, length: number) => text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');

@@ -1,4 +1,4 @@
-/** Keeps a page of a list below the size that an answer may have (REC-9). */
+/** Keeps a page of a list below the size that an answer may have (REC-10). */
 
 /** An answer that is no file has at most so many bytes, of which some are left for what stands around the rows. */
 const mostBytes = 990_000;

@@ -7,7 +7,7 @@ export function data<T>(record: T): { data: T } {
   return { data: record };
 }
 
-/** One page of a list, with its total (REC-2, REC-3, REC-9). */
+/** One page of a list, with its total (REC-2, REC-3, REC-10). */
 export function page<T>({ rows, total }: Page<T>): { data: T[]; total: number; shortened?: boolean } {
   const fitting = fitRows(rows);
   return { data: [...fitting.rows], total, ...(fitting.shortened && { shortened: true }) };

@@ -98,7 +98,7 @@ export async function admitDownload(
   await charge(limiter, { rule, subject: studentId }, now);
 }
 
-/** Charges a look at the page of a preview to its address (LIM-24). @param now Unix milliseconds @throws DomainError `rate_limited` */
+/** Charges a look at the page of a preview to its address (LIM-29). @param now Unix milliseconds @throws DomainError `rate_limited` */
 export async function admitPreview(
   limiter: Pick<Limiter, 'charge' | 'chargeHere'>,
   ip: string,

@@ -95,7 +95,7 @@ export const libraryUploadCreations: Budget = {
 /** Requests for archives, on the same listener: a client that takes one in parts makes several (LIM-23). */
 export const archiveRequests: Budget = { counter: 'archive_requests', ...writeRate, scope: 'student' };
 
-/** Looking at the page of a preview, which needs no session: a person opens some, and nobody needs more (LIM-24). */
+/** Looking at the page of a preview, which needs no session: a person opens some, and nobody needs more (LIM-29). */
 export const previewPages: Budget = { counter: 'preview_pages', ...writeRate, scope: 'ip' };
 
 /**

@@ -322,7 +322,7 @@ describe('campaigns', () => {
       for (const { bytes } of pages) expect(bytes).to.be.below(1_000_000);
     });
 
-    it('429: an address opens 60 pages of previews a minute (LIM-24)', async () => {
+    it('429: an address opens 60 pages of previews a minute (LIM-29)', async () => {
       const { id } = await create();
       const { page_url: url } = (await send('GET', `/campaigns/${id}/preview`)).body.data;
       const open = (headers = {}) => call('GET', new URL(url).pathname, { ip: '203.0.113.9', headers });

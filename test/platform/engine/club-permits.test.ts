@@ -1,0 +1,191 @@
+import { mock } from 'node:test';
+import { expect } from 'chai';
+import * as fc from 'fast-check';
+import { createClubPermits, type ClubPermits } from '../../../platform/engine/club-permits.ts';
+
+/** Takes permits until the club gets no more. @returns how many */
+function takeAll(permits: ClubPermits, clubId: string): number {
+  let taken = 0;
+  while (permits.take(clubId)) taken += 1;
+  return taken;
+}
+
+describe('permits shared among clubs', () => {
+  it('gives a club alone half of the permits, and each further club half of the rest', () => {
+    const permits = createClubPermits(8);
+    expect(['a', 'b', 'c', 'd', 'e'].map((club) => takeAll(permits, club))).to.deep.equal([4, 2, 1, 1, 0]);
+  });
+
+  it('leaves no club without a permit of one, two or three', () => {
+    expect([1, 2, 3].map((total) => takeAll(createClubPermits(total), 'a'))).to.deep.equal([1, 1, 2]);
+  });
+
+  it('lets no club hold more than half, and never more than all permits, whatever is taken and given back', () => {
+    const step = fc.record({ club: fc.constantFrom('a', 'b', 'c'), gives: fc.boolean() });
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 9 }), fc.array(step, { maxLength: 60 }), (total, steps) => {
+        const permits = createClubPermits(total);
+        const held: Record<string, (() => void)[]> = { a: [], b: [], c: [] };
+        for (const { club, gives } of steps) {
+          const ofClub = held[club] ?? [];
+          const all = () => Object.values(held).flat().length;
+          if (gives) {
+            const giveBack = ofClub.pop();
+            giveBack?.();
+            giveBack?.(); // repeated, it gives nothing back
+            continue;
+          }
+          const mayTake = ofClub.length < total - all();
+          const permit = permits.take(club);
+          expect(permit !== undefined).to.equal(mayTake);
+          if (permit) ofClub.push(permit);
+          expect(ofClub.length).to.be.at.most(Math.ceil(total / 2));
+        }
+      }),
+    );
+  });
+
+  describe('work in line', () => {
+    beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
+    afterEach(() => mock.timers.reset());
+
+    const settled = async () => {
+      for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+    };
+    const line = { ofAClub: 3, ofAPerson: 2, patienceMs: 1_000 };
+
+    /** Runs pieces of work that end when they are told to. */
+    function works(permits: ClubPermits) {
+      const begun: string[] = [];
+      const ends = new Map<string, PromiseWithResolvers<string>>();
+      const outcomes: Record<string, string> = {};
+      return {
+        begun,
+        outcomes,
+        begin(name: string, personId?: string, signal?: AbortSignal) {
+          const end = Promise.withResolvers<string>();
+          ends.set(name, end);
+          const holder = { clubId: name[0] ?? '', ...(personId !== undefined && { personId }) };
+          permits
+            .run(
+              holder,
+              () => {
+                begun.push(name);
+                return end.promise;
+              },
+              signal,
+            )
+            .then(
+              (result) => (outcomes[name] = result),
+              (error: Error & { code?: string }) => (outcomes[name] = error.code ?? error.message),
+            );
+          return settled();
+        },
+        end(name: string) {
+          ends.get(name)?.resolve('done');
+          return settled();
+        },
+        fail(name: string) {
+          ends.get(name)?.reject(new Error('broken'));
+          return settled();
+        },
+      };
+    }
+
+    it("begins another club's work while a club waits for its own", async () => {
+      const { begin, end, begun } = works(createClubPermits(4, { line }));
+      for (const name of ['a1', 'a2', 'a3', 'a4', 'b1']) await begin(name);
+      expect(begun).to.deep.equal(['a1', 'a2', 'b1']);
+      await end('a2');
+      expect(begun).to.deep.equal(['a1', 'a2', 'b1', 'a3']);
+    });
+
+    it('gives free permits to clubs in turn', async () => {
+      const { begin, end, begun } = works(createClubPermits(1, { line }));
+      for (const name of ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']) await begin(name);
+      for (const name of ['a1', 'a2', 'b1', 'c1', 'a3']) await end(name);
+      expect(begun).to.deep.equal(['a1', 'a2', 'b1', 'c1', 'a3', 'b2']);
+    });
+
+    it('refuses as busy what finds the line of its club or its person full', async () => {
+      const { begin, outcomes, begun } = works(createClubPermits(1, { line }));
+      await begin('a1');
+      for (const name of ['a2', 'a3', 'a4']) await begin(name, 'eve');
+      expect(outcomes).to.deep.equal({ a4: 'busy' });
+      for (const name of ['a5', 'a6']) await begin(name, 'bob');
+      expect(outcomes).to.deep.equal({ a4: 'busy', a6: 'busy' });
+      expect(begun).to.deep.equal(['a1']);
+    });
+
+    it('refuses as busy what has waited for too long, and begins the next one instead', async () => {
+      const { begin, end, outcomes, begun } = works(createClubPermits(1, { line }));
+      await begin('a1');
+      await begin('a2');
+      mock.timers.tick(600);
+      await begin('a3');
+      mock.timers.tick(400);
+      await end('a1');
+      expect(outcomes).to.deep.equal({ a1: 'done', a2: 'busy' });
+      expect(begun).to.deep.equal(['a1', 'a3']);
+    });
+
+    it("leaves the line with the signal's reason", async () => {
+      const { begin, end, outcomes, begun } = works(createClubPermits(1, { line }));
+      const controller = new AbortController();
+      await begin('a1');
+      await begin('a2', undefined, controller.signal);
+      controller.abort(new Error('gone'));
+      await begin('a3', undefined, controller.signal);
+      await end('a1');
+      expect(outcomes).to.deep.equal({ a1: 'done', a2: 'gone', a3: 'gone' });
+      expect(begun).to.deep.equal(['a1']);
+    });
+
+    it('gives the permit of work that throws to the next', async () => {
+      const { begin, fail, outcomes, begun } = works(createClubPermits(1, { line }));
+      await begin('a1');
+      await begin('b1');
+      await fail('a1');
+      expect(outcomes).to.deep.equal({ a1: 'broken' });
+      expect(begun).to.deep.equal(['a1', 'b1']);
+    });
+  });
+
+  describe('work that comes again', () => {
+    const now = Date.UTC(2026, 0, 1);
+    let clock = 0;
+    const permitsOf = (total: number) => createClubPermits(total, { clock: () => clock, random: () => 1 });
+
+    it("comes at the pace at which the club's work ends, one after another", () => {
+      const permits = permitsOf(4);
+      const giveBack = permits.take('a');
+      permits.take('a');
+      expect(permits.take('a')).to.equal(undefined);
+      clock += 4_000;
+      giveBack?.();
+      permits.take('a');
+      expect([1, 2, 3].map(() => permits.comeAgainAt('a', now) - now)).to.deep.equal([2_000, 4_000, 6_000]);
+    });
+
+    it('comes after a second if nothing is known of its club', () => {
+      expect(permitsOf(1).comeAgainAt('a', now) - now).to.equal(1_000);
+    });
+
+    it('comes within two minutes, however much of the club waits', () => {
+      const permits = permitsOf(2);
+      permits.take('a');
+      const waits = Array.from({ length: 200 }, () => permits.comeAgainAt('a', now) - now);
+      expect(waits.at(119)).to.equal(120_000);
+      expect(Math.max(...waits)).to.equal(120_000);
+    });
+
+    it('counts a piece of work that takes hours as a short one', () => {
+      const permits = permitsOf(4);
+      const giveBack = permits.take('a');
+      permits.take('a');
+      clock += 3_600_000;
+      giveBack?.();
+      expect(permits.comeAgainAt('a', now) - now).to.equal(15_000);
+    });
+  });
+});

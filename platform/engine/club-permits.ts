@@ -41,7 +41,7 @@ interface Waiter {
   end(permit: (() => void) | undefined): void;
 }
 
-/** What a club has in hand. */
+/** What a club has in hand, and how long its work takes. */
 interface Held {
   permits: number;
   /** How long a piece of its work has taken, in milliseconds: half of it is the newest. */
@@ -57,6 +57,7 @@ const unknownMs = 1_000;
 const longestTurnMs = 15_000;
 /** Nobody is put off for longer. Those beyond come at random in the second half of it. */
 const longestWaitMs = 2 * 60_000;
+const remembered = 1_000;
 /** Whole seconds for `Retry-After`. */
 const retryAfterSeconds = 5;
 
@@ -96,9 +97,17 @@ export function createClubPermits(
       held.tookMs = held.tookMs === undefined ? tookMs : (held.tookMs + tookMs) / 2;
       held.permits -= 1;
       free += 1;
-      if (held.permits === 0) clubs.delete(clubId);
+      if (held.permits === 0) held.lastTurn = 0;
+      forgetIdle();
       admit();
     };
+  }
+
+  /** Of clubs without a permit, only how long their work takes is remembered; the oldest are forgotten first. */
+  function forgetIdle(): void {
+    if (clubs.size <= remembered) return;
+    const idle = [...clubs].find(([, { permits }]) => permits === 0);
+    if (idle) clubs.delete(idle[0]);
   }
 
   /** Gives free permits to those in line, one of each club in turn. */

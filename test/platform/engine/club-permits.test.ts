@@ -171,6 +171,27 @@ describe('permits shared among clubs', () => {
       expect(permitsOf(1).comeAgainAt('a', now) - now).to.equal(1_000);
     });
 
+    it('comes soon if the work of its club was short, also when none was under way meanwhile', () => {
+      const permits = permitsOf(2);
+      const giveBack = permits.take('a');
+      clock += 50;
+      giveBack?.();
+      permits.take('a');
+      expect([1, 2].map(() => permits.comeAgainAt('a', now) - now)).to.deep.equal([50, 100]);
+    });
+
+    it('forgets how long the work of a club took when a thousand others have had theirs', () => {
+      const permits = permitsOf(2);
+      const work = (club: string) => {
+        const giveBack = permits.take(club);
+        clock += 50;
+        giveBack?.();
+      };
+      work('a');
+      for (let other = 1; other <= 1_000; other++) work(`other-${other}`);
+      expect(['a', 'other-1'].map((club) => permits.comeAgainAt(club, now) - now)).to.deep.equal([1_000, 50]);
+    });
+
     it('comes within two minutes, however much of the club waits', () => {
       const permits = permitsOf(2);
       permits.take('a');

@@ -41,6 +41,7 @@ import { taskQueues, type TaskQueue } from '../platform/engine/workflow-types.ts
 import { createEgress } from '../platform/infra/egress/egress.ts';
 import { extract } from '../domain/knowledge/extraction/extraction.ts';
 import { videoPlaces } from '../domain/media/media.policy.ts';
+import { createClubPermits } from '../platform/engine/club-permits.ts';
 import { fileReaders } from '../domain/media/processing/readers.ts';
 import { mailDomainSettings } from '../domain/mail/domains/settings.ts';
 import { postThrough } from '../domain/webhooks/deliveries/post.ts';
@@ -219,7 +220,7 @@ export async function startWorker(
         ffmpeg,
         workDirectory: config.video.workDirectory,
         freeBytes,
-        places: { taken: 0, most: videoPlaces(availableParallelism()) },
+        permits: createClubPermits(videoPlaces(availableParallelism())),
       },
       failpoint,
     },

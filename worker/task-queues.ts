@@ -18,9 +18,9 @@ export const slots: Record<TaskQueue, { workflowTasks: number; activities: numbe
   billing: { workflowTasks: 4, activities: 4 },
   domains: { workflowTasks: 4, activities: 8 }, // a check mostly waits for name servers; those that hang hold nothing else
   agents: { workflowTasks: 16, activities: 200 }, // an answer mostly waits for the model's words: so many are written at a time
-  indexing: { workflowTasks: 4, activities: 2 }, // a file keeps a core busy: more at a time would only make answers wait
-  media: { workflowTasks: 10, activities: mediaPlaces(availableParallelism()) }, // files keep cores busy: more at a time would only make answers wait
-  moves: { workflowTasks: 4, activities: 4 }, // a move waits for the store, which copies the file
+  indexing: { workflowTasks: 4, activities: 3 }, // a file keeps a core busy: two of a club, and one is left to others (ENG-20)
+  media: { workflowTasks: 10, activities: 2 * mediaPlaces(availableParallelism()) }, // a club holds half of them at most (ENG-20)
+  moves: { workflowTasks: 4, activities: 8 }, // a move waits for the store, which copies the file; a club holds half of them at most (ENG-20)
   upkeep: { workflowTasks: 4, activities: 2 },
 };
 

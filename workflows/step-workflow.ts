@@ -14,6 +14,7 @@ import {
 } from '@temporalio/workflow';
 import { inAbout } from '../platform/core/durations.policy.ts';
 import type { FailedStep } from '../platform/engine/faults.ts';
+import type { PutOffStep } from '../platform/engine/put-off.ts';
 
 /** The signal without content: an early, late, lost or doubled one does no harm (ENG-1). */
 const lookAgain = defineSignal('lookAgain');
@@ -69,7 +70,7 @@ export function stepWorkflow<Activities, Name extends keyof Activities & string>
 /** Repeats the step until its row has ended, as a new run whenever the server suggests it. @returns the outcome */
 export async function repeat<S extends Step>(
   rowId: string,
-  step: (now: number) => Promise<S | FailedStep>,
+  step: (now: number) => Promise<S | FailedStep | PutOffStep>,
   words: Words<S>,
 ): Promise<OutcomeOf<S>> {
   let signaled = false;
@@ -81,6 +82,7 @@ export async function repeat<S extends Step>(
     if (words.during !== undefined) setCurrentDetails(words.during);
     const next = await step(Date.now());
     if (isFailed(next)) await waitFor(next, anotherTry(next), () => signaled);
+    else if (isPutOff(next)) await waitFor(next, itsTurn(next), () => signaled);
     else if (next.done && !signaled) {
       const ended = next as Ended<S>;
       if (words.ended) setCurrentDetails(words.ended(ended));
@@ -91,8 +93,16 @@ export async function repeat<S extends Step>(
   }
 }
 
-function isFailed(next: Step | FailedStep): next is FailedStep {
+function isFailed(next: Step | FailedStep | PutOffStep): next is FailedStep {
   return 'failing' in next;
+}
+
+function isPutOff(next: Step | FailedStep | PutOffStep): next is PutOffStep {
+  return 'putOff' in next;
+}
+
+function itsTurn({ at }: PutOffStep): string {
+  return `a place beside other work of its club ${inAbout(at - Date.now())}`;
 }
 
 function anotherTry({ at, failing: { faults, code } }: FailedStep): string {

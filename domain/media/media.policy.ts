@@ -272,7 +272,7 @@ export const movingRules = {
 /**
  * Where there are more than two cores, one is left to the rest of the process; with one place alone a slow read from the store would
  * keep every other file waiting.
- * @param cores of the machine @returns how many files a worker processes at a time
+ * @param cores of the machine @returns how many files of one club a worker processes at a time; of all clubs twice as many (ENG-20)
  */
 export function mediaPlaces(cores: number): number {
   return Math.max(2, Math.min(4, cores - 1));

@@ -1,14 +1,18 @@
+import { Context } from '@temporalio/activity';
 import { activities as all } from '../../activities/index.ts';
 import { readConfig } from '../../config.ts';
 import type { ProcessingDeps } from '../../domain/media/processing/step.ts';
 import { runOf, workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { newId } from '../../platform/core/ids.ts';
+import { slots } from '../../worker/task-queues.ts';
 import { createWorkflowClient, type WorkflowClient } from '../../worker/workflow-client.ts';
 import { keptOf, summariesOf } from '../toolkit/assert/histories.ts';
 import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
 import { mediaState, uploadBytes } from '../toolkit/drive/erasure.ts';
 import { sayingArrived, type TestFile } from '../toolkit/drive/media.ts';
 import { processingDeps } from '../toolkit/drive/processing.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
+import { until } from '../toolkit/drive/until.ts';
 import { runWorkerHere, useTemporal } from '../toolkit/stack/worker.ts';
 import { NativeConnection } from '@temporalio/worker';
 import { expect } from 'chai';
@@ -25,11 +29,15 @@ describe('media-processing, on the real server', function () {
   /** What happens when the next file is at this point. */
   let meanwhile: Partial<Record<Parameters<ProcessingDeps['failpoint']>[0], () => Promise<void>>> = {};
 
+  /** Gets the club of each file that is claimed. */
+  let whenClaimed: (clubId: string | undefined) => Promise<void> = async () => {};
+
   before('start the worker', async () => {
     const { address, namespace } = readConfig().temporal;
     connection = await NativeConnection.connect({ address });
     client = createWorkflowClient(connection, namespace);
     const failpoint: ProcessingDeps['failpoint'] = async (name) => {
+      if (name === 'file_claimed') await whenClaimed(Context.current().info.priority?.fairnessKey);
       const happens = meanwhile[name];
       delete meanwhile[name];
       await happens?.();
@@ -45,10 +53,10 @@ describe('media-processing, on the real server', function () {
 
   const secret = `Quixotic ${newId()}`;
   const notes: TestFile = { fileName: `${secret}.md`, mime: 'text/markdown', bytes: Buffer.from(`# ${secret}\n`) };
-  async function started(file: TestFile) {
-    const { media } = await uploadBytes({ club }, file);
-    await sayingArrived({ club }, media.id);
-    await client.startOrSignal(runOf('mediaProcessing', { id: media.id, clubId: club.id }));
+  async function started(file: TestFile, owner = club) {
+    const { media } = await uploadBytes({ club: owner }, file);
+    await sayingArrived({ club: owner }, media.id);
+    await client.startOrSignal(runOf('mediaProcessing', { id: media.id, clubId: owner.id }));
     return { id: media.id, handle: temporal().workflow.getHandle(workflowIdOf('mediaProcessing', media.id)) };
   }
 
@@ -73,5 +81,43 @@ describe('media-processing, on the real server', function () {
     expect(await handle.result()).to.equal('ready');
     const { timers } = await summariesOf(handle);
     expect(timers[0]).to.match(/^another try (at once|in about 1 s), after 1 fault\(s\) of ours$/);
+  });
+
+  /** @returns those of the files that nobody has claimed, and that are due later than then */
+  async function putOffAfter(then: Date, files: readonly { id: string }[]): Promise<string[]> {
+    const rows: { id: string }[] = await (
+      await testDatabase()
+    ).query('SELECT id FROM media WHERE id = ANY ($1) AND fence = 0 AND looks_at > $2', [
+      files.map(({ id }) => id),
+      then,
+    ]);
+    return rows.map(({ id }) => id);
+  }
+
+  it("begins with another club's file while slow files of a club hold its share (ENG-20)", async () => {
+    const share = slots.media.activities / 2;
+    const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
+    after(() => release());
+    let begun = 0;
+    whenClaimed = async (clubId) => {
+      if (clubId !== club.id) return;
+      begun += 1;
+      await isReleased;
+    };
+    const files = await Promise.all(Array.from({ length: share + 2 }, () => started(notes)));
+    const since = new Date();
+    const putOff = await until('Files that are put off', { timeoutMs: 20 * second }, async () => {
+      const ids = await putOffAfter(since, files);
+      return begun === share && ids.length === 2 && ids;
+    });
+    expect(begun, 'files of the club that have begun').to.equal(share);
+    const other = await started(notes, await buildClub());
+    expect(await other.handle.result()).to.equal('ready');
+    expect(begun, "files of the club that have begun beside the other club's").to.equal(share);
+    release();
+    expect(new Set(await Promise.all(files.map(({ handle }) => handle.result())))).to.deep.equal(new Set(['ready']));
+    const [late] = files.filter(({ id }) => putOff.includes(id));
+    const { timers } = await summariesOf(late?.handle ?? other.handle);
+    expect(timers[0]).to.match(/^a place beside other work of its club (at once|in about \d+ s)$/);
   });
 });

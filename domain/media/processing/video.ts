@@ -4,6 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import type { ClubPermits } from '../../../platform/engine/club-permits.ts';
 import { shrinkImage } from '../../../platform/infra/images/shrink.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import type { Ffmpeg } from '../../../platform/infra/video/ffmpeg.ts';
@@ -19,8 +20,8 @@ export interface VideoDeps {
   workDirectory: string;
   /** Bytes that may still be written there. */
   freeBytes: (directory: string) => Promise<number>;
-  /** Videos that are worked on in this process, so that other files find a place. */
-  places: { taken: number; readonly most: number };
+  /** Of videos that are worked on in this process, so that other files find a place (ENG-20). */
+  permits: Pick<ClubPermits, 'take'>;
 }
 
 /** Why it must wait: there is no ffmpeg, no room on the disk, or no place beside other videos. */
@@ -42,7 +43,7 @@ const demuxers: Readonly<Record<string, string>> = {
  */
 export async function makeVideo(
   storage: Pick<ObjectStore, 'put'>,
-  { ffmpeg, workDirectory, freeBytes, places }: VideoDeps,
+  { ffmpeg, workDirectory, freeBytes, permits }: VideoDeps,
   contents: Pick<Contents, 'stream'>,
   claim: FileClaim,
   { signal, tell }: { signal: AbortSignal; tell: (words: string) => void },
@@ -51,8 +52,8 @@ export async function makeVideo(
   const demuxer = demuxers[mime ?? ''];
   if (demuxer === undefined || durationMs === null || !width || !height) return [];
   if (durationMs > videoRules.longestMs) return [];
-  if (places.taken >= places.most) return 'place';
-  places.taken += 1;
+  const giveBack = permits.take(claim.clubId);
+  if (!giveBack) return 'place';
   try {
     if (!(await ffmpeg.look())) return 'ffmpeg';
     const needed = Number(claim.sizeBytes) + videoBounds(durationMs).fileBytes + videoRules.reserveBytes;
@@ -69,7 +70,7 @@ export async function makeVideo(
     if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return 'disk';
     throw error;
   } finally {
-    places.taken -= 1;
+    giveBack();
   }
 }
 

@@ -10,6 +10,7 @@ import {
 import type { FileReaders } from '../../../domain/media/processing/readers.ts';
 import type { ProcessingDeps } from '../../../domain/media/processing/step.ts';
 import type { MediaPurpose } from '../../../entities/media/values.ts';
+import { createClubPermits } from '../../../platform/engine/club-permits.ts';
 import type { Box, SmallPicture } from '../../../platform/infra/images/pictures.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
@@ -36,7 +37,7 @@ export function simulatedProcessing(db: Database, deps: SimulatedDeps): Processi
       },
       workDirectory: '/nowhere',
       freeBytes: () => Promise.resolve(0),
-      places: { taken: 0, most: 1 },
+      permits: createClubPermits(1),
     },
   };
 }

@@ -2,6 +2,7 @@
 import { tmpdir } from 'node:os';
 import { components } from '../../../dev/components/catalogue.ts';
 import { locate } from '../../../dev/components.ts';
+import { createClubPermits } from '../../../platform/engine/club-permits.ts';
 import { ffmpegAt } from '../../../platform/infra/video/ffmpeg.ts';
 import { freeBytes } from '../../../platform/infra/work-directory.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -24,7 +25,7 @@ export async function processingDeps(changes: Partial<ProcessingDeps> = {}): Pro
       ffmpeg: ffmpegAt(await (ffmpeg ??= locate(components.ffmpeg))),
       workDirectory: tmpdir(),
       freeBytes,
-      places: { taken: 0, most: 1 },
+      permits: createClubPermits(1),
     },
     failpoint: async () => {},
     ...changes,

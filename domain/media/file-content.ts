@@ -14,6 +14,7 @@ import {
   type MediaError,
 } from './media.policy.ts';
 import { playedFileOf, type PlayedFile } from './played-file.ts';
+import { beginsAsSvg } from './svg-root.ts';
 import { isText } from './text-content.ts';
 
 /** Of a document, this much is read at either end; of images all, for they are small. */
@@ -83,14 +84,10 @@ async function typeOf(read: Read, sizeBytes: number, announced: string): Promise
     const { mime, ...measures } = played;
     return { is: mime, played: measures };
   }
-  const isSvg = announced === 'image/svg+xml' && svgRoot.test(head.toString('latin1'));
+  const isSvg = announced === 'image/svg+xml' && beginsAsSvg(head.toString('latin1'));
   if (!(isTextType(announced) || isSvg) || head.includes(0)) return { error: 'content_not_allowed' };
   return (await isTextByItsEnds(read, sizeBytes, head)) ? { is: announced as ContentType } : { error: 'not_utf8' };
 }
-
-/** After a declaration, comments and a doctype, its root. */
-const svgRoot =
-  /^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--[\s\S]{0,4000}?-->\s*)*(?:<!DOCTYPE[^>[]*>\s*)?(?:<!--[\s\S]{0,4000}?-->\s*)*<svg[\s>]/;
 
 function isAvif(head: Buffer): boolean {
   return head.toString('latin1', 4, 8) === 'ftyp' && /^avi[fs]$/.test(head.toString('latin1', 8, 12));

@@ -1,5 +1,6 @@
 /** Content elsewhere that a library refers to: which addresses are taken, and what of them is kept (MED-3, MED-9). Nothing is fetched. */
 import type { ReferenceProvider } from '../../entities/media/values.ts';
+import { withoutEnd } from '../../platform/core/ends.policy.ts';
 
 /** Longest address that is read. */
 const addressCharacters = 2_048;
@@ -83,6 +84,6 @@ function addressOf(text: string): URL | undefined {
   if (text.length > addressCharacters || notOfAddresses.test(text) || !/^https:\/\/[^/]/i.test(text)) return undefined;
   const address = URL.parse(text);
   if (!address || address.username !== '' || address.password !== '' || address.port !== '') return undefined;
-  if (privateName.test(address.hostname.replace(/\.+$/, ''))) return undefined;
+  if (privateName.test(withoutEnd(address.hostname, '.'))) return undefined;
   return address.href.length > addressCharacters ? undefined : address;
 }

@@ -51,14 +51,17 @@ export interface Arrow {
   imports: readonly Import[];
 }
 
+/** @returns the files of the product in TypeScript, from the directory */
+export function productFiles(directory: string): string[] {
+  const places = [...new Set(levels.flat().map((unit) => unit.split('/')[0] ?? unit))];
+  return places.flatMap((place) =>
+    place.endsWith('.ts') ? [place] : fs.globSync(`${place}/**/*.ts`, { cwd: directory }).toSorted(),
+  );
+}
+
 /** @returns the imports between files of the product */
 export function productImports(directory: string): Import[] {
-  const places = [...new Set(levels.flat().map((unit) => unit.split('/')[0] ?? unit))];
-  return places
-    .flatMap((place) =>
-      place.endsWith('.ts') ? [place] : fs.globSync(`${place}/**/*.ts`, { cwd: directory }).toSorted(),
-    )
-    .flatMap((file) => importsOf(file, readFileSync(path.join(directory, file), 'utf8')));
+  return productFiles(directory).flatMap((file) => importsOf(file, readFileSync(path.join(directory, file), 'utf8')));
 }
 
 const statement = /^(?:import|export)\s+(type\s)?(?:[^;'"]*?\sfrom\s)?'(\.[^']+)'/gm;

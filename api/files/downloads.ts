@@ -14,6 +14,7 @@ import type { ApiDeps, Context, Middleware } from '../middleware/context.ts';
 import { admitDownload, admitRefused } from '../rate-limits/admission.ts';
 import { ipOf } from '../middleware/client-ip.ts';
 import type { DownloadPlaces } from './download-places.ts';
+import { partUnder } from './paths.ts';
 
 export interface DownloadsDeps extends Pick<ApiDeps, 'limiter'> {
   db: Database;
@@ -28,7 +29,7 @@ export interface DownloadsDeps extends Pick<ApiDeps, 'limiter'> {
 /** @returns the route of downloads; any other path is passed on */
 export function downloads(deps: DownloadsDeps): Middleware {
   return async (context, next) => {
-    const [, text] = new RegExp(`^${downloadsPath}/([^/]+)$`).exec(context.path) ?? [];
+    const text = partUnder(downloadsPath, context.path);
     if (text === undefined) return next();
     context.state.route = `${downloadsPath}/{token}`;
     if (context.method === 'OPTIONS') return void (context.status = 204);

@@ -10,6 +10,7 @@ import type { Vault } from '../../platform/infra/vault.ts';
 import type { ApiDeps, Context, Middleware } from '../middleware/context.ts';
 import { admitRefused, admitUpload } from '../rate-limits/admission.ts';
 import { ipOf } from '../middleware/client-ip.ts';
+import { partUnder } from './paths.ts';
 import { announcedLength, fileExists, takeFile, type SingleUploadDeps } from './single-uploads.ts';
 import type { UploadPlaces } from './upload-places.ts';
 import { serveUpload, type UploadServerDeps } from './upload-server.ts';
@@ -31,7 +32,7 @@ const number = /^(?:0|[1-9]\d{0,14})$/;
 /** @returns the routes of uploads; any other path is passed on */
 export function uploads(deps: UploadsDeps): Middleware {
   return async (context, next) => {
-    const [, named] = new RegExp(`^${uploadsPath}(?:/([^/]+))?$`).exec(context.path) ?? [];
+    const named = partUnder(uploadsPath, context.path);
     const isCollection = context.path === uploadsPath;
     if (!isCollection && named === undefined) return next();
     context.state.route = isCollection ? uploadsPath : `${uploadsPath}/{mediaId}`;

@@ -7,24 +7,32 @@ import type { Middleware } from './context.ts';
 interface KnownPath {
   readonly path: string;
   readonly koaPath: string;
-  readonly pattern: RegExp;
+  readonly parts: readonly string[];
   readonly methods: Set<Method>;
 }
 
 function pathsOf(operations: readonly ContractOperation[]): KnownPath[] {
   const byPath = new Map<string, KnownPath>();
   for (const { path, koaPath, method } of operations) {
-    const pattern = new RegExp(`^${path.replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&').replaceAll(/\{\w+\}/g, '[^/]+')}$`);
-    const known = byPath.get(path) ?? { path, koaPath, pattern, methods: new Set<Method>() };
+    const known = byPath.get(path) ?? { path, koaPath, parts: path.split('/'), methods: new Set<Method>() };
     known.methods.add(method);
     byPath.set(path, known);
   }
   return [...byPath.values()];
 }
 
+/** Whether a path has the parts of a known one: any text in place of a parameter. */
+function fits({ parts }: KnownPath, path: string): boolean {
+  const given = path.split('/');
+  return (
+    given.length === parts.length &&
+    parts.every((part, at) => (part.startsWith('{') ? given[at] !== '' : given[at] === part))
+  );
+}
+
 /** Whether every request to the special path would fit the general one too: `…/media/storage` and `…/media/{mediaId}`. */
 const covers = (general: KnownPath, special: KnownPath) =>
-  general.path !== special.path && general.pattern.test(special.path) && !special.pattern.test(general.path);
+  general.path !== special.path && fits(general, special.path) && !fits(special, general.path);
 
 /** @returns the methods that a special path lacks and a general one has, which would answer in its place */
 export function methodsOfOthers(operations: readonly ContractOperation[]): { koaPath: string; methods: Method[] }[] {
@@ -44,7 +52,7 @@ export function methodsOfOthers(operations: readonly ContractOperation[]): { koa
 export function answerUnmatched(operations: readonly ContractOperation[]): Middleware {
   const known = pathsOf(operations);
   return async (context) => {
-    const fitting = known.filter(({ pattern }) => pattern.test(context.path));
+    const fitting = known.filter((one) => fits(one, context.path));
     const special = fitting.filter((path) => !fitting.some((other) => covers(path, other)));
     const methods = new Set(special.flatMap((path) => [...path.methods]));
     if (methods.size > 0) {

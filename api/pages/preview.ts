@@ -16,7 +16,7 @@ const sandbox = 'allow-popups allow-popups-to-escape-sandbox';
 
 /** Where the images of an e-mail are; its author chooses none of these addresses. */
 const imageOrigins = ({ html }: Preview): string[] => [
-  ...new Set([...html.matchAll(/<img\b[^>]*? src="(https?:\/\/[^/"?#\s;,]+)/g)].flatMap(([, origin]) => origin ?? [])),
+  ...new Set([...html.matchAll(/<img\b[^<>]*? src="(https?:\/\/[^/"?#\s;,]+)/g)].flatMap(([, origin]) => origin ?? [])),
 ];
 
 /** The frame inherits it: an e-mail has its styles in its elements, and of all addresses only those of its own images. */
@@ -97,7 +97,7 @@ function framed(html: string): string {
 /** Its links open in pages of their own. The way out has no address: from a frame even `#` would lead to this page. */
 const inFrame = (html: string) =>
   html
-    .replace(/<head\b[^>]*>/i, '$&<base target="_blank">')
+    .replace(/<head\b[^<>]*>/i, '$&<base target="_blank">')
     .replaceAll(
       `href="${noWayOut}"`,
       'role="link" title="Leads nowhere in a preview" style="text-decoration:underline"',

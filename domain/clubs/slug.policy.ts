@@ -1,4 +1,5 @@
 /** A club's slug: the part of the classroom's host name that is its own. */
+import { withoutEnds } from '../../platform/core/ends.policy.ts';
 
 /** A DNS label holds 63 characters; this leaves room for a suffix. */
 const longest = 40;
@@ -13,10 +14,7 @@ const reserved = new Set(
 /** @returns lower-case letters, digits and single hyphens; with `club` before it where the name is a reserved one, and alone where it has no letters */
 export function slugOf(name: string, suffix: string): string {
   const letters = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
-  const slug = letters
-    .replace(/[^a-z0-9]+/g, '-')
-    .slice(0, longest)
-    .replace(/^-+|-+$/g, '');
+  const slug = withoutEnds(letters.replace(/[^a-z0-9]+/g, '-').slice(0, longest), '-');
   const own = slug === '' || reserved.has(slug) ? ['club', slug] : [slug];
   return [...own, suffix].filter((part) => part !== '').join('-');
 }

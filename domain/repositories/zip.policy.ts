@@ -2,6 +2,7 @@
  * How a ZIP archive of stored files is laid out, computed from names, sizes and checksums alone: so its exact length is known before
  * a byte is read, and any part of it can be given out (REPO-6). PKWARE's APPNOTE 6.3; ZIP64 where a number needs it.
  */
+import { withoutEnd } from '../../platform/core/ends.policy.ts';
 
 /** A file as it will be in the archive. */
 export interface ZipFile {
@@ -192,14 +193,14 @@ const devices = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i;
 const unsafe = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069<>:"/\\|?*\ufffd]/g;
 
 /** Windows takes full stops and spaces off the end of a name. */
-const badEnd = /[. ]+$/;
+const badEnd = '. ';
 
 /** @returns a name that every file system takes, and that leads into no other folder */
 export function safeName(given: string): string {
-  const plain = given.toWellFormed().normalize('NFC').replace(unsafe, '_').trim().replace(badEnd, '');
+  const plain = withoutEnd(given.toWellFormed().normalize('NFC').replace(unsafe, '_').trim(), badEnd);
   const named = plain === '' ? 'file' : devices.test(plain) ? `_${plain}` : plain;
   const [stem, ending] = split(named);
-  return `${cut(stem, longestName - Buffer.byteLength(ending))}${ending}`.replace(badEnd, '');
+  return withoutEnd(`${cut(stem, longestName - Buffer.byteLength(ending))}${ending}`, badEnd);
 }
 
 /** @returns the names made safe; those that file systems would take for one are numbered: `plan (2).pdf` */

@@ -5,6 +5,7 @@
  *
  * The decision about a character depends on the text alone, never on how a stream cuts it: what needs more text is held back.
  */
+import { withoutEnd } from './ends.policy.ts';
 import { judgeAddress, type Judgement } from './link-address.policy.ts';
 
 export interface MarkdownStripper {
@@ -111,8 +112,7 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
 
   /** A line of code: it may be the end of the code. */
   function readFenced({ mark }: Fence, read: string): void {
-    const closing = new RegExp(`^ {0,3}${mark}${mark[0]}* *$`);
-    if (closing.test(read)) {
+    if (closesFence(read, mark)) {
       fence = undefined;
       paragraphDoubt = false;
     } else if (read.trim().startsWith(mark) && /^[`~\s]*$/.test(read)) {
@@ -238,3 +238,10 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
 }
 
 const indentOf = (read: string): number => read.length - read.trimStart().length;
+
+/** Whether a line ends the code: after three spaces at most, the mark or more of the same characters, and then only spaces. */
+function closesFence(read: string, mark: string): boolean {
+  const [indent = ''] = /^ {0,3}/.exec(read) ?? [];
+  const fence = withoutEnd(read.slice(indent.length), ' ');
+  return fence.startsWith(mark) && withoutEnd(fence, mark.charAt(0)) === '';
+}

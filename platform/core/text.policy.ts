@@ -28,7 +28,7 @@ const marksBehindLetters = /[ºª™℠]/gu;
  * any word may be a domain. A single letter is none, so initials such as "J.R.R." are names.
  */
 const webAddress = new RegExp(
-  String.raw`[a-z][a-z0-9+.-]*://|\bwww\.|\d{1,3}(?:\.\d{1,3}){3}|[\p{L}\p{M}\p{N}\p{S}_-][.\u3002]\p{L}\p{M}*[\p{L}\p{N}-]`,
+  String.raw`[a-z][0-9+.-]*://|\bwww\.|\d{1,3}(?:\.\d{1,3}){3}|[\p{L}\p{M}\p{N}\p{S}_-][.\u3002]\p{L}\p{M}*[\p{L}\p{N}-]`,
   'iu',
 );
 

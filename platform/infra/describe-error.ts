@@ -24,8 +24,8 @@ export function describeError(error: unknown): DescribedError {
     frames: (error.stack ?? '')
       .split('\n')
       .filter((line) => /^\s+at /.test(line))
-      .map((line) => line.trim().replace(/\(?(?:file:\/\/)?\/\S*?((?:[\w.@-]+\/){0,3}[\w.@-]+:\d+:\d+)\)?/, '$1'))
-      .slice(0, 12),
+      .slice(0, 12)
+      .map((line) => line.trim().split(' ').map(shortPlace).join(' ')),
   };
 }
 
@@ -35,4 +35,19 @@ function codeOf(error: unknown, depth = 0): string | undefined {
   const { code, responseCode, cause } = error as { code?: unknown; responseCode?: unknown; cause?: unknown };
   const codes = [code, responseCode].filter((one) => typeof one === 'string' || typeof one === 'number');
   return codes.length > 0 ? codes.join(' ') : codeOf(cause, depth + 1);
+}
+
+/** The last folders of a path say which file it is; the others, where the project lies. */
+const foldersNamed = 3;
+
+/** @param word of a line of a stack @returns it with the end of its path, where it is a place in a file such as `(file:///a/b/c.ts:1:2)` */
+function shortPlace(word: string): string {
+  const [, path, place] = /^([^:]*(?::\/\/[^:]*)?)(:\d+:\d+)\)?$/.exec(word) ?? [];
+  if (path === undefined || place === undefined || !path.includes('/')) return word;
+  return (
+    path
+      .split('/')
+      .slice(-1 - foldersNamed)
+      .join('/') + place
+  );
 }

@@ -239,6 +239,6 @@ function* inPieces(bytes: Buffer): Generator<Buffer> {
 /** A server's words may repeat whom the message was for. */
 const withoutAddresses = (reply: string) =>
   reply
-    .replaceAll(/\S+@\S+/g, '<address>')
+    .replaceAll(/\S+/g, (word) => (word.slice(1, -1).includes('@') ? '<address>' : word))
     .replaceAll(/\s+/g, ' ')
     .slice(0, longestReply);

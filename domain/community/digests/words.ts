@@ -1,6 +1,7 @@
 /** The words of a post in a mail: its Markdown without marks, addresses and pictures, cut to a length (COMM-18). */
 import { LRUCache } from 'lru-cache';
 import MarkdownIt, { type Token } from 'markdown-it';
+import { withoutAddresses } from './typed-addresses.ts';
 
 /** As deep as posts are read when their links are judged. */
 const maxNesting = 40;
@@ -9,8 +10,6 @@ const markdown = new MarkdownIt({ html: false, linkify: false, maxNesting });
 markdown.validateLink = () => true;
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
-/** An address that was typed: a mail of ours must not make a link of it for strangers (DEC-64). */
-const typedAddress = /(?:\b[a-z][a-z0-9+.-]*:\/\/|\bwww\.)\S+/giu;
 /** Characters that say nothing, or turn the direction of what follows them. */
 const unseen = /[\p{Cc}\u200b\u2028-\u202e\u2066-\u2069\ufeff]+/gu;
 
@@ -28,8 +27,7 @@ export function wordsOf(text: string, most: number): string {
 /** The same for a line that is no Markdown. */
 export const plainLine = (text: string, most: number): string => cut(plain(text), most);
 
-const plain = (text: string): string =>
-  text.replaceAll(typedAddress, '[link]').replaceAll(unseen, ' ').replaceAll(/\s+/g, ' ').trim();
+const plain = (text: string): string => withoutAddresses(text).replaceAll(unseen, ' ').replaceAll(/\s+/g, ' ').trim();
 
 function wordsOfToken({ type, content, children }: Token): string {
   if (children !== null) return children.map(wordsOfToken).join('');

@@ -1,4 +1,5 @@
 /** What stands on the pages of a PDF, from where its pieces of text are: lines, what repeats on every page, paragraphs, headings. */
+import { withoutEnds } from '../../../platform/core/ends.policy.ts';
 import type { SectionBuilder } from './sections.ts';
 import { cleanText, lengthOf } from './text.policy.ts';
 
@@ -23,19 +24,22 @@ export interface Line {
 export function linesOf(items: Iterable<TextItem>): Line[] {
   const lines: Line[] = [];
   let line: Line | undefined;
+  let last = ''; // of the line: to look at the whole of it for each piece would take long
   for (const { str, width, transform } of items) {
     if (str === '') continue;
     const [, , c = 0, d = 0, x = 0, y = 0] = transform;
     const size = Math.hypot(c, d);
     const isSame = line && Math.abs(y - line.y) <= Math.max(size, line.size) * 0.5 && x >= line.right - line.size;
     if (line && isSame) {
-      const apart = x - line.right > line.size * 0.15 && !/\s$/.test(line.text) && !/^\s/.test(str);
+      const apart = x - line.right > line.size * 0.15 && last.trimEnd() === last && str.trimStart() === str;
       line.text += apart ? ` ${str}` : str;
       line.right = Math.max(line.right, x + width);
       if (str.trim() !== '') line.size = Math.max(line.size, size);
+      last = str;
     } else if (str.trim() !== '') {
       line = { text: str, x, right: x + width, y, size };
       lines.push(line);
+      last = str;
     }
   }
   return lines;
@@ -92,7 +96,7 @@ export function mannerOf(pages: readonly Line[][]): Manner {
   const hyphenated = new Set<string>();
   for (const { text, size } of pages.flat()) {
     charactersOf.set(rounded(size), (charactersOf.get(rounded(size)) ?? 0) + text.length);
-    for (const [word] of text.matchAll(/\p{L}+(?:-\p{L}+)+/gu)) hyphenated.add(word.toLowerCase());
+    for (const word of hyphenatedWords(text)) hyphenated.add(word.toLowerCase());
   }
   const bySpread = [...charactersOf].toSorted(([, a], [, b]) => b - a);
   const size = bySpread[0]?.[0] ?? 0;
@@ -147,15 +151,52 @@ function beginsParagraph(before: Line, line: Line, { leading }: Manner): boolean
   return line.x - before.x > line.size * 0.8 && line.x - before.x < line.size * 6 && sentenceEnd.test(before.text);
 }
 
-/** Joins lines to text. A word that is hyphenated at the end of its line becomes whole. */
-function joined(lines: readonly Line[], hyphenated: ReadonlySet<string>): string {
-  let text = '';
-  for (const { text: line } of lines) {
-    const start = /(\p{L}+)[-\u2010\u00AD]\s*$/u.exec(text);
-    const rest = /^\s*(\p{Ll}+)/u.exec(line);
-    if (!start || !rest) text += `${text === '' ? '' : ' '}${line}`;
-    else if (hyphenated.has(`${start[1]}-${rest[1]}`.toLowerCase())) text = text.trimEnd() + line.trimStart();
-    else text = text.slice(0, start.index) + start[1] + line.trimStart();
+/** @returns the words that have single hyphens inside */
+export function* hyphenatedWords(text: string): Generator<string> {
+  for (const [run] of text.matchAll(/[\p{L}-]+/gu)) {
+    for (const part of run.split('--')) {
+      const word = withoutEnds(part, '-');
+      if (word.includes('-')) yield word;
+    }
   }
-  return cleanText(text);
+}
+
+/** Words with a hyphen are looked up only if they are shorter: nobody writes longer ones. */
+const longestWord = 100;
+const hyphens = '-\u2010\u00AD';
+
+/** Joins lines to text. A word that is hyphenated at the end of its line becomes whole. */
+export function joined(lines: readonly Pick<Line, 'text'>[], hyphenated: ReadonlySet<string>): string {
+  const parts: string[] = [];
+  /** What stands at the end: the last line, with the beginning of its first word where that stood in the line before. */
+  let end = '';
+  for (const { text: line } of lines) {
+    const start = brokenWord(end);
+    const rest = start === undefined ? undefined : /^\s*(\p{Ll}+)/u.exec(line)?.[1];
+    if (start === undefined || rest === undefined) {
+      const isFirst = end === '' && parts.length === 0;
+      if (!isFirst) parts.push(end, ' ');
+      end = line;
+      continue;
+    }
+    const withHyphen = end.trimEnd();
+    const keepsHyphen = hyphenated.has(`${start}-${rest}`.toLowerCase());
+    const before = withHyphen.slice(0, -1 - start.length);
+    parts.push(before);
+    end = start + (keepsHyphen ? withHyphen.slice(-1) : '') + line.trimStart();
+  }
+  return cleanText(parts.join('') + end);
+}
+
+/** @returns the letters before a hyphen at the end, at most {@link longestWord}; undefined where the text does not end in such */
+function brokenWord(text: string): string | undefined {
+  const line = text.trimEnd();
+  if (line === '' || !hyphens.includes(line.slice(-1))) return undefined;
+  const letters = Array.from(line.slice(-2 * longestWord - 1, -1));
+  const before = letters.findLastIndex((letter) => !/\p{L}/u.test(letter));
+  const word = letters
+    .slice(before + 1)
+    .slice(-longestWord)
+    .join('');
+  return word === '' ? undefined : word;
 }

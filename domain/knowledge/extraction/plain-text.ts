@@ -2,6 +2,7 @@
 import MarkdownIt from 'markdown-it';
 import { readHtml } from './html-text.ts';
 import { indexingRules } from '../indexing/indexing.policy.ts';
+import { hasSignOfMarkdown } from './markdown-signs.ts';
 import type { SectionBuilder } from './sections.ts';
 import { readingTheFile, Unreadable } from './unreadable.ts';
 
@@ -46,7 +47,7 @@ export function kindOfText(text: string, says: string | null): TextKind {
   if (/^<(?:!doctype|\?xml|svg|rss|feed)\b/i.test(start) || /^\s*<\?xml/.test(text)) return 'other';
   if (says === 'text/html' && /^<[a-z][\w-]*[\s>]/i.test(start)) return 'html';
   if (says === 'text/markdown') return 'markdown';
-  return /^#{1,6} \S|^(?:```|~~~)|\[[^\]\n]{1,200}\]\([^)\s]{1,500}\)/m.test(text) ? 'markdown' : 'plain';
+  return hasSignOfMarkdown(text) ? 'markdown' : 'plain';
 }
 
 /** As deep as anybody nests: the parser leaves out what is deeper. */

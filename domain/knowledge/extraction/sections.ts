@@ -1,4 +1,5 @@
 /** What files and lessons are read out as: sections of paragraphs, each on one page and under one path of headings. */
+import { withoutEnd, withoutEnds } from '../../../platform/core/ends.policy.ts';
 import { cleanLine, cleanText, hasWords, lengthOf } from './text.policy.ts';
 import { Unreadable } from './unreadable.ts';
 import { indexingRules } from '../indexing/indexing.policy.ts';
@@ -97,11 +98,11 @@ export class SectionBuilder {
 }
 
 /** Without trailing white space and empty lines at the ends; tabs are as wide as four spaces, and nothing is wider than 40. */
-function tidyLines(text: string): string {
-  return text
+export function tidyLines(text: string): string {
+  const lines = text
     .replaceAll('\t', '    ')
-    .replace(/ {41,}/g, ' '.repeat(40))
-    .replace(/ +$/gm, '')
-    .replace(/\n{3,}/g, '\n\n')
-    .replace(/^\n+|\n+$/g, '');
+    .replace(/ +/g, (spaces) => spaces.slice(0, 40))
+    .replace(/[^\n]+/g, (line) => withoutEnd(line, ' '))
+    .replace(/\n{3,}/g, '\n\n');
+  return withoutEnds(lines, '\n');
 }

@@ -44,11 +44,24 @@ export function* cutPassages(sections: Iterable<Section>, language: Language): G
 function piecesOf({ text, kind }: Paragraph, segmenter: Intl.Segmenter): Piece[] {
   const end = kind === 'row' ? '\n' : '\n\n';
   // What a line is indented by belongs to the white space before it.
-  const parts = kind === 'lines' ? text.trimStart().split(/(?<=\n *)(?=[^\n ])/) : sentencesOf(text, segmenter);
+  const parts = kind === 'lines' ? linesOf(text.trimStart()) : sentencesOf(text, segmenter);
   const pieces = parts.map((part, at) => pieceOf(at === parts.length - 1 ? part + end : part));
   const [first] = pieces;
   if (first) first.paragraph = visibleLength(pieces);
   return pieces;
+}
+
+/** @returns the lines that have words, each with the white space after it and that which the next one is indented by */
+export function linesOf(text: string): string[] {
+  const lines: string[] = [];
+  let start = 0;
+  for (const { 0: gap, index } of text.matchAll(/\n[\n ]*/g)) {
+    const next = index + gap.length;
+    if (next === text.length) break;
+    lines.push(text.slice(start, next));
+    start = next;
+  }
+  return [...lines, text.slice(start)];
 }
 
 function pieceOf(part: string): Piece {
@@ -61,14 +74,19 @@ function pieceOf(part: string): Piece {
 const abbreviation =
   /^\d{1,3}\.\s*$|(?:^|[\s([“"'])(?:\p{Lu}|[Dd]ra?|Mrs?|Ms|Profa?|Sra?|Mme|St|Sto|Sta|vs|[Ff]igs?|[Nn]o|[Pp]p?|[Pp]ágs?|[Cc]ap|[Ss]ec|[Ee]d|[Vv]ol|[Aa]rt|[Nn]r|Abb|e\.g|i\.e|p\.\s?ex|z(?:\.\s?B)?)\.\s*$/u;
 
+/** Of an abbreviation, with what stands around it. */
+const longestAbbreviation = 12;
+
 function sentencesOf(text: string, segmenter: Intl.Segmenter): string[] {
   const sentences: string[] = [];
   let open = '';
+  let end = ''; // of the open one
   for (const { segment } of segmenter.segment(text)) {
     open += segment;
-    if (abbreviation.test(open.slice(-12))) continue;
+    end = (end + segment).slice(-longestAbbreviation);
+    if (abbreviation.test(end)) continue;
     sentences.push(open);
-    open = '';
+    open = end = '';
   }
   return open === '' ? sentences : [...sentences, open];
 }

@@ -47,10 +47,8 @@ function withoutSeparators(text: string): string {
   return joined.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase());
 }
 
-const onlyAlphabet = new RegExp(`^[${codeAlphabet}]*$`);
-
 function isOfAlphabet(text: string): boolean {
-  return onlyAlphabet.test(text);
+  return Array.from(text).every((character) => codeAlphabet.includes(character));
 }
 
 /** @param code twelve characters of the alphabet */

@@ -28,10 +28,18 @@ export function mailIdIn(...texts: readonly (string | undefined)[]): Id | undefi
   return found?.toLowerCase();
 }
 
-/** The id stands at the end of the reply: SES says `250 Ok <id>`, Postfix `250 2.0.0 Ok: queued as <id>`. */
-const replyPattern = /^250\b.*?\b(?:ok|queued as|id=)[:\s]*(?:queued as\s+)?<?([\w.+-]{8,200})>?\s*$/i;
+/** What stands before the id at the end of a reply: SES says `250 Ok <id>`, Postfix `250 2.0.0 Ok: queued as <id>`. */
+const beforeId = /\b(?:ok|queued as|id=)/gi;
+const idAtEnd = /^[:\s]*(?:queued as\s+)?<?([\w.+-]{8,200})>?$/i;
 
 /** @param reply of the mail server that has taken a mail @returns the provider's id for the mail, where the reply names one */
 export function providerIdIn(reply: string): string | undefined {
-  return replyPattern.exec(reply)?.[1];
+  if (!/^250\b/.test(reply)) return undefined;
+  const [firstLine = ''] = reply.split(/[\n\r\u2028\u2029]/, 1);
+  const whole = reply.trimEnd();
+  for (const { 0: words, index } of firstLine.matchAll(beforeId)) {
+    const id = idAtEnd.exec(whole.slice(index + words.length))?.[1];
+    if (id !== undefined) return id;
+  }
+  return undefined;
 }

@@ -140,7 +140,8 @@ const maxUrlLength = 2_048;
 
 /** Spellings that the URL parser would correct silently: people must see the address that is connected to. */
 const mended = /[\s\p{Cc}\\]/u;
-const hostName = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/;
+const label = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
+export const isHostName = (host: string) => host.length <= 253 && host.split('.').every((one) => label.test(one));
 
 /** Reasons to refuse a url before its name is looked up; the first that holds is the answer. */
 const urlProblems: readonly { holds: (url: URL, text: string) => boolean; problem: string }[] = [
@@ -167,7 +168,7 @@ function readTarget(text: string): Target {
   const found = urlProblems.find(({ holds }) => holds(url, text));
   if (found) return found;
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
-  if (net.isIP(host) === 0 && !hostName.test(host)) return { problem: 'The url has no valid host name.' };
+  if (net.isIP(host) === 0 && !isHostName(host)) return { problem: 'The url has no valid host name.' };
   // Other spellings of an address (127.1), full-width letters and invisible characters are replaced by what they mean.
   const shown = url.href === `${text}/` ? text : url.href;
   if (shown.length > maxUrlLength)

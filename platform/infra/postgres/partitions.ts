@@ -44,7 +44,7 @@ export async function partitionsOf(db: Queries, { name }: PartitionedTable): Pro
      WHERE inhparent = ${name}::regclass`,
   );
   const partitions = rows.flatMap(({ name: part, bound }) => {
-    const [, from, to] = /^FOR VALUES FROM \((.+)\) TO \((.+)\)$/.exec(bound) ?? [];
+    const [, from, to] = /^FOR VALUES FROM \(([^()]+)\) TO \(([^()]+)\)$/.exec(bound) ?? [];
     return from && to ? [{ name: part, from: timeOfBound(from), to: timeOfBound(to) }] : [];
   });
   return partitions.toSorted((left, right) => left.to - right.to);

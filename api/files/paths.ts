@@ -1,0 +1,8 @@
+/** Paths of the listener of files. */
+
+/** @returns the one part that a path has below a folder; undefined for any other path */
+export function partUnder(folder: string, path: string): string | undefined {
+  if (!path.startsWith(`${folder}/`)) return undefined;
+  const part = path.slice(folder.length + 1);
+  return part === '' || part.includes('/') ? undefined : part;
+}

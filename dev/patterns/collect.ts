@@ -1,0 +1,100 @@
+/** The regular expressions that meet text from outside: those of the product's code, and those that Ajv makes of the contract. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import ts from 'typescript';
+
+export interface Pattern {
+  source: string;
+  flags: string;
+  /** Where it stands, such as `api/app.ts:12`. */
+  place: string;
+}
+
+/** A pattern that is put together when the program runs: nobody can tell before how long it takes. */
+export interface MadePattern {
+  place: string;
+  code: string;
+}
+
+export interface Found {
+  patterns: Pattern[];
+  made: MadePattern[];
+}
+
+/** @param file its path from the project's directory @param text of TypeScript or JavaScript */
+export function patternsIn(file: string, text: string): Found {
+  const found: Found = { patterns: [], made: [] };
+  const parsed = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+  const visit = (node: ts.Node): void => {
+    const place = `${file}:${parsed.getLineAndCharacterOfPosition(node.getStart()).line + 1}`;
+    if (ts.isRegularExpressionLiteral(node)) found.patterns.push({ ...partsOf(node.text), place });
+    if ((ts.isNewExpression(node) || ts.isCallExpression(node)) && node.expression.getText() === 'RegExp') {
+      const [source, flags] = (node.arguments ?? []).map(textOf);
+      const isWritten = source !== undefined && (node.arguments?.length === 1 || flags !== undefined);
+      if (isWritten) found.patterns.push({ source, flags: flags ?? '', place });
+      else found.made.push({ place, code: node.getText() });
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(parsed);
+  return found;
+}
+
+/** @param literal such as `/a+/g` */
+function partsOf(literal: string): Pick<Pattern, 'source' | 'flags'> {
+  const end = literal.lastIndexOf('/');
+  return { source: literal.slice(1, end), flags: literal.slice(end + 1) };
+}
+
+/** @returns the string that is written there; undefined for what is put together */
+function textOf(node: ts.Expression): string | undefined {
+  if (ts.isStringLiteralLike(node)) return node.text;
+  const isRaw = ts.isTaggedTemplateExpression(node) && node.tag.getText() === 'String.raw';
+  return isRaw && ts.isNoSubstitutionTemplateLiteral(node.template) ? node.template.rawText : undefined;
+}
+
+/** Ajv compiles them with this flag. */
+const flagsOfAjv = 'u';
+
+/** @param document the contract as it was bundled @returns the patterns that it holds values against, and the names of its formats */
+export function patternsOfContract(document: unknown): { patterns: Pattern[]; formats: Set<string> } {
+  const patterns = new Map<string, Pattern>();
+  const formats = new Set<string>();
+  const visit = (value: unknown, at: string): void => {
+    if (typeof value !== 'object' || value === null) return;
+    for (const [key, part] of Object.entries(value)) {
+      if (key === 'format' && typeof part === 'string') formats.add(part);
+      const sources = key === 'pattern' ? [part] : key === 'patternProperties' ? Object.keys(part as object) : [];
+      for (const source of sources)
+        if (typeof source === 'string') patterns.set(source, { source, flags: flagsOfAjv, place: `contract ${at}` });
+      visit(part, `${at}/${key}`);
+    }
+  };
+  visit(document, '#');
+  return { patterns: [...patterns.values()], formats };
+}
+
+/** @returns the patterns of ajv-formats by which it judges these formats, and those that several of its formats share */
+export function patternsOfFormats(formats: ReadonlySet<string>): Pattern[] {
+  const file = 'node_modules/ajv-formats/dist/formats.js';
+  const text = readFileSync(new URL(import.meta.resolve('ajv-formats/dist/formats.js')), 'utf8');
+  const lines = text.split('\n');
+  /** A format has a line of its own in the table. */
+  const isOfAnotherFormat = ({ place }: Pattern) => {
+    const line = lines[Number(place.split(':')[1]) - 1] ?? '';
+    const name = /^ {4}"?([\w-]+)"?: /.exec(line)?.[1];
+    return name !== undefined && !formats.has(name);
+  };
+  return patternsIn(file, text).patterns.filter((pattern) => !isOfAnotherFormat(pattern));
+}
+
+/** @param files of the product, from the directory */
+export function patternsOfProduct(directory: string, files: readonly string[]): Found {
+  const all = files.map((file) => patternsIn(file, readFileSync(path.join(directory, file), 'utf8')));
+  const contract = JSON.parse(readFileSync(path.join(directory, 'contract/generated/openapi.json'), 'utf8')) as unknown;
+  const { patterns, formats } = patternsOfContract(contract);
+  return {
+    patterns: [...all.flatMap((one) => one.patterns), ...patterns, ...patternsOfFormats(formats)],
+    made: all.flatMap(({ made }) => made),
+  };
+}

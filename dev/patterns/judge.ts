@@ -1,0 +1,16 @@
+/** Whether a regular expression takes no longer than in proportion to the text, by recheck. */
+import type { Pattern } from './collect.ts';
+
+/** A machine may be busy: recheck decides most patterns in milliseconds, the slowest in some seconds. */
+const timeoutMs = 120_000;
+
+/** @returns why the pattern may not stay; undefined for one that is linear in the length of every text */
+export async function faultOf({ source, flags }: Pick<Pattern, 'source' | 'flags'>): Promise<string | undefined> {
+  process.env['RECHECK_BACKEND'] = 'pure'; // the same on every platform, without a program of its own
+  const { checkSync } = await import('recheck');
+  const result = checkSync(source, flags, { timeout: timeoutMs, randomSeed: 1 });
+  if (result.status === 'safe') return undefined;
+  if (result.status === 'unknown')
+    return `recheck cannot tell how long it takes (${result.error.kind}). Write it more simply, or look through the text by hand.`;
+  return `it takes ${result.complexity.summary} time, such as for ${result.attack.pattern}`;
+}

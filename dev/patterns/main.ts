@@ -1,0 +1,66 @@
+/**
+ * `npm run patterns` judges the regular expressions that are new since the last time, and notes those that are linear in
+ * verdicts.json. With `--check`, as in `npm run check`, it fails if one has not been judged; with `--all` it judges all again,
+ * which takes some minutes.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { projectDirectory } from '../project.ts';
+import { productFiles } from '../import-graph.ts';
+import { patternsOfProduct, type Pattern } from './collect.ts';
+import { exceptions } from './exceptions.ts';
+import { faultOf } from './judge.ts';
+
+const verdictsFile = new URL('verdicts.json', import.meta.url);
+
+interface Verdicts {
+  checker: string;
+  /** Patterns that are linear, as they are written in code. */
+  linear: string[];
+}
+
+const written = ({ source, flags }: Pattern) => `/${source}/${flags}`;
+
+async function main(options: readonly string[]): Promise<void> {
+  const { patterns, made } = patternsOfProduct(projectDirectory, productFiles(projectDirectory));
+  const checker = `recheck ${checkerVersion()}`;
+  const known = new Set(options.includes('--all') ? [] : linearBefore(checker));
+  const byText = new Map(
+    patterns.flatMap((pattern) => (exceptions.has(written(pattern)) ? [] : [[written(pattern), pattern] as const])),
+  );
+  const faults = made.map(
+    ({ place, code }) =>
+      `${place}: ${code} is put together at run time. Write the pattern as a literal, or do without.`,
+  );
+  const unknown = [...byText].filter(([text]) => !known.has(text));
+  if (options.includes('--check')) {
+    const isStale = [...known].some((text) => !byText.has(text));
+    for (const [text, { place }] of unknown)
+      faults.push(`${place}: ${text} has not been judged. Run npm run patterns.`);
+    if (isStale) faults.push('dev/patterns/verdicts.json has patterns that are gone. Run npm run patterns.');
+  } else {
+    for (const [text, pattern] of unknown) {
+      const fault = await faultOf(pattern);
+      if (fault === undefined) known.add(text);
+      else faults.push(`${pattern.place}: ${text}: ${fault}`);
+    }
+    const linear = [...byText.keys()].filter((text) => known.has(text)).toSorted();
+    writeFileSync(verdictsFile, `${JSON.stringify({ checker, linear } satisfies Verdicts, null, 2)}\n`);
+  }
+  for (const fault of faults) process.stderr.write(`${fault}\n`);
+  if (faults.length > 0) process.exitCode = 1;
+}
+
+/** @returns nothing if another version of the checker judged them */
+function linearBefore(checker: string): string[] {
+  if (!existsSync(verdictsFile)) return [];
+  const verdicts = JSON.parse(readFileSync(verdictsFile, 'utf8')) as Verdicts;
+  return verdicts.checker === checker ? verdicts.linear : [];
+}
+
+function checkerVersion(): string {
+  const settings = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  const { devDependencies } = JSON.parse(settings) as { devDependencies: Record<string, string> };
+  return devDependencies['recheck'] ?? '';
+}
+
+await main(process.argv.slice(2));

@@ -1,0 +1,127 @@
+import { expect } from 'chai';
+import * as fc from 'fast-check';
+import { hasSignOfMarkdown } from '../../../../domain/knowledge/extraction/markdown-signs.ts';
+import { hyphenatedWords, joined, linesOf as linesOfPage } from '../../../../domain/knowledge/extraction/pdf-layout.ts';
+import { tidyLines } from '../../../../domain/knowledge/extraction/sections.ts';
+import { linesOf } from '../../../../domain/knowledge/indexing/passages.policy.ts';
+import { expectLinear, repeated } from '../../../toolkit/assert/scaling.ts';
+
+/** Texts of these pieces. */
+const textsOf = (...pieces: string[]) => fc.string({ unit: fc.constantFrom(...pieces), maxLength: 14 });
+
+describe('signs of Markdown', () => {
+  const pattern = /^#{1,6} \S|^(?:```|~~~)|\[[^\]\n]{1,200}\]\([^)\s]{1,500}\)/m;
+  const same = (text: string): void => {
+    expect(hasSignOfMarkdown(text), JSON.stringify(text)).to.equal(pattern.test(text));
+  };
+
+  it('are those that a pattern finds', () => {
+    const pieces = ['[', ']', '](', ')', '(', 'a', ' ', '\n', '#', '# ', '```', '~~', '\u2028'];
+    fc.assert(fc.property(textsOf(...pieces), same), { numRuns: 5_000 });
+  });
+
+  it('keep their bounds: 200 characters of a label, 500 of an address', () => {
+    for (const label of [0, 1, 199, 200, 201])
+      for (const address of [0, 1, 499, 500, 501]) same(`x[${'a'.repeat(label)}](${'b'.repeat(address)})`);
+    same(`[${'a'.repeat(150)}[${'a'.repeat(100)}](b)`);
+    same(`[a](${'b'.repeat(400)}](${'c'.repeat(200)})`);
+  });
+
+  it('are looked for in a time that grows with the text alone', () => {
+    for (const piece of ['[', '](', '[a](', '[]', '[[a]', '[a](b', '#', '[a'.repeat(90)])
+      expectLinear(piece, repeated(piece), hasSignOfMarkdown, 16_000);
+  }).timeout(30_000);
+});
+
+describe('lines that are tidied', () => {
+  it('lose what patterns for it would take away', () => {
+    const asBefore = (text: string) =>
+      text
+        .replaceAll('\t', '    ')
+        .replace(/ {41,}/g, ' '.repeat(40))
+        .replace(/ +$/gm, '')
+        .replace(/\n{3,}/g, '\n\n')
+        .replace(/^\n+|\n+$/g, '');
+    fc.assert(
+      fc.property(textsOf(' ', '\t', '\n', '\n\n', 'a', ' '.repeat(30), ' '.repeat(41)), (text) => {
+        expect(tidyLines(text)).to.equal(asBefore(text));
+      }),
+    );
+  });
+
+  it('are tidied in a time that grows with the text alone', () => {
+    for (const piece of [' ', '\n', ' \n', ' a'])
+      expectLinear(piece, repeated(piece, { begin: 'a', end: 'a' }), tidyLines, 16_000);
+  }).timeout(30_000);
+});
+
+describe('lines of a passage', () => {
+  it('are those that a pattern divides', () => {
+    fc.assert(
+      fc.property(textsOf(' ', '\n', 'a', 'b'), (text) => {
+        expect(linesOf(text)).to.deep.equal(text.split(/(?<=\n *)(?=[^\n ])/));
+      }),
+    );
+  });
+
+  it('are divided in a time that grows with the text alone', () => {
+    for (const piece of [' ', '\n', '\n ', '\na'])
+      expectLinear(piece, repeated(piece, { begin: 'a', end: 'a' }), linesOf, 16_000);
+  }).timeout(30_000);
+});
+
+describe('words with hyphens', () => {
+  const pieces = ['a', 'é', '-', '--', ' ', '1', '\u{10400}', '\u00ad'];
+
+  it('are those that a pattern finds', () => {
+    fc.assert(
+      fc.property(textsOf(...pieces), (text) => {
+        expect([...hyphenatedWords(text)]).to.deep.equal(
+          Array.from(text.matchAll(/\p{L}+(?:-\p{L}+)+/gu), ([word]) => word),
+        );
+      }),
+    );
+  });
+
+  it('are joined over the ends of lines as a pattern joins them', () => {
+    const asBefore = (lines: readonly string[], hyphenated: ReadonlySet<string>) => {
+      let text = '';
+      for (const line of lines) {
+        const start = /(\p{L}+)[-\u2010\u00AD]\s*$/u.exec(text);
+        const rest = /^\s*(\p{Ll}+)/u.exec(line);
+        if (!start || !rest) text += `${text === '' ? '' : ' '}${line}`;
+        else if (hyphenated.has(`${start[1]}-${rest[1]}`.toLowerCase())) text = text.trimEnd() + line.trimStart();
+        else text = text.slice(0, start.index) + start[1] + line.trimStart();
+      }
+      return text;
+    };
+    const line = textsOf('a', 'b', 'B', ' ', '-', '\u2010', '\u{10428}').filter((text) => text.trim() !== '');
+    fc.assert(
+      fc.property(fc.array(line, { maxLength: 6 }), (lines) => {
+        const hyphenated = new Set(['a-b', 'ab-a', 'b-b']);
+        expect(
+          joined(
+            lines.map((text) => ({ text })),
+            hyphenated,
+          ),
+        ).to.equal(asBefore(lines, hyphenated));
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('are found and joined in a time that grows with the text alone', () => {
+    for (const piece of ['a', '-', 'a-', 'a--'])
+      expectLinear(piece, repeated(piece, { end: '1' }), (text) => [...hyphenatedWords(text)], 16_000);
+    const lines = (size: number) => Array.from({ length: Math.ceil(size / 10) }, () => ({ text: 'aaaaaaaaa-' }));
+    expectLinear('lines that all end in a hyphen', lines, (all) => joined(all, new Set(['a-a'])));
+  }).timeout(30_000);
+});
+
+describe('lines of a page of a PDF', () => {
+  it('are put together in a time that grows with the pieces alone', () => {
+    const items = (size: number) =>
+      Array.from({ length: size }, (_, at) => ({ str: 'ab', width: 2, transform: [1, 0, 0, 1, at * 2, 0] }));
+    expectLinear('pieces of one line', items, (all) => linesOfPage(all)[0]?.text.at(-1), 64_000);
+  }).timeout(30_000);
+});

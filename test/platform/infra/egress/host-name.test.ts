@@ -1,0 +1,23 @@
+import { expect } from 'chai';
+import * as fc from 'fast-check';
+import { isHostName } from '../../../../platform/infra/egress/egress.ts';
+
+describe('the name of a host', () => {
+  const pattern =
+    /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/;
+  const same = (host: string): void => {
+    expect(isHostName(host), host).to.equal(pattern.test(host));
+  };
+
+  it('is one that a pattern takes', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom('a', '1', '_', '-', '.', 'A', '\n'), maxLength: 8 }), same),
+    );
+  });
+
+  it('has at most 63 characters in a label, and 253 in all', () => {
+    const label = (length: number) => 'a'.repeat(length);
+    for (const length of [1, 62, 63, 64]) same(`${label(length)}.example`);
+    for (const last of [60, 61, 62]) same([label(63), label(63), label(63), label(last)].join('.'));
+  });
+});

@@ -240,7 +240,7 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
 const indentOf = (read: string): number => read.length - read.trimStart().length;
 
 /** Whether a line ends the code: after three spaces at most, the mark or more of the same characters, and then only spaces. */
-function closesFence(read: string, mark: string): boolean {
+export function closesFence(read: string, mark: string): boolean {
   const [indent = ''] = /^ {0,3}/.exec(read) ?? [];
   const fence = withoutEnd(read.slice(indent.length), ' ');
   return fence.startsWith(mark) && withoutEnd(fence, mark.charAt(0)) === '';

@@ -237,7 +237,7 @@ function* inPieces(bytes: Buffer): Generator<Buffer> {
 }
 
 /** A server's words may repeat whom the message was for. */
-const withoutAddresses = (reply: string) =>
+export const withoutAddresses = (reply: string) =>
   reply
     .replaceAll(/\S+/g, (word) => (word.slice(1, -1).includes('@') ? '<address>' : word))
     .replaceAll(/\s+/g, ' ')

@@ -1,0 +1,16 @@
+import { expect } from 'chai';
+import * as fc from 'fast-check';
+import { closesFence } from '../../../../domain/agents/answers/answer-markdown.policy.ts';
+
+describe('the end of a fence of code', () => {
+  it('is a line that a pattern made of the mark finds', () => {
+    const line = fc.string({ unit: fc.constantFrom('`', '~', '```', ' ', '\t', 'a'), maxLength: 8 });
+    fc.assert(
+      fc.property(fc.constantFrom('```', '````', '~~~'), line, (mark, read) => {
+        const pattern = new RegExp(`^ {0,3}${mark}${mark[0]}* *$`);
+        expect(closesFence(read, mark), JSON.stringify(read)).to.equal(pattern.test(read));
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+});

@@ -4,7 +4,7 @@ import { patternsIn, patternsOfContract, patternsOfFormats, patternsOfProduct } 
 import { faultOf } from '../../dev/patterns/judge.ts';
 import { productFiles } from '../../dev/import-graph.ts';
 import { projectDirectory } from '../../dev/project.ts';
-import { expectLinear, repeated } from '../toolkit/assert/scaling.ts';
+import { expectLinear, manyTimes } from '../toolkit/assert/scaling.ts';
 
 describe('the checker of regular expressions', () => {
   it('finds literals and patterns that are written as texts, with their lines', () => {
@@ -79,6 +79,6 @@ describe('patterns that the checker finds fault with and that stay', () => {
   it('judge a date-time in a time that grows with its characters alone', () => {
     const pattern = /^(19[7-9]\d|2\d{3})-.{5}[Tt].{6}[0-5].*([Zz]|\d{2}:?\d{2})$/u;
     for (const piece of ['1', 'Z', '12:', '72'])
-      expectLinear(piece, repeated(piece, { begin: '2026-01-01T00:00:0', end: '\0' }), (text) => pattern.test(text));
+      expectLinear(piece, manyTimes(piece, { begin: '2026-01-01T00:00:0', end: '\0' }), (text) => pattern.test(text));
   }).timeout(30_000);
 });

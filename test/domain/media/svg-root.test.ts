@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { lookInto } from '../../../domain/media/file-content.ts';
 import { beginsAsSvg } from '../../../domain/media/svg-root.ts';
-import { expectLinear, repeated } from '../../toolkit/assert/scaling.ts';
+import { expectLinear, manyTimes } from '../../toolkit/assert/scaling.ts';
 
 /** Says the same by a pattern, whose comments end at the first `-->`. Small inputs alone: it is not linear. */
 const asPattern =
@@ -52,7 +52,7 @@ describe('the root of a drawing', () => {
   it('is looked for in a time that grows with the bytes alone', () => {
     for (const piece of ['<!---->', '<!--', '-->', '<?xml', '<!DOCTYPE', ' '])
       for (const begin of ['', '<!--'])
-        expectLinear(`${begin} ${piece}`, repeated(piece, { begin, end: 'x' }), beginsAsSvg, 16_000);
+        expectLinear(`${begin} ${piece}`, manyTimes(piece, { begin, end: 'x' }), beginsAsSvg, 16_000);
   }).timeout(30_000);
 });
 
@@ -74,7 +74,7 @@ describe('the detection of what a file is', () => {
   it('takes a time that grows with the bytes alone, whatever the file repeats', async () => {
     for (const announced of types)
       for (const mark of marks) {
-        const inputOf = (size: number) => Buffer.from(repeated(mark, { end: 'x' })(size), 'latin1');
+        const inputOf = (size: number) => Buffer.from(manyTimes(mark, { end: 'x' })(size), 'latin1');
         const workOf = async (size: number) => {
           const bytes = inputOf(size);
           const reads: number[] = [];

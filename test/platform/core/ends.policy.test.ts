@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { withoutEnd, withoutEnds } from '../../../platform/core/ends.policy.ts';
-import { expectLinear, repeated } from '../../toolkit/assert/scaling.ts';
+import { expectLinear, manyTimes } from '../../toolkit/assert/scaling.ts';
 
 const texts = fc.string({ unit: fc.constantFrom('-', '.', ' ', '\n', 'a', '\u{1f600}', '\ud83d'), maxLength: 12 });
 
@@ -18,6 +18,6 @@ describe('characters taken off the ends of a text', () => {
   });
 
   it('are found in a time that grows with the text alone', () => {
-    expectLinear('a run in the middle', repeated('-', { begin: 'a', end: 'a' }), (text) => withoutEnds(text, '-'));
+    expectLinear('a run in the middle', manyTimes('-', { begin: 'a', end: 'a' }), (text) => withoutEnds(text, '-'));
   });
 });

@@ -45,6 +45,6 @@ export function expectLinear<Input>(
 }
 
 /** @returns a function that gives the piece again and again, after the beginning and before the end, in about `size` characters */
-export function repeated(piece: string, { begin = '', end = '' } = {}): (size: number) => string {
+export function manyTimes(piece: string, { begin = '', end = '' } = {}): (size: number) => string {
   return (size) => begin + piece.repeat(Math.max(1, Math.floor(size / piece.length))) + end;
 }

@@ -4,7 +4,7 @@ import { hasSignOfMarkdown } from '../../../../domain/knowledge/extraction/markd
 import { hyphenatedWords, joined, linesOf as linesOfPage } from '../../../../domain/knowledge/extraction/pdf-layout.ts';
 import { tidyLines } from '../../../../domain/knowledge/extraction/sections.ts';
 import { linesOf } from '../../../../domain/knowledge/indexing/passages.policy.ts';
-import { expectLinear, repeated } from '../../../toolkit/assert/scaling.ts';
+import { expectLinear, manyTimes } from '../../../toolkit/assert/scaling.ts';
 
 /** Texts of these pieces. */
 const textsOf = (...pieces: string[]) => fc.string({ unit: fc.constantFrom(...pieces), maxLength: 14 });
@@ -29,7 +29,7 @@ describe('signs of Markdown', () => {
 
   it('are looked for in a time that grows with the text alone', () => {
     for (const piece of ['[', '](', '[a](', '[]', '[[a]', '[a](b', '#', '[a'.repeat(90)])
-      expectLinear(piece, repeated(piece), hasSignOfMarkdown, 16_000);
+      expectLinear(piece, manyTimes(piece), hasSignOfMarkdown, 16_000);
   }).timeout(30_000);
 });
 
@@ -51,7 +51,7 @@ describe('lines that are tidied', () => {
 
   it('are tidied in a time that grows with the text alone', () => {
     for (const piece of [' ', '\n', ' \n', ' a'])
-      expectLinear(piece, repeated(piece, { begin: 'a', end: 'a' }), tidyLines, 16_000);
+      expectLinear(piece, manyTimes(piece, { begin: 'a', end: 'a' }), tidyLines, 16_000);
   }).timeout(30_000);
 });
 
@@ -66,7 +66,7 @@ describe('lines of a passage', () => {
 
   it('are divided in a time that grows with the text alone', () => {
     for (const piece of [' ', '\n', '\n ', '\na'])
-      expectLinear(piece, repeated(piece, { begin: 'a', end: 'a' }), linesOf, 16_000);
+      expectLinear(piece, manyTimes(piece, { begin: 'a', end: 'a' }), linesOf, 16_000);
   }).timeout(30_000);
 });
 
@@ -112,7 +112,7 @@ describe('words with hyphens', () => {
 
   it('are found and joined in a time that grows with the text alone', () => {
     for (const piece of ['a', '-', 'a-', 'a--'])
-      expectLinear(piece, repeated(piece, { end: '1' }), (text) => [...hyphenatedWords(text)], 16_000);
+      expectLinear(piece, manyTimes(piece, { end: '1' }), (text) => [...hyphenatedWords(text)], 16_000);
     const lines = (size: number) => Array.from({ length: Math.ceil(size / 10) }, () => ({ text: 'aaaaaaaaa-' }));
     expectLinear('lines that all end in a hyphen', lines, (all) => joined(all, new Set(['a-a'])));
   }).timeout(30_000);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { providerIdIn } from '../../../../domain/mail/notices/mail-event.policy.ts';
-import { expectLinear, repeated } from '../../../toolkit/assert/scaling.ts';
+import { expectLinear, manyTimes } from '../../../toolkit/assert/scaling.ts';
 
 describe("a provider's id in the reply of a mail server", () => {
   it('is the one that a pattern finds', () => {
@@ -22,6 +22,6 @@ describe("a provider's id in the reply of a mail server", () => {
 
   it('is looked for in a time that grows with the reply alone', () => {
     for (const piece of ['ok', 'ok ', ' ', 'queued as ', 'id=', 'ok:'])
-      expectLinear(piece, repeated(piece, { begin: '250 ', end: '!' }), providerIdIn, 16_000);
+      expectLinear(piece, manyTimes(piece, { begin: '250 ', end: '!' }), providerIdIn, 16_000);
   }).timeout(30_000);
 });

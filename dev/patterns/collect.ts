@@ -25,11 +25,12 @@ export interface Found {
 export function patternsIn(file: string, text: string): Found {
   const found: Found = { patterns: [], made: [] };
   const parsed = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+  const constants = constantsOf(parsed);
   const visit = (node: ts.Node): void => {
     const place = `${file}:${parsed.getLineAndCharacterOfPosition(node.getStart()).line + 1}`;
     if (ts.isRegularExpressionLiteral(node)) found.patterns.push({ ...partsOf(node.text), place });
     if ((ts.isNewExpression(node) || ts.isCallExpression(node)) && node.expression.getText() === 'RegExp') {
-      const [source, flags] = (node.arguments ?? []).map(textOf);
+      const [source, flags] = (node.arguments ?? []).map((argument) => textOf(argument, constants));
       const isWritten = source !== undefined && (node.arguments?.length === 1 || flags !== undefined);
       if (isWritten) found.patterns.push({ source, flags: flags ?? '', place });
       else found.made.push({ place, code: node.getText() });
@@ -46,11 +47,37 @@ function partsOf(literal: string): Pick<Pattern, 'source' | 'flags'> {
   return { source: literal.slice(1, end), flags: literal.slice(end + 1) };
 }
 
-/** @returns the string that is written there; undefined for what is put together */
-function textOf(node: ts.Expression): string | undefined {
+type Constants = ReadonlyMap<string, ts.Expression>;
+
+/** @returns what the constants of a file are set to, outside of its functions */
+function constantsOf(file: ts.SourceFile): Constants {
+  const declarations = file.statements
+    .filter((statement) => ts.isVariableStatement(statement))
+    .flatMap(({ declarationList }) => (declarationList.flags & ts.NodeFlags.Const ? declarationList.declarations : []));
+  return new Map(
+    declarations.flatMap(({ name, initializer }) =>
+      ts.isIdentifier(name) && initializer ? [[name.text, initializer] as const] : [],
+    ),
+  );
+}
+
+/** @returns the string that is written there, with the texts of constants of the file; undefined for what only a run can tell */
+function textOf(node: ts.Expression, constants: Constants): string | undefined {
   if (ts.isStringLiteralLike(node)) return node.text;
+  if (ts.isIdentifier(node)) {
+    const value = constants.get(node.text);
+    return value && textOf(value, constants);
+  }
   const isRaw = ts.isTaggedTemplateExpression(node) && node.tag.getText() === 'String.raw';
-  return isRaw && ts.isNoSubstitutionTemplateLiteral(node.template) ? node.template.rawText : undefined;
+  const template = isRaw ? node.template : node;
+  if (ts.isNoSubstitutionTemplateLiteral(template)) return template.rawText;
+  if (!ts.isTemplateExpression(template)) return undefined;
+  const written = ({ text, rawText = text }: ts.TemplateLiteralLikeNode) => (isRaw ? rawText : text);
+  const parts = template.templateSpans.map(({ expression, literal }) => {
+    const part = textOf(expression, constants);
+    return part === undefined ? undefined : part + written(literal);
+  });
+  return parts.includes(undefined) ? undefined : written(template.head) + parts.join('');
 }
 
 /** Ajv compiles them with this flag. */

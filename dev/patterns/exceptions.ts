@@ -9,3 +9,11 @@ export const exceptions: ReadonlyMap<string, string> = new Map([
     'Quadratic, in at most 100 characters: Ajv judges `maxLength` first and stops at the first fault.',
   ],
 ]);
+
+/** Patterns that are put together at run time and stay, by their file, each with its reason. */
+export const madeAtRunTime: ReadonlyMap<string, string> = new Map([
+  [
+    'contract/validators.ts: new RegExp(pattern, flags)',
+    'Ajv makes them of the patterns of the contract, which are judged as the contract was bundled.',
+  ],
+]);

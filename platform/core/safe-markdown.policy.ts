@@ -147,7 +147,8 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
   }
 
   function readWord(piece: string): void {
-    const wordStart = piece.search(/\S*$/);
+    let wordStart = piece.length;
+    while (wordStart > 0 && !/\s/.test(piece.charAt(wordStart - 1))) wordStart -= 1;
     mayBeAddress = (wordStart === 0 && mayBeAddress) || ofAddress.test(piece.slice(wordStart));
   }
 

@@ -39,13 +39,10 @@ export function holdsWebAddress(text: string): boolean {
 }
 
 /** Scripts in which U+200C and U+200D between two letters change how these are written. */
-const joiningScripts = 'Arab Syrc Nkoo Mong Deva Beng Guru Gujr Orya Taml Telu Knda Mlym Sinh Khmr Mymr Tibt'
-  .split(' ')
-  .map((script) => String.raw`\p{Script=${script}}`)
-  .join('');
+const joiningScripts = String.raw`\p{Script=Arab}\p{Script=Syrc}\p{Script=Nkoo}\p{Script=Mong}\p{Script=Deva}\p{Script=Beng}\p{Script=Guru}\p{Script=Gujr}\p{Script=Orya}\p{Script=Taml}\p{Script=Telu}\p{Script=Knda}\p{Script=Mlym}\p{Script=Sinh}\p{Script=Khmr}\p{Script=Mymr}\p{Script=Tibt}`;
 /** Format characters that belong to what people see: joiners of these scripts and of emoji, and the flags of regions. */
 const meantFormat = new RegExp(
-  String.raw`(?<=[${joiningScripts}]\p{M}*)[\u200c\u200d](?=[${joiningScripts}])|(?<=\p{Extended_Pictographic}[\u{1f3fb}-\u{1f3ff}\ufe0f]?)\u200d(?=\p{Extended_Pictographic})|(?<=\u{1f3f4})[\u{e0020}-\u{e007e}]{1,6}\u{e007f}`,
+  String.raw`[\u200c\u200d](?<=[${joiningScripts}]\p{M}*[\u200c\u200d])(?=[${joiningScripts}])|(?<=\p{Extended_Pictographic}[\u{1f3fb}-\u{1f3ff}\ufe0f]?)\u200d(?=\p{Extended_Pictographic})|(?<=\u{1f3f4})[\u{e0020}-\u{e007e}]{1,6}\u{e007f}`,
   'gu',
 );
 const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0\u2800]/u;

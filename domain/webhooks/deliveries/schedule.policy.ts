@@ -51,9 +51,10 @@ export function waitAfterAttempt(
   return Math.max(varied, Math.min(retryAfterSeconds, deliveryRules.retryAfterLimitSeconds) * second);
 }
 
-const months = 'Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec'.split('|');
+const monthNames = 'Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec';
+const months = monthNames.split('|');
 const time = String.raw`(?<hour>\d{2}):(?<minute>\d{2}):(?<second>\d{2})`;
-const month = `(?<month>${months.join('|')})`;
+const month = `(?<month>${monthNames})`;
 
 /** The three forms of a date in HTTP (RFC 9110, 5.6.7). */
 const httpDates = [

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import { holdsWebAddress } from '../../../platform/core/text.policy.ts';
+import { holdsUnseenCharacters, holdsWebAddress } from '../../../platform/core/text.policy.ts';
 import { expectLinear, manyTimes } from '../../toolkit/assert/scaling.ts';
 
 describe('a web address in a text', () => {
@@ -21,4 +21,29 @@ describe('a web address in a text', () => {
     for (const piece of ['a', 'a+', 'a.', '1', 'www', ':/'])
       expectLinear(piece, manyTimes(piece), holdsWebAddress, 16_000);
   }).timeout(30_000);
+});
+
+describe('characters that people do not see', () => {
+  it('are found in a time that grows with the text alone', () => {
+    for (const piece of ['\u0610', '\u0628\u200d', '\u0610\u200d', '\u200d', '\u{1f3f4}\u{e0067}'])
+      expectLinear(piece, manyTimes(piece), holdsUnseenCharacters, 16_000);
+  }).timeout(30_000);
+
+  it('leave out the same joiners as a pattern that looks back from each place', () => {
+    const joining = ['Arab', 'Deva', 'Mong'].map((script) => String.raw`\p{Script=${script}}`).join('');
+    const asBefore = new RegExp(String.raw`(?<=[${joining}]\p{M}*)[\u200c\u200d](?=[${joining}])`, 'gu');
+    fc.assert(
+      fc.property(
+        fc.string({
+          unit: fc.constantFrom('\u0628', '\u0610', '\u0915', '\u094d', '\u200c', '\u200d', 'a'),
+          maxLength: 8,
+        }),
+        (text) => {
+          const rest = text.replace(asBefore, '');
+          expect(holdsUnseenCharacters(text), JSON.stringify(text)).to.equal(/[\u200c\u200d]/.test(rest));
+        },
+      ),
+      { numRuns: 5_000 },
+    );
+  });
 });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import { closesFence } from '../../../../domain/agents/answers/answer-markdown.policy.ts';
+import { closesFence } from '../../../platform/core/safe-markdown.policy.ts';
 
 describe('the end of a fence of code', () => {
   it('is a line that a pattern made of the mark finds', () => {

@@ -23,6 +23,7 @@ import { mostBytes } from '../domain/media/media.policy.ts';
 import { maxMentorships } from '../domain/mentorships/mentorships.ts';
 import { deliveryRules } from '../domain/webhooks/deliveries/schedule.policy.ts';
 import { maxInFlight, maxPerClub } from '../worker/relay.ts';
+import { slots } from '../worker/task-queues.ts';
 import { variablesIn } from '../platform/infra/variables.ts';
 
 export interface Bound {
@@ -101,6 +102,19 @@ const places: Section = {
       beyond: 'waits; others go first',
     },
     { what: 'Facts and wakes that a relay carries', of: 'process', most: number(maxInFlight), beyond: 'waits' },
+    {
+      what: 'Files that are processed, read out for agents, or moved',
+      of: 'club',
+      most: 'as many as are free for the others (ENG-20)',
+      beyond: 'waits; others go first',
+    },
+    ...(['indexing', 'moves'] as const).map((queue) => ({
+      what: `Steps on the queue \`${queue}\``,
+      of: 'process',
+      most: number(slots[queue].activities),
+      beyond: 'waits',
+    })),
+    { what: 'Steps on the queue `media`', of: 'process', most: '4 to 8, by its cores (DEC-54)', beyond: 'waits' },
   ],
 };
 

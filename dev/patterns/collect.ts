@@ -68,6 +68,7 @@ function textOf(node: ts.Expression, constants: Constants): string | undefined {
     const value = constants.get(node.text);
     return value && textOf(value, constants);
   }
+  if (ts.isCallExpression(node)) return joinedTextOf(node, constants);
   const isRaw = ts.isTaggedTemplateExpression(node) && node.tag.getText() === 'String.raw';
   const template = isRaw ? node.template : node;
   if (ts.isNoSubstitutionTemplateLiteral(template)) return template.rawText;
@@ -78,6 +79,15 @@ function textOf(node: ts.Expression, constants: Constants): string | undefined {
     return part === undefined ? undefined : part + written(literal);
   });
   return parts.includes(undefined) ? undefined : written(template.head) + parts.join('');
+}
+
+/** @returns the string of `[…].join('')` */
+function joinedTextOf({ expression, arguments: given }: ts.CallExpression, constants: Constants): string | undefined {
+  const isJoin = ts.isPropertyAccessExpression(expression) && expression.name.text === 'join' && given.length === 1;
+  if (!isJoin || !ts.isArrayLiteralExpression(expression.expression)) return undefined;
+  const [between] = given.map((argument) => textOf(argument, constants));
+  const parts = expression.expression.elements.map((element) => textOf(element, constants));
+  return between === undefined || parts.includes(undefined) ? undefined : parts.join(between);
 }
 
 /** Ajv compiles them with this flag. */

@@ -32,11 +32,13 @@ describe('the checker of regular expressions', () => {
       'const time = String.raw`${digit}\\.${digit}`;',
       'new RegExp(String.raw`^${time}$`);',
       'new RegExp(digit);',
+      "new RegExp([digit, 'x'].join(''));",
       'new RegExp(`\\\\d${digit}`);',
     ].join('\n');
     expect(patternsIn('x.ts', code).patterns.map(({ source }) => source)).to.deep.equal([
       '^[0-9]\\.[0-9]$',
       '[0-9]',
+      '[0-9]x',
       '\\d[0-9]',
     ]);
   });

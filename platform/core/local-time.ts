@@ -18,16 +18,42 @@ export interface DayWindow {
   to: number;
 }
 
-/** @returns when the window is next open: now, or the first instant at or after its beginning */
-export function nextOpening({ from, to }: DayWindow, zone: string, now: Date): Date {
-  const local = Temporal.Instant.fromEpochMilliseconds(now.getTime()).toZonedDateTimeISO(zone);
-  const minute = local.hour * 60 + local.minute;
-  const isOpen = from === to || (from < to ? minute >= from && minute < to : minute >= from || minute < to);
-  if (isOpen) return now;
-  const day = minute < from ? local.toPlainDate() : local.toPlainDate().add({ days: 1 });
-  const at = day.toZonedDateTime({ timeZone: zone, plainTime: { hour: Math.floor(from / 60), minute: from % 60 } });
-  return new Date(at.epochMilliseconds);
+/** How many days are searched for an opening: a window can lie in the hour that a change of clocks skips. */
+const daysSearched = 3;
+
+/**
+ * @returns now if the window is open, else the first instant at which it opens: after the gap if clocks are set forward over its
+ *   beginning, and also at the second of two such times
+ */
+export function nextOpening(window: DayWindow, zone: string, now: Date): Date {
+  if (isOpen(window, zone, now)) return now;
+  const today = localAt(zone, now).toPlainDate();
+  const time = timeOf(window.from);
+  for (let days = 0; days <= daysSearched; days++) {
+    const local = today.add({ days }).toPlainDateTime(time);
+    const second = new Date(local.toZonedDateTime(zone, { disambiguation: 'later' }).epochMilliseconds);
+    const opening = [firstInstantAt(local, zone), second].find((at) => at >= now && isOpen(window, zone, at));
+    if (opening) return opening;
+  }
+  throw new Error(
+    `The window from minute ${window.from} to ${window.to} does not open in ${zone} within ${daysSearched} days.`,
+  );
 }
+
+/** Whether the clock of the zone shows a time within the window. */
+function isOpen({ from, to }: DayWindow, zone: string, at: Date): boolean {
+  const { hour, minute } = localAt(zone, at);
+  const shown = hour * 60 + minute;
+  if (from === to) return true;
+  return from < to ? shown >= from && shown < to : shown >= from || shown < to;
+}
+
+const localAt = (zone: string, at: Date): Temporal.ZonedDateTime =>
+  Temporal.Instant.fromEpochMilliseconds(at.getTime()).toZonedDateTimeISO(zone);
+
+/** @param minute of the day */
+const timeOf = (minute: number): Temporal.PlainTime =>
+  Temporal.PlainTime.from({ hour: Math.floor(minute / 60), minute: minute % 60 });
 
 /**
  * @param minute of the day
@@ -36,8 +62,8 @@ export function nextOpening({ from, to }: DayWindow, zone: string, now: Date): D
  *   after the gap; where they are set back over it, the first of two
  */
 export function nextMinuteOfDay(minute: number, days: number, zone: string, now: Date): Date {
-  const today = Temporal.Instant.fromEpochMilliseconds(now.getTime()).toZonedDateTimeISO(zone).toPlainDate();
-  const time = Temporal.PlainTime.from({ hour: Math.floor(minute / 60), minute: minute % 60 });
+  const today = localAt(zone, now).toPlainDate();
+  const time = timeOf(minute);
   const on = (date: Temporal.PlainDate): Date => firstInstantAt(date.toPlainDateTime(time), zone);
   const first = on(today.add({ days }));
   return first < now ? on(today.add({ days: days + 1 })) : first;
@@ -58,8 +84,8 @@ export interface LocalDate {
  * @returns the date that it is in the zone now; its times are right where clocks are set over the minute or over midnight
  */
 export function localDateOf(minute: number, zone: string, now: Date): LocalDate {
-  const today = Temporal.Instant.fromEpochMilliseconds(now.getTime()).toZonedDateTimeISO(zone).toPlainDate();
-  const time = Temporal.PlainTime.from({ hour: Math.floor(minute / 60), minute: minute % 60 });
+  const today = localAt(zone, now).toPlainDate();
+  const time = timeOf(minute);
   return {
     date: today.toString(),
     at: firstInstantAt(today.toPlainDateTime(time), zone),

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { localDateOf, nextMinuteOfDay } from '../../../platform/core/local-time.ts';
+import fc from 'fast-check';
+import { localDateOf, nextMinuteOfDay, nextOpening } from '../../../platform/core/local-time.ts';
 
 const at = (minute: string, days: number, zone: string, now: string) => {
   const [hour = 0, rest = 0] = minute.split(':').map(Number);
@@ -34,6 +35,86 @@ describe('a time of the club’s day (DEC-47, AUTO-10)', () => {
 
   it('is tomorrow between the two: the first of them is past', () => {
     expect(at('02:30', 0, 'Europe/Berlin', '2026-10-25T00:45:00Z')).to.equal('2026-10-26T01:30:00.000Z');
+  });
+});
+
+describe('next opening of a window of the day', () => {
+  const minute = 60_000;
+  const minuteOf = (text: string) => {
+    const [hours = 0, rest = 0] = text.split(':').map(Number);
+    return hours * 60 + rest;
+  };
+  const cases = [
+    ['a window that is open', '09:00', '18:00', 'Europe/Berlin', '2026-01-10T09:00:00Z', '2026-01-10T09:00:00.000Z'],
+    ['before the window', '09:00', '18:00', 'Europe/Berlin', '2026-01-10T07:00:00Z', '2026-01-10T08:00:00.000Z'],
+    ['after the window', '09:00', '18:00', 'Europe/Berlin', '2026-01-10T17:00:00Z', '2026-01-11T08:00:00.000Z'],
+    ['over midnight', '22:00', '06:00', 'Asia/Tokyo', '2026-01-10T03:00:00Z', '2026-01-10T13:00:00.000Z'],
+    [
+      'the second hour that comes twice',
+      '01:30',
+      '05:00',
+      'America/New_York',
+      '2027-11-07T06:10Z',
+      '2027-11-07T06:30:00.000Z',
+    ],
+    [
+      'the first hour that comes twice',
+      '01:30',
+      '05:00',
+      'America/New_York',
+      '2027-11-07T05:10Z',
+      '2027-11-07T05:30:00.000Z',
+    ],
+    ['a beginning in a gap', '02:30', '05:00', 'America/New_York', '2027-03-14T05:00Z', '2027-03-14T07:00:00.000Z'],
+    [
+      'a beginning in a gap of half an hour',
+      '02:15',
+      '05:00',
+      'Australia/Lord_Howe',
+      '2026-10-03T14:00Z',
+      '2026-10-03T15:30:00.000Z',
+    ],
+    ['a window within a gap', '02:15', '02:45', 'America/New_York', '2027-03-14T05:00Z', '2027-03-15T06:15:00.000Z'],
+    ['midnight in a gap', '00:00', '05:00', 'America/Santiago', '2026-09-06T03:00Z', '2026-09-06T04:00:00.000Z'],
+  ] as const;
+  for (const [what, from, to, zone, now, opening] of cases)
+    it(`is right for ${what}`, () =>
+      expect(nextOpening({ from: minuteOf(from), to: minuteOf(to) }, zone, new Date(now)).toISOString()).to.equal(
+        opening,
+      ));
+
+  it('is the first minute at which the clock of the zone shows a time within it', () => {
+    const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Africa/Casablanca', 'America/Santiago'];
+    const changes = ['2026-03-29', '2026-10-25', '2026-03-08', '2026-11-01', '2026-04-05', '2026-10-04', '2026-09-06'];
+    const clocks = new Map(
+      zones.map((zone) => {
+        const options = { timeZone: zone, hour: '2-digit', minute: '2-digit' } as const;
+        return [zone, new Intl.DateTimeFormat('en-GB', options)] as const;
+      }),
+    );
+    const shown = (zone: string, time: number) => minuteOf(clocks.get(zone)?.format(time) ?? '');
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...zones),
+        fc.constantFrom(...changes),
+        fc.nat({ max: 2_879 }),
+        fc.nat({ max: 1_439 }),
+        fc.integer({ min: 1, max: 600 }),
+        (zone, day, offset, from, length) => {
+          const window = { from, to: (from + length) % 1_440 };
+          const isOpen = (time: number) => {
+            const clock = shown(zone, time);
+            if (window.from < window.to) return clock >= window.from && clock < window.to;
+            return clock >= window.from || clock < window.to;
+          };
+          const now = Date.parse(`${day}T00:00Z`) - 1_440 * minute + offset * minute;
+          let first = now;
+          while (!isOpen(first)) first += minute;
+          expect(nextOpening(window, zone, new Date(now)).getTime()).to.equal(first);
+        },
+      ),
+      { numRuns: 60 },
+    );
   });
 });
 

@@ -2,6 +2,7 @@
 import { DomainError } from '../../platform/core/errors.ts';
 import { addressesCounted } from './client-ip.policy.ts';
 import { CountersUnavailable, type Limiter, type Verdict } from './limiter.ts';
+import { sharedBudget, type SpenderKind } from './shared-budgets.policy.ts';
 import {
   archiveRequests,
   clubWrites,
@@ -12,8 +13,11 @@ import {
   studentsShareOfClub,
   studentWritesOfClub,
   uploadCreations,
+  type Budget,
   type Rule,
 } from './rules.policy.ts';
+
+type Charging = Pick<Limiter, 'charge' | 'chargeShared' | 'chargeHere'>;
 
 /** A call as far as it is known when it is charged: after session and membership were judged, before the body is read. */
 export interface Call {
@@ -36,7 +40,8 @@ export interface Call {
  * Charges a call, once. Reads are free.
  *
  * - A rule "per IP" charges the address, with or without a session.
- * - A rule per club or per student charges these only when session and membership hold; a refused call, or one whose
+ * - A rule per club charges the administrator and the club: each has a share that the others cannot spend (LIM-24).
+ * - A rule per club, per student or per administrator charges these only when session and membership hold; a refused call, or one whose
  *   caller is not known, is charged to a counter of its own for its address, and gets 429 instead of 401 or 403 when
  *   that is spent. So an outsider neither exhausts a club's allowance nor guesses sessions without limit.
  * - An administrator on a classroom path uses the club write limit.
@@ -47,7 +52,7 @@ export interface Call {
  *   the route is a classroom credential route. While they are down, administrators' credential routes have a small limit of
  *   each process (DEC-29), and every other call passes
  */
-export async function admit(limiter: Pick<Limiter, 'charge' | 'chargeHere'>, call: Call, now: number): Promise<void> {
+export async function admit(limiter: Charging, call: Call, now: number): Promise<void> {
   const rule = ruleFor(call);
   if (rule === undefined) return;
   // One after another: calls that a spent network is refused do not spend the wider one of its neighbours.
@@ -62,38 +67,36 @@ export async function admit(limiter: Pick<Limiter, 'charge' | 'chargeHere'>, cal
  * @param now Unix milliseconds
  * @throws DomainError `rate_limited` with the seconds to wait
  */
-export async function admitChange(
-  limiter: Pick<Limiter, 'charge' | 'chargeHere'>,
-  call: Call,
-  now: number,
-): Promise<void> {
-  const { clubId } = call;
-  if (call.refused || clubId === undefined || !isStudentOnClubPath(ruleFor(call), call)) return;
-  for (const rule of [studentsShareOfClub, clubWrites]) await charge(limiter, { rule, subject: clubOf(clubId) }, now);
+export async function admitChange(limiter: Charging, call: Call, now: number): Promise<void> {
+  const { clubId, caller } = call;
+  if (call.refused || clubId === undefined || caller === undefined || !isStudentOnClubPath(ruleFor(call), call)) return;
+  await charge(
+    limiter,
+    { rule: clubWrites, subject: clubOf(clubId), sharedBy: caller, narrower: [studentsShareOfClub] },
+    now,
+  );
 }
 
 /**
  * Charges the beginning of a resumable upload (LIM-22).
- * @param owner whose file it is: a student's, or where there is none, the club's
+ * @param file a student's, or the club's if it has no owner: then the club's files share the limit
  * @param now Unix milliseconds
  * @throws DomainError `rate_limited` with the seconds to wait
  */
 export async function admitUpload(
-  limiter: Pick<Limiter, 'charge' | 'chargeHere'>,
-  owner: { readonly clubId: string; readonly ownerId: string | null },
+  limiter: Charging,
+  file: { readonly id: string; readonly clubId: string; readonly ownerId: string | null },
   now: number,
 ): Promise<void> {
-  const budget = owner.ownerId === null ? libraryUploadCreations : uploadCreations;
-  const rule: Rule = { ...clubWrites, ...budget, name: 'Beginnings of uploads' };
-  await charge(limiter, { rule, subject: owner.ownerId ?? owner.clubId }, now);
+  const ofRule = (budget: Budget): Rule => ({ ...clubWrites, ...budget, name: 'Beginnings of uploads' });
+  const { id, clubId, ownerId } = file;
+  if (ownerId !== null) return charge(limiter, { rule: ofRule(uploadCreations), subject: ownerId }, now);
+  const sharedBy = { kind: 'file', id } as const; // the token names the file alone, not who reserved it
+  return charge(limiter, { rule: ofRule(libraryUploadCreations), subject: clubId, sharedBy }, now);
 }
 
 /** Charges a request for an archive (LIM-23). @param now Unix milliseconds @throws DomainError `rate_limited` */
-export async function admitDownload(
-  limiter: Pick<Limiter, 'charge' | 'chargeHere'>,
-  studentId: string,
-  now: number,
-): Promise<void> {
+export async function admitDownload(limiter: Charging, studentId: string, now: number): Promise<void> {
   const rule: Rule = { ...clubWrites, ...archiveRequests, name: 'Requests for archives' };
   await charge(limiter, { rule, subject: studentId }, now);
 }
@@ -109,22 +112,22 @@ export async function admitPreview(
 }
 
 /** Charges a call whose token is refused to its address. @param now Unix milliseconds @throws DomainError `rate_limited` */
-export async function admitRefused(
-  limiter: Pick<Limiter, 'charge' | 'chargeHere'>,
-  ip: string,
-  now: number,
-): Promise<void> {
+export async function admitRefused(limiter: Charging, ip: string, now: number): Promise<void> {
   for (const one of ofAddress(refusedCalls, ip)) await charge(limiter, one, now);
 }
 
-async function charge(limiter: Pick<Limiter, 'charge' | 'chargeHere'>, charged: Charge, now: number): Promise<void> {
+async function charge(limiter: Charging, charged: Charge, now: number): Promise<void> {
   const verdict = await verdictOf(limiter, charged, now);
-  if (!verdict.allowed) throw tooMany(charged.rule, verdict.retryAfterSeconds);
+  if (!verdict.allowed) throw tooMany(charged, verdict.retryAfterSeconds);
 }
 
 interface Charge {
   readonly rule: Rule;
   readonly subject: string;
+  /** Of a budget that the callers of one club share: who calls. */
+  readonly sharedBy?: { readonly kind: SpenderKind; readonly id: string };
+  /** Budgets that callers of this kind spend together first. */
+  readonly narrower?: readonly Budget[];
 }
 
 function isStudentOnClubPath(rule: Rule | undefined, { caller }: Call): boolean {
@@ -140,21 +143,21 @@ function chargesOf(rule: Rule, call: Call): readonly Charge[] {
   if (rule.scope === 'student' && studentOfToken !== undefined) return [{ rule, subject: studentOfToken }];
   if (refused || caller === undefined || clubId === undefined) return ofAddress(refusedCalls, ip);
   if (rule.scope === 'student' && caller.kind === 'student') return [{ rule, subject: caller.id }];
+  if (rule.scope === 'administrator') return [{ rule, subject: caller.id }];
   if (isStudentOnClubPath(rule, call)) return [{ rule: studentWritesOfClub, subject: caller.id }];
-  return [{ rule: rule.scope === 'club' ? rule : clubWrites, subject: clubOf(clubId) }];
+  return [{ rule: rule.scope === 'club' ? rule : clubWrites, subject: clubOf(clubId), sharedBy: caller }];
 }
 
 function ofAddress(rule: Rule, ip: string): readonly Charge[] {
   return addressesCounted(ip).map(({ subject, times }) => ({ rule: { ...rule, limit: rule.limit * times }, subject }));
 }
 
-async function verdictOf(
-  limiter: Pick<Limiter, 'charge' | 'chargeHere'>,
-  { rule, subject }: Charge,
-  now: number,
-): Promise<Verdict> {
+async function verdictOf(limiter: Charging, charged: Charge, now: number): Promise<Verdict> {
+  const { rule, subject, sharedBy, narrower } = charged;
   try {
-    return await limiter.charge(rule, subject, now);
+    if (!sharedBy) return await limiter.charge(rule, subject, now);
+    const shared = sharedBudget(rule, sharedBy.kind, narrower);
+    return await limiter.chargeShared(shared, { club: subject, caller: sharedBy.id }, now);
   } catch (error) {
     if (!(error instanceof CountersUnavailable)) throw error;
     if (rule.whenDown === 'pass') return { allowed: true };
@@ -166,10 +169,21 @@ async function verdictOf(
   }
 }
 
-const countedFor = { club: 'club', student: 'student', ip: 'IP address' } as const;
+const countedFor = {
+  club: 'club',
+  student: 'student',
+  administrator: 'administrator',
+  file: 'file',
+  ip: 'IP address',
+} as const;
 
-function tooMany({ name, limit, windowSeconds, scope }: Rule, retryAfterSeconds: number): DomainError {
-  const allowance = `${limit} in ${windowSeconds} seconds for each ${countedFor[scope]}`;
+function tooMany({ rule, sharedBy, narrower }: Charge, retryAfterSeconds: number): DomainError {
+  const { name, limit, windowSeconds, scope } = rule;
+  let allowance = `${limit} in ${windowSeconds} seconds for each ${countedFor[scope]}`;
+  if (sharedBy) {
+    const { own, share } = sharedBudget(rule, sharedBy.kind, narrower);
+    allowance += `, and for each ${countedFor[own.scope]} ${own.limit}, ${share} of them whatever others spend`;
+  }
   return new DomainError('rate_limited', `${name}: ${allowance}. Retry after ${retryAfterSeconds} seconds.`, {
     retryAfterSeconds,
   });

@@ -7,6 +7,7 @@ import { storeDeadlineMs, type CounterStore } from './counter-store.ts';
 import { openPostgresCounters } from './postgres-counters.ts';
 import { openRedisCounters } from './redis-counters.ts';
 import type { Budget } from './rules.policy.ts';
+import type { SharedBudget } from './shared-budgets.policy.ts';
 import { secondsUntilWindow, windowAt } from './windows.policy.ts';
 
 export { CountersUnavailable } from './counter-store.ts';
@@ -22,6 +23,14 @@ export interface Limiter {
    * @throws CountersUnavailable when the counters cannot be reached; at most one wait of half a second each second
    */
   charge(budget: Budget, subject: string, now: number): Promise<Verdict>;
+  /**
+   * Counts one call of a caller who shares a club's budget with others. A call that is refused is charged to the next window of
+   * the caller alone (LIM-24).
+   * @param of the club's id and the caller's
+   * @param now Unix milliseconds
+   * @throws CountersUnavailable
+   */
+  chargeShared(budget: SharedBudget, of: { club: string; caller: string }, now: number): Promise<Verdict>;
   /**
    * Counts in this process alone, by a limit of its own that is far smaller (DEC-29): for calls that must neither be refused
    * nor be unlimited while the counters are down.
@@ -50,6 +59,12 @@ const windowsKept = 3;
 /** Subjects that are known to have nothing left until the window after the next; beyond this many the memory starts afresh. */
 const spentRemembered = 10_000;
 
+/** One after the other: a call that finds one spent costs those after it nothing. */
+async function hasAll(counters: readonly { has(): Promise<boolean> }[]): Promise<boolean> {
+  for (const one of counters) if (!(await one.has())) return false;
+  return true;
+}
+
 /** Opens the counters on connections of their own; they may be down, and may come back. */
 export function createLimiter({
   url,
@@ -66,26 +81,49 @@ export function createLimiter({
   /** Counter → the window in which it, and the one after it, were found spent: a flood then costs the store nothing. */
   const spent = new Map<string, number>();
 
-  return {
-    charge(budget, subject, now) {
-      const { counter, limit, windowSeconds } = budget;
-      const name = `${counter}:${createHmac('sha256', hashKey).update(subject).digest('base64url')}`;
-      const window = windowAt(now, windowSeconds);
-      const refusedUntil = (next: number): Verdict => ({
-        allowed: false,
-        retryAfterSeconds: secondsUntilWindow(next, windowSeconds, now),
-      });
-      if (spent.get(name) === window) return Promise.resolve(refusedUntil(window + 2));
-
-      const increment = (of: number) => store.increment(`${name}:${of}`, windowSeconds * windowsKept);
-      return reach(async () => {
-        if ((await increment(window)) <= limit) return { allowed: true };
+  /** A budget's counters of one subject at one time. */
+  const countersOf = ({ counter, limit, windowSeconds }: Budget, subject: string, now: number) => {
+    const name = `${counter}:${createHmac('sha256', hashKey).update(subject).digest('base64url')}`;
+    const window = windowAt(now, windowSeconds);
+    const increment = (of: number) => store.increment(`${name}:${of}`, windowSeconds * windowsKept);
+    const refusedUntil = (next: number): Verdict => ({
+      allowed: false,
+      retryAfterSeconds: secondsUntilWindow(next, windowSeconds, now),
+    });
+    return {
+      /** Known without the store: this window and the next one are spent. */
+      spent: () => (spent.get(name) === window ? refusedUntil(window + 2) : undefined),
+      /** @returns the calls of this window, this one included */
+      count: () => increment(window),
+      has: async () => (await increment(window)) <= limit,
+      /** Charges a refused call to the next window. */
+      async refuse(): Promise<Verdict> {
         // What is counted beyond the limit changes nothing: the next window is consumed at most whole.
         if ((await increment(window + 1)) < limit) return refusedUntil(window + 1);
         if (spent.size >= spentRemembered) spent.clear();
         spent.set(name, window);
         return refusedUntil(window + 2);
-      });
+      },
+    };
+  };
+
+  return {
+    async charge(budget, subject, now) {
+      const counters = countersOf(budget, subject, now);
+      return counters.spent() ?? reach(async () => ((await counters.has()) ? { allowed: true } : counters.refuse()));
+    },
+    async chargeShared({ own, share, pools, reserve }, { club, caller }, now) {
+      const counters = countersOf(own, `${club} ${caller}`, now);
+      return (
+        counters.spent() ??
+        reach(async () => {
+          const used = await counters.count();
+          if (used > own.limit) return counters.refuse();
+          if (await hasAll(pools.map((pool) => countersOf(pool, club, now)))) return { allowed: true };
+          const passes = used <= share && (await countersOf(reserve, club, now).has());
+          return passes ? { allowed: true } : counters.refuse();
+        })
+      );
     },
     chargeHere: createLocalCounters(),
     ready: () => reach(() => store.ready()),

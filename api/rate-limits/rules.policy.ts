@@ -8,8 +8,8 @@ export interface Budget {
   /** Calls that one subject may make in one window. */
   readonly limit: number;
   readonly windowSeconds: number;
-  /** Whose calls are counted together: the club's, the student's, or the client address's. */
-  readonly scope: 'club' | 'student' | 'ip';
+  /** Whose calls are counted together. Callers who spend one club's budget have bounds of their own ({@link file://./shared-budgets.policy.ts}). */
+  readonly scope: 'club' | 'student' | 'administrator' | 'file' | 'ip';
 }
 
 /** One row of the table. */
@@ -38,6 +38,9 @@ const credentials: Budget = { counter: 'credentials', limit: 10, windowSeconds: 
 const comments: Budget = { counter: 'comments', limit: 10, windowSeconds: minute, scope: 'student' };
 /** "Combined": booking and cancelling spend from one budget. */
 const mentorshipSessions: Budget = { counter: 'mentorship_sessions', limit: 30, windowSeconds: hour, scope: 'student' };
+
+/** Two ways of ending what a member or an invited person may do. */
+const memberChanges: Budget = { counter: 'member_changes', ...writeRate, scope: 'administrator' };
 
 /** The club write limit; administrators use it on classroom paths as well. */
 export const clubWrites: Rule = {
@@ -134,6 +137,21 @@ export const rules: readonly Rule[] = [
     limit: 600,
     windowSeconds: minute,
     scope: 'ip',
+    whenDown: 'pass',
+  },
+  // Who may end what somebody else may do can always do so, whatever that person spends (LIM-25).
+  {
+    name: 'Removing and demoting members',
+    methods: ['DELETE', 'PATCH'],
+    path: '/v1/clubs/{clubId}/members/{administratorId}',
+    ...memberChanges,
+    whenDown: 'pass',
+  },
+  {
+    name: 'Revoking invitations',
+    methods: ['DELETE'],
+    path: '/v1/clubs/{clubId}/invitations/{invitationId}',
+    ...memberChanges,
     whenDown: 'pass',
   },
   {

@@ -197,6 +197,9 @@ describe('rate limits', function () {
     const [first, second] = [await buildClub(), await buildClub()];
     await times(60, post(endpointsOf(first.id), { token: first.owner.token }));
     const colleague = await buildMember(first.id, 'admin');
+    expect(await times(15, post(endpointsOf(first.id), { token: colleague.token })), 'their share').to.deep.equal({
+      '400 malformed_request': 15,
+    });
     await expectLimited(post(endpointsOf(first.id), { token: colleague.token }), minute);
     expect(await times(1, post(endpointsOf(second.id), { token: second.owner.token }))).to.deep.equal({
       '400 malformed_request': 1,
@@ -224,23 +227,47 @@ describe('rate limits', function () {
     });
   });
 
-  it('a student’s completed image counts for the club, and waits while the club has spent its 60 (DEC-53)', async () => {
+  it('a student’s completed image counts for the club, whose spent 60 leave the student a share (DEC-53)', async () => {
     const club = await buildClub();
     const { token } = await buildStudent(club.id);
     const image = png();
     const body = { file_name: 'knot.png', mime: 'image/png', size_bytes: image.length };
-    const reserved = await send(post(`/v1/clubs/${club.id}/classroom/agent-images`, { token, body }));
-    expect(await put(reserved.body.upload, image)).to.equal(200);
     const complete = (id: string) => post(`/v1/clubs/${club.id}/media/${id}/complete`, { token });
+    const arrived: string[] = [];
+    for (let n = 0; n < 6; n += 1) {
+      const reserved = await send(post(`/v1/clubs/${club.id}/classroom/agent-images`, { token, body }));
+      expect(await put(reserved.body.upload, image)).to.equal(200);
+      arrived.push(reserved.body.data.id);
+    }
+    const [last = '', later = '', ...inShare] = arrived;
     await times(60, post(endpointsOf(club.id), { token: club.owner.token }));
-    await expectLimited(complete(reserved.body.data.id), minute);
+    for (const id of inShare) expect((await send(complete(id))).body.data).to.include({ status: 'processing' });
+    await expectLimited(complete(last), minute);
     expect(await times(1, complete(randomUUID()))).to.deep.equal({ '404 not_found': 1 });
     now = noon + 60_000;
-    expect((await send(complete(reserved.body.data.id))).body.data).to.include({ status: 'processing' });
+    for (const id of [last, later]) expect((await send(complete(id))).body.data).to.include({ status: 'processing' });
     expect(await times(60, post(endpointsOf(club.id), { token: club.owner.token }))).to.deep.equal({
-      '400 malformed_request': 58,
-      '429 rate_limited': 2, // the image, and the call that was refused in the window before
+      '400 malformed_request': 58, // beside the two images; the call refused before counts for the student alone
+      '429 rate_limited': 2,
     });
+  });
+
+  it('an editor who spends the club’s writes cannot keep the owner from removing them (LIM-25)', async () => {
+    const club = await buildClub();
+    const editor = await buildMember(club.id, 'editor');
+    const invited = { email: 'someone@example.com', role: 'editor' };
+    const open = await send(post(`/v1/clubs/${club.id}/members`, { token: club.owner.token, body: invited }));
+    for (const window of [noon, noon + 60_000, noon + 120_000]) {
+      now = window;
+      await times(180, post(endpointsOf(club.id), { token: editor.token }));
+    }
+    const revoke = `/v1/clubs/${club.id}/invitations/${open.body.data.invitation_id}`;
+    const member = `/v1/clubs/${club.id}/members/${editor.id}`;
+    const { token } = club.owner;
+    expect((await send({ method: 'PATCH', path: member, token, body: { role: 'support' } })).status).to.equal(200);
+    expect((await send({ method: 'DELETE', path: revoke, token })).status).to.equal(204);
+    expect((await send({ method: 'DELETE', path: member, token })).status).to.equal(204);
+    expect(await times(1, post(endpointsOf(club.id), { token: editor.token }))).to.deep.equal({ '403 forbidden': 1 });
   });
 
   describe('refused calls count per IP', () => {

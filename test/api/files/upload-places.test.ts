@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { Limiter, Verdict } from '../../../api/rate-limits/limiter.ts';
 import { admitUpload } from '../../../api/rate-limits/admission.ts';
 import { createUploadPlaces, type UploadPlaces } from '../../../api/files/upload-places.ts';
 import type { DomainError } from '../../../platform/core/errors.ts';
@@ -105,20 +106,27 @@ describe('places of requests that write to uploads (MED-26)', () => {
 describe('beginnings of uploads (LIM-22)', () => {
   it('are charged to the student or the library, 60 a minute each; a refusal says when to come back', async () => {
     const charged: unknown[] = [];
-    const counting = (allowed: boolean) => ({
-      charge: (budget: { counter: string; limit: number; windowSeconds: number }, subject: string) => {
-        charged.push([budget.counter, budget.limit, budget.windowSeconds, subject]);
-        return Promise.resolve(allowed ? { allowed } : { allowed, retryAfterSeconds: 7 });
+    const verdict = (allowed: boolean) =>
+      Promise.resolve<Verdict>(allowed ? { allowed } : { allowed, retryAfterSeconds: 7 });
+    const counting = (allowed: boolean): Pick<Limiter, 'charge' | 'chargeShared' | 'chargeHere'> => ({
+      charge({ counter, limit, windowSeconds }, subject) {
+        charged.push([counter, limit, windowSeconds, subject]);
+        return verdict(allowed);
       },
-      chargeHere: () => ({ allowed: true }) as const,
+      chargeShared({ own, share, pools }, of) {
+        const [pool] = pools;
+        charged.push([pool?.counter, pool?.limit, pool?.windowSeconds, of, own.limit, share]);
+        return verdict(allowed);
+      },
+      chargeHere: () => ({ allowed: true }),
     });
-    await admitUpload(counting(true), { clubId: 'club', ownerId: 'student' }, 0);
-    const refusal = await admitUpload(counting(false), { clubId: 'club', ownerId: null }, 0).catch(
+    await admitUpload(counting(true), { id: 'file', clubId: 'club', ownerId: 'student' }, 0);
+    const refusal = await admitUpload(counting(false), { id: 'file', clubId: 'club', ownerId: null }, 0).catch(
       (error: unknown) => error as DomainError,
     );
     expect(charged).to.deep.equal([
       ['upload_creations', 60, 60, 'student'],
-      ['library_upload_creations', 60, 60, 'club'],
+      ['library_upload_creations', 60, 60, { club: 'club', caller: 'file' }, 10, 4],
     ]);
     expect(refusal).to.deep.include({ code: 'rate_limited', headers: { retryAfterSeconds: 7 } });
   });

@@ -206,9 +206,11 @@ describe('admission', function () {
   describe('charges', () => {
     it('the club for all its administrators and any spelling of its id, and no other club', async () => {
       const clubId = randomUUID();
+      const third = admin();
       await passes(30, inClub('POST', '/campaigns', admin(), clubId));
       await passes(30, inClub('DELETE', `/media/${randomUUID()}`, admin(), clubId.toUpperCase()));
-      expect(await outcome(inClub('POST', '/campaigns', admin(), clubId))).to.equal(limited(minute));
+      await passes(15, inClub('POST', '/campaigns', third, clubId)); // the share of each
+      expect(await outcome(inClub('POST', '/campaigns', third, clubId))).to.equal(limited(minute));
       await passes(1, inClub('POST', '/campaigns', admin()));
     });
 
@@ -264,16 +266,38 @@ describe('admission', function () {
 
     it('the club for what students change there, up to 30 of its 60 for all of them (DEC-53)', async () => {
       const clubId = randomUUID();
-      const change = (caller: Call['caller']) =>
-        outcome(inClub('POST', '/media/m1/complete', caller, clubId), noon, limiter, admitChange);
-      for (let n = 0; n < 30; n += 1) expect(await change(student())).to.equal('passes');
-      expect(await change(student())).to.equal(limited(minute));
-      await passes(30, inClub('POST', '/media', admin(), clubId));
-      expect(await outcome(inClub('POST', '/media', admin(), clubId))).to.equal(limited(minute));
+      const change = (caller: Call['caller'], now = noon) =>
+        outcome(inClub('POST', '/media/m1/complete', caller, clubId), now, limiter, admitChange);
+      const changes = async (caller: Call['caller'], now = noon) => {
+        let passed = 0;
+        for (; passed <= 60 && (await change(caller, now)) === 'passes';) passed += 1;
+        return passed;
+      };
+      expect([await changes(student()), await changes(student()), await changes(student())]).to.deep.equal([
+        10, 10, 10,
+      ]);
+      expect(await changes(student()), 'the share of each').to.equal(4);
+      const writer = admin();
+      for (let n = 0; n < 30; n += 1)
+        expect(await outcome(inClub('POST', '/media', writer, clubId))).to.equal('passes');
+      expect(await outcome(inClub('POST', '/media', writer, clubId)), 'the club’s 60 are spent').to.equal(
+        limited(minute),
+      );
+    });
+
+    it('a student for changes that are refused, and not the other students’ next window', async () => {
+      const clubId = randomUUID();
+      const [greedy, other] = [student(), student()];
+      const change = (caller: Call['caller'], now: number) =>
+        outcome(inClub('POST', '/media/m1/complete', caller, clubId), now, limiter, admitChange);
+      for (let n = 0; n < 300; n += 1) await change(greedy, noon);
+      expect(await change(greedy, noon + 60_000)).to.equal(limited(minute));
+      for (let n = 0; n < 10; n += 1) expect(await change(other, noon + 60_000)).to.equal('passes');
     });
 
     it('nothing more for a change of anybody else, or on another path', async () => {
-      const unlimited = { charge: () => Promise.reject(new Error('It was charged.')), chargeHere: limiter.chargeHere };
+      const charge = () => Promise.reject(new Error('It was charged.'));
+      const unlimited = { charge, chargeShared: charge, chargeHere: limiter.chargeHere };
       const path = '/media/m1/complete';
       await admitChange(unlimited, inClub('POST', path, admin()), noon);
       await admitChange(unlimited, inClub('POST', '/classroom/agent-images', student()), noon);
@@ -408,7 +432,8 @@ describe('admission', function () {
     });
 
     it('throws an error that does not come from the counters', async () => {
-      const broken = { charge: () => Promise.reject(new TypeError('a mistake')), chargeHere: down.chargeHere };
+      const charge = () => Promise.reject(new TypeError('a mistake'));
+      const broken = { charge, chargeShared: charge, chargeHere: down.chargeHere };
       const error: unknown = await admit(broken, call('PATCH', '/v1/me'), noon).catch((thrown: unknown) => thrown);
       expect(error).to.be.instanceOf(TypeError);
     });

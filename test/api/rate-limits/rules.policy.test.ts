@@ -51,6 +51,10 @@ const table: readonly [string, string, number, number, string, string][] = [
   ['POST', `${club}/media/${randomUUID()}/complete`, 60, minute, 'club', 'pass'],
   ['POST', `${club}/operations/of/later`, 60, minute, 'club', 'pass'],
   ['POST', `${club}/campaigns/${randomUUID()}/test-mails`, 20, hour, 'club', 'pass'],
+  ['DELETE', `${club}/members/${randomUUID()}`, 60, minute, 'administrator', 'pass'],
+  ['PATCH', `${club}/members/${randomUUID()}`, 60, minute, 'administrator', 'pass'],
+  ['DELETE', `${club}/invitations/${randomUUID()}`, 60, minute, 'administrator', 'pass'],
+  ['POST', `${club}/members`, 60, minute, 'club', 'pass'],
   ['POST', `${club}/mail/suppressions/import`, 20, hour, 'club', 'pass'],
   ['PUT', `${club}/mail/domain`, 30, hour, 'club', 'pass'],
   ['POST', `${club}/mail/domain/verify`, 30, hour, 'club', 'pass'],
@@ -115,6 +119,14 @@ describe('rate limit table', () => {
     expect(counterOf('DELETE', `${classroom}/mentorships/m-1/sessions/s-1`)).to.equal(book);
   });
 
+  it('counts removing and demoting members and revoking invitations together, apart from other writes', () => {
+    const remove = counterOf('DELETE', `${club}/members/m-1`);
+    expect(counterOf('PATCH', `${club}/members/m-1`)).to.equal(remove);
+    expect(counterOf('DELETE', `${club}/invitations/i-1`))
+      .to.equal(remove)
+      .and.not.equal(clubWrites.counter);
+  });
+
   it('counts comments on lessons and posts together', () => {
     const onLesson = counterOf('POST', `${classroom}/lessons/l-1/comments`);
     expect(counterOf('POST', `${classroom}/posts/p-1/comments`)).to.equal(onLesson);
@@ -128,10 +140,10 @@ describe('rate limit table', () => {
   });
 
   it('gives every other row a counter of its own', () => {
-    const shared = ['credentials', 'comments', 'mentorship_sessions'];
+    const shared = ['credentials', 'comments', 'mentorship_sessions', 'member_changes'];
     const own = [...rules, refusedCalls].map(({ counter }) => counter).filter((counter) => !shared.includes(counter));
     expect(own).to.have.length(new Set(own).size);
-    expect(own).to.have.length(rules.length + 1 - 3 - 2 - 2);
+    expect(own).to.have.length(rules.length + 1 - 3 - 2 - 2 - 2);
   });
 
   it('gives all rows of one counter the same limit, window and scope', () => {

@@ -15,7 +15,7 @@ export const eventStreams = new Gauge({
 
 export const eventStreamsRefused = new Counter({
   name: 'http_event_streams_refused_total',
-  help: 'Streams that were refused because too many are open: of one student, or in the process.',
+  help: 'Streams that were refused because too many are open: of one student, of a club, or in the process.',
   labelNames: ['reason'],
 });
 

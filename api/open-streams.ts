@@ -1,6 +1,8 @@
-/** The streams of events that this process has open: bounded for each caller and in all, and ended with their session (DEC-11, DEC-58). */
+/** The streams of events that this process has open: bounded for each caller, each club and in all, and ended with their session (DEC-11, DEC-58, DEC-121). */
 import { findLivingSessions } from '../domain/identity/sessions.ts';
 import { DomainError } from '../platform/core/errors.ts';
+import { fullFor } from '../platform/core/fair-places.policy.ts';
+import type { Id } from '../platform/core/ids.ts';
 import type { Queries } from '../platform/infra/postgres/database.ts';
 import { sha256 } from '../platform/infra/vault.ts';
 import { eventStreamsRefused } from './metrics.ts';
@@ -27,8 +29,11 @@ export interface StreamPlace {
 }
 
 export interface OpenStreams {
-  /** @throws DomainError rate_limited where the caller, or the process, has as many as may be */
-  take(caller: Caller): StreamPlace;
+  /**
+   * @param clubId the club that the request's path names, in which the caller acts
+   * @throws DomainError rate_limited if the caller, the club or the process has as many as may be
+   */
+  take(caller: Caller, clubId: Id): StreamPlace;
   /** Ends the timer. */
   stop(): void;
 }
@@ -42,27 +47,32 @@ export interface OpenStreamsDeps {
 }
 
 interface Place {
-  owner: string;
+  owner: Id;
+  clubId: Id;
   tokenHash: Buffer;
   ending: AbortController;
   /** The last look found its session ended. */
   isOver: boolean;
 }
 
+const refusals = {
+  student: 'You follow as many answers as you may at a time.',
+  club: 'Too many answers of this club are followed just now.',
+  process: 'Too many answers are followed just now.',
+} as const;
+
 export function createOpenStreams({ db, clock, bounds, onFailure }: OpenStreamsDeps): OpenStreams {
   const places = new Set<Place>();
   let isLooking = false;
 
-  function refuseBeyondBounds(owner: string): void {
-    const own = [...places].filter((place) => place.owner === owner).length;
-    const reason = own >= bounds.perStudent ? 'student' : places.size >= bounds.inAll ? 'process' : undefined;
+  function refuseBeyondBounds(owner: Id, clubId: Id): void {
+    const count = (of: (place: Place) => boolean) => [...places].filter(of).length;
+    const own = count((place) => place.owner === owner);
+    const taken = { all: places.size, club: count((place) => place.clubId === clubId) };
+    const reason = own >= bounds.perStudent ? 'student' : fullFor(bounds.inAll, taken);
     if (!reason) return;
     eventStreamsRefused.inc({ reason });
-    const message =
-      reason === 'student'
-        ? 'You follow as many answers as you may at a time.'
-        : 'Too many answers are followed just now.';
-    throw new DomainError('rate_limited', message, { retryAfterSeconds });
+    throw new DomainError('rate_limited', refusals[reason], { retryAfterSeconds });
   }
 
   /** One statement for all. */
@@ -92,10 +102,10 @@ export function createOpenStreams({ db, clock, bounds, onFailure }: OpenStreamsD
   const looking = setInterval(() => void look(), lookEveryMs);
   looking.unref();
   return {
-    take(caller) {
+    take(caller, clubId) {
       const owner = caller.kind === 'student' ? caller.student.id : caller.administratorId;
-      refuseBeyondBounds(owner);
-      const place = { owner, tokenHash: sha256(caller.token), ending: new AbortController(), isOver: false };
+      refuseBeyondBounds(owner, clubId);
+      const place = { owner, clubId, tokenHash: sha256(caller.token), ending: new AbortController(), isOver: false };
       places.add(place);
       return {
         sessionEnded: place.ending.signal,

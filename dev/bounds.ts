@@ -79,10 +79,12 @@ const calls: Section = {
   ],
 };
 
-const placesOf = (what: string, { process, club, student }: Readonly<Record<'process' | 'club' | 'student', number>>) =>
+const halfOfFree = 'as many as are free for the others (DEC-121)';
+
+const placesOf = (what: string, { process, student }: Readonly<Record<'process' | 'student', number>>) =>
   [
     { what, of: 'person (student)', most: number(student), beyond: '`429 rate_limited`' },
-    { what, of: 'club', most: number(club), beyond: '`429 rate_limited`' },
+    { what, of: 'club', most: halfOfFree, beyond: '`429 rate_limited`' },
     { what, of: 'process', most: number(process), beyond: '`429 rate_limited`' },
   ] as const;
 
@@ -94,6 +96,7 @@ const places: Section = {
     ...placesOf('Uploads under way, in one request', singleUploads.bounds),
     ...placesOf('Downloads of archives under way', downloadBounds),
     settingOf('STREAMS_PER_STUDENT', 'Answers that are followed', 'person (student)', '`429 rate_limited`'),
+    { what: 'Answers that are followed', of: 'club', most: halfOfFree, beyond: '`429 rate_limited`' },
     settingOf('STREAMS_PER_PROCESS', 'Answers that are followed', 'process', '`429 rate_limited`'),
     {
       what: 'Facts and wakes that a relay carries',

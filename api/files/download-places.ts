@@ -1,13 +1,14 @@
 /**
- * Downloads of archives that run in this process: bounded, and no club and no student has all places. A download is not cut for
- * another one, because its reader waits for the whole; who finds no place comes again (REPO-8).
+ * Downloads of archives that run in this process: bounded, and each club finds a place (DEC-121). A download is not cut for another
+ * one, because its reader waits for the whole. A reader who finds no place comes again (REPO-8).
  */
 import { DomainError } from '../../platform/core/errors.ts';
+import { fullFor } from '../../platform/core/fair-places.policy.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { archiveDownloads, archiveDownloadsRefused } from '../metrics.ts';
 
 /** At a time. Each has a piece or two of a file in memory, so a hundred take some 50 MB. */
-export const bounds = { process: 100, club: 50, student: 3 } as const;
+export const bounds = { process: 100, student: 3 } as const;
 /** Downloads are long. */
 const retryAfterSeconds = 30;
 
@@ -18,11 +19,10 @@ export interface DownloadPlaces {
 
 export function createDownloadPlaces(): DownloadPlaces {
   const holders = new Set<{ clubId: Id; studentId: Id }>();
-  const fullBound = ({ clubId, studentId }: { clubId: Id; studentId: Id }): keyof typeof bounds | undefined => {
+  const fullBound = ({ clubId, studentId }: { clubId: Id; studentId: Id }) => {
     const ofClub = [...holders].filter((one) => one.clubId === clubId);
     if (ofClub.filter((one) => one.studentId === studentId).length >= bounds.student) return 'student';
-    if (ofClub.length >= bounds.club) return 'club';
-    return holders.size >= bounds.process ? 'process' : undefined;
+    return fullFor(bounds.process, { all: holders.size, club: ofClub.length });
   };
   return {
     take(reader) {

@@ -1,13 +1,15 @@
 /**
- * Requests that write to resumable uploads: each has two buffers, so they are bounded in this process, and no club has all places. A
- * slow client could keep its place for an hour: where places are wanted, the slowest gives way (MED-26).
+ * Requests that write to resumable uploads: each has two buffers, so they are bounded in this process, and each club finds a place
+ * (DEC-121). A slow client could keep its place for an hour: if places are wanted, the slowest gives way (MED-26).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gauge } from 'prom-client';
 import { DomainError } from '../../platform/core/errors.ts';
+import { fullFor } from '../../platform/core/fair-places.policy.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { singleUploadWrites, uploadWrites, uploadWritesEnded, uploadWritesRefused } from '../metrics.ts';
 
+type Bound = 'student' | 'club' | 'process';
 /** Uploads are long; clients come again by themselves. */
 const retryAfterSeconds = 5;
 /** A request that writes is left alone for so long: of a megabit a second that is a part. */
@@ -18,7 +20,7 @@ const givingWayMs = 10_000;
 export const resumableUploads: Settings = {
   writes: uploadWrites,
   /** 24 take some 400 MB. */
-  bounds: { process: 24, club: 12, student: 4 },
+  bounds: { process: 24, student: 4 },
   undisturbedMs,
   givingWayMs,
 };
@@ -28,7 +30,7 @@ export const resumableUploads: Settings = {
  */
 export const singleUploads: Settings = {
   writes: singleUploadWrites,
-  bounds: { process: 100, club: 25, student: 4 },
+  bounds: { process: 100, student: 4 },
   undisturbedMs: Infinity,
   givingWayMs: 0,
 };
@@ -57,7 +59,7 @@ interface Settings {
   /** Tells how many there are. */
   writes: Gauge;
   /** At a time. */
-  bounds: Record<'process' | 'club' | 'student', number>;
+  bounds: Record<'process' | 'student', number>;
   undisturbedMs: number;
   givingWayMs: number;
 }
@@ -79,12 +81,16 @@ export function createUploadPlaces(clock: () => number, settings: Partial<Settin
   const holders = new Set<Holder>();
 
   /** @returns the bound that keeps a writer out, and those one of whom would have to give way */
-  function fullBound({ clubId, ownerId }: Writer): { reason: keyof Settings['bounds']; among: Holder[] } | undefined {
-    const ofClub = [...holders].filter((one) => one.clubId === clubId);
+  function fullBound({ clubId, ownerId }: Writer): { reason: Bound; among: readonly Holder[] } | undefined {
+    const ofClubs = Map.groupBy(holders, (one) => one.clubId);
+    const ofClub = ofClubs.get(clubId) ?? [];
     const ofStudent = ofClub.filter((one) => ownerId !== null && one.ownerId === ownerId);
     if (ofStudent.length >= bounds.student) return { reason: 'student', among: ofStudent };
-    if (ofClub.length >= bounds.club) return { reason: 'club', among: ofClub };
-    return holders.size >= bounds.process ? { reason: 'process', among: [...holders] } : undefined;
+    const reason = fullFor(bounds.process, { all: holders.size, club: ofClub.length });
+    if (reason === undefined) return undefined;
+    if (reason === 'club') return { reason, among: ofClub };
+    // A club takes no place from one that has as few.
+    return { reason, among: [...ofClubs.values()].filter(({ length }) => length > ofClub.length).flat() };
   }
 
   function slowestOf(among: readonly Holder[]): Holder | undefined {
@@ -95,7 +101,7 @@ export function createUploadPlaces(clock: () => number, settings: Partial<Settin
       .toSorted((one, other) => rateOf(one) - rateOf(other))[0];
   }
 
-  function refuse(reason: keyof Settings['bounds']): never {
+  function refuse(reason: Bound): never {
     uploadWritesRefused.inc({ reason });
     throw new DomainError('busy', 'Too many uploads are under way. Please try again shortly.', { retryAfterSeconds });
   }

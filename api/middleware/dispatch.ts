@@ -67,7 +67,7 @@ export function dispatch(
       inSpan(operation.operationId, {}, () => handler(request as unknown as OperationRequest<never>));
     const isStream = operation.contentTypes.includes('text/event-stream');
     // Taken before anything is done: a question whose answer could not be followed is not accepted.
-    const place = isStream ? streams.open.take(callerOf(context)) : undefined;
+    const place = isStream ? streams.open.take(callerOf(context), (params['clubId'] ?? '').toLowerCase()) : undefined;
     const answer = await handle().catch((error: unknown) => {
       place?.release();
       throw error;

@@ -23,11 +23,19 @@ describe('places of downloads (REPO-8)', () => {
     Array.from({ length: count }, () => taking(clubId, studentId));
   const taken = (count: number) => Array<string>(count).fill('taken');
 
-  it('a student has 3, a club 50, a process 100; the next is refused and told when to come again', () => {
+  it('a student has 3, a club half of what is free; the next is refused and told when to come again', () => {
     expect(times(4, 'one', 'student')).to.deep.equal([...taken(3), 'busy 30']);
     expect(times(48, 'one')).to.deep.equal([...taken(47), 'busy 30']);
-    expect(times(51, 'two')).to.deep.equal([...taken(50), 'busy 30']);
-    expect(taking('three')).to.equal('busy 30');
+    expect(times(26, 'two')).to.deep.equal([...taken(25), 'busy 30']);
+    expect(times(14, 'three'), 'two clubs leave places to a third').to.deep.equal([...taken(13), 'busy 30']);
+    for (const [club, places] of [
+      ['four', 6],
+      ['five', 3],
+      ['six', 2],
+      ['seven', 1],
+      ['eight', 0],
+    ] as const)
+      expect(times(places + 1, club)).to.deep.equal([...taken(places), 'busy 30']);
   });
 
   it('a student of two clubs has 3 in each', () => {

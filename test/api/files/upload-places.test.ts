@@ -31,11 +31,11 @@ describe('places of requests that write to uploads (MED-26)', () => {
     return results;
   };
 
-  it('a student has 4, a club 12, a process 24; the next is refused and told when to come back', async () => {
+  it('a student has 4, a club half of what is free; the next is refused and told when to come back', async () => {
     expect(await times(5, 'one', 'student')).to.deep.equal([...Array<string>(4).fill('taken'), 'busy 5']);
     expect(await times(9, 'one')).to.deep.equal([...Array<string>(8).fill('taken'), 'busy 5']);
-    expect(await times(13, 'two')).to.deep.equal([...Array<string>(12).fill('taken'), 'busy 5']);
-    expect(await taking('three')).to.equal('busy 5');
+    expect(await times(7, 'two')).to.deep.equal([...Array<string>(6).fill('taken'), 'busy 5']);
+    expect(await times(4, 'three')).to.deep.equal([...Array<string>(3).fill('taken'), 'busy 5']);
   });
 
   it('a place that was given back is had by the next, once', async () => {
@@ -57,18 +57,27 @@ describe('places of requests that write to uploads (MED-26)', () => {
 
   it('after a minute the slowest of all gives way, then the next slowest, and never the newcomers', async () => {
     const given: string[] = [];
-    for (let one = 0; one < 12; one++) {
-      await giving(`a${one}`, given, 'a', { rate: 100 - one });
-      await giving(`b${one}`, given, 'b', { rate: 50 - one });
-    }
+    for (let one = 0; one < 12; one++) await giving(`a${one}`, given, 'a', { rate: 100 - one });
+    for (let one = 0; one < 6; one++) await giving(`b${one}`, given, 'b', { rate: 50 - one });
+    for (let one = 0; one < 3; one++) await giving(`c${one}`, given, 'c', { rate: 150 - one });
+    for (const club of ['d', 'd', 'e']) await giving(club, given, club, { rate: 200 });
     time = minute - 1;
-    expect(await taking('c')).to.equal('busy 5');
+    expect(await taking('f')).to.equal('busy 5');
     time = minute;
-    expect(await times(3, 'c')).to.deep.equal(['taken', 'taken', 'taken']);
-    expect(given).to.deep.equal(['b11', 'b10', 'b9']);
+    expect(await times(3, 'f')).to.deep.equal(['taken', 'taken', 'taken']);
+    expect(given).to.deep.equal(['b5', 'b4', 'b3']);
     time = 2 * minute - 1;
-    expect(await taking('d')).to.equal('taken');
-    expect(given.at(-1)).to.equal('b8');
+    expect(await taking('g')).to.equal('taken');
+    expect(given.at(-1)).to.equal('b2');
+  });
+
+  it('a club takes no place from one that has as few, however slow that one is', async () => {
+    const given: string[] = [];
+    for (let club = 0; club < 24; club++) await giving(`club ${club}`, given, `club ${club}`, { rate: 24 - club });
+    time = minute;
+    expect(await taking('club 0')).to.equal('busy 5');
+    expect(await taking('another')).to.equal('taken');
+    expect(given).to.deep.equal(['club 23']);
   });
 
   it('where a club or a student has no place left, one of its own gives way', async () => {

@@ -1,0 +1,57 @@
+/** How clubs share the streams that a process has open (DEC-58, DEC-121). */
+import { expect } from 'chai';
+import { createOpenStreams, type OpenStreams, type StreamPlace } from '../../api/open-streams.ts';
+import type { Caller } from '../../api/operation.ts';
+import type { DomainError } from '../../platform/core/errors.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
+
+describe('places of event streams', () => {
+  let open: OpenStreams;
+  let people = 0;
+  const db: Pick<Queries, 'rows'> = { rows: () => Promise.resolve([]) };
+  beforeEach(() => {
+    const bounds = { perStudent: 2, inAll: 16 };
+    open = createOpenStreams({ db: db as Queries, clock: () => new Date(), bounds, onFailure() {} });
+  });
+  afterEach(() => open.stop());
+
+  const somebody = (): Caller => ({ kind: 'admin', token: 't', administratorId: `person ${people++}`, role: 'owner' });
+  const taking = (clubId: string, caller: Caller = somebody()): StreamPlace | string => {
+    try {
+      return open.take(caller, clubId);
+    } catch (error) {
+      const { code, message } = error as DomainError;
+      return `${code}: ${message}`;
+    }
+  };
+  /** @returns how many streams the club gets, and why it gets no more */
+  const fill = (clubId: string): [number, string] => {
+    for (let count = 0; ; count += 1) {
+      const place = taking(clubId);
+      if (typeof place === 'string') return [count, place];
+    }
+  };
+
+  it('leave a club half of what is free, so that two clubs never have all', () => {
+    const ofClub = 'rate_limited: Too many answers of this club are followed just now.';
+    expect([fill('one'), fill('two'), fill('three')]).to.deep.equal([
+      [8, ofClub],
+      [4, ofClub],
+      [2, ofClub],
+    ]);
+  });
+
+  it('go to the other clubs again when they are given back', () => {
+    const places = Array.from({ length: 8 }, () => taking('one'));
+    expect(fill('two')[0]).to.equal(4);
+    for (const place of places) if (typeof place !== 'string') place.release();
+    expect(fill('three')[0]).to.equal(6);
+  });
+
+  it('are two for one person, whatever the club has left', () => {
+    const person = somebody();
+    expect(typeof taking('one', person)).to.equal('object');
+    expect(typeof taking('one', person)).to.equal('object');
+    expect(taking('one', person)).to.equal('rate_limited: You follow as many answers as you may at a time.');
+  });
+});

@@ -16,6 +16,7 @@ import type { SessionFinder } from '../domain/identity/session-finder.ts';
 import type { ReceiveNotice } from '../domain/sales/notices/notices.ts';
 import type { BillingEventDeps } from '../domain/billing/notices.ts';
 import type { PaymentProcessor } from '../platform/infra/payments.ts';
+import type { Limiter } from './rate-limits/limiter.ts';
 import type { Egress } from '../platform/infra/egress/egress.ts';
 
 /** What the API process offers its handlers. */
@@ -88,6 +89,10 @@ export interface OperationRequest<Op extends OperationId> {
    * nothing. @throws DomainError rate_limited
    */
   chargeChange: () => Promise<void>;
+  /** For bounds on guessing, which count what came of a call ({@link file://./rate-limits/tries.ts}). */
+  limiter: Limiter;
+  /** The client's address, for the same bounds. */
+  ip: string;
   /** Only for operations that ask for a session. @throws Error where the contract asks for none */
   caller: Caller;
   /** Only for operations that students alone call. */

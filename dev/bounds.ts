@@ -3,6 +3,7 @@ import { bounds as downloadBounds } from '../api/files/download-places.ts';
 import { resumableUploads, singleUploads } from '../api/files/upload-places.ts';
 import * as limits from '../api/rate-limits/rules.policy.ts';
 import type { Budget } from '../api/rate-limits/rules.policy.ts';
+import { sharedBudget, type SpenderKind } from '../api/rate-limits/shared-budgets.policy.ts';
 import { declarations } from '../config.ts';
 import { agentDefaults } from '../domain/agents/agents.policy.ts';
 import { assignmentRules } from '../domain/assignments/assignments.policy.ts';
@@ -47,15 +48,36 @@ const number = (value: number) => value.toLocaleString('en-US');
 const bytes = (value: number) => (value >= 1_000_000_000 ? `${value / 1_000_000_000} GB` : `${value / 1_000_000} MB`);
 const timeOf = (ms: number) =>
   ms >= 48 * hour ? `${ms / (24 * hour)} days` : ms >= hour ? `${ms / hour} h` : `${ms / 60_000} min`;
-const windowOf = (seconds: number) => (seconds === 60 ? 'a minute' : seconds === 3_600 ? 'an hour' : `${seconds} s`);
+const windowOf = (seconds: number) =>
+  seconds === 60 ? 'a minute' : seconds === 3_600 ? 'an hour' : `in ${seconds / 60} minutes`;
 
-const owners: Readonly<Record<string, string>> = { club: 'club', student: 'person (student)', ip: 'source (address)' };
+const owners: Readonly<Record<string, string>> = {
+  club: 'club',
+  student: 'person (student)',
+  administrator: 'person (administrator)',
+  account: 'account, whether or not it exists',
+  file: 'file',
+  ip: 'source (address)',
+};
 const callsOf = (what: string, { limit, windowSeconds, scope }: Budget): Bound => ({
   what,
   of: owners[scope] ?? scope,
   most: `${number(limit)} ${windowOf(windowSeconds)}`,
   beyond: '`429 rate_limited`',
 });
+
+/** What callers of a kind have of the writes of their club (LIM-24). */
+function sharesOf(kind: SpenderKind): Bound[] {
+  const budget = kind === 'file' ? limits.libraryUploadCreations : limits.clubWrites;
+  const { own, share, reserve } = sharedBudget(budget, kind);
+  const what = kind === 'file' ? 'Uploads to a library' : 'Writes of a club';
+  const name = owners[own.scope] ?? own.scope;
+  return [
+    callsOf(`${what}: at most`, own),
+    { ...callsOf(`${what}: whatever others spend`, { ...own, limit: share }), of: name },
+    callsOf(`${what}: beyond its limit by such shares (${name})`, reserve),
+  ];
+}
 
 /** A setting, with its default. */
 const settingOf = (name: string, what: string, of: string, beyond: string): Bound => {
@@ -72,7 +94,12 @@ const calls: Section = {
     ...limits.rules.map((rule) => callsOf(`${rule.name}: ${rule.methods.join(', ')} \`${rule.path}\``, rule)),
     callsOf(limits.studentWritesOfClub.name, limits.studentWritesOfClub),
     callsOf(limits.studentsShareOfClub.name, limits.studentsShareOfClub),
+    ...(['admin', 'student', 'file'] as const).flatMap((kind) => sharesOf(kind)),
     callsOf(limits.refusedCalls.name, limits.refusedCalls),
+    callsOf('Wrong passwords, from devices and networks that the account does not know', limits.failedSignIns),
+    callsOf('Wrong passwords, from each device or network that the account knows', limits.failedSignInsOfSource),
+    callsOf('Codes of registration links that are none', limits.wrongCodesOfStudent),
+    callsOf('Codes of registration links that are none', limits.wrongCodesOfSource),
     callsOf('Resumable uploads that a student begins', limits.uploadCreations),
     callsOf("Resumable uploads that begin for a club's library", limits.libraryUploadCreations),
     callsOf('Requests for an archive', limits.archiveRequests),

@@ -13,7 +13,7 @@ import { answerWithEvents } from './event-stream.ts';
 export type AnyOperation = (request: OperationRequest<never>) => Promise<unknown>;
 
 export function dispatch(
-  { deps, streams, settings }: ApiDeps,
+  { deps, limiter, streams, settings }: ApiDeps,
   { operation, validators }: BoundOperation,
   handler: AnyOperation,
 ): Middleware {
@@ -47,6 +47,10 @@ export function dispatch(
       db: deps.db,
       deps,
       now: context.state.now,
+      limiter,
+      get ip() {
+        return ipOf(context, settings.trustedProxies);
+      },
       chargeChange: async () => context.state.chargeChange?.(),
       get caller() {
         return callerOf(context);

@@ -5,12 +5,15 @@ import * as signUp from '../../domain/clubs/sign-up.ts';
 import * as accounts from '../../domain/identity/administrator-accounts.ts';
 import type { Operation } from '../operation.ts';
 import { accepted, data } from './answers.ts';
+import { openByMail, signIn } from './sign-ins.ts';
 
 export const signUpAdministrator: Operation<'signUpAdministrator'> = async ({ body, deps, now }) =>
   accepted(await signUp.signUpAdministrator(deps, body, now));
 
-export const verifyAdministratorEmail: Operation<'verifyAdministratorEmail'> = async ({ body, deps, now }) =>
-  data(await accounts.verifyAdministratorEmail(deps, body.token, now));
+export const verifyAdministratorEmail: Operation<'verifyAdministratorEmail'> = async (request) =>
+  data(
+    await openByMail(request, () => accounts.verifyAdministratorEmail(request.deps, request.body.token, request.now)),
+  );
 
 export const resendAdministratorVerification: Operation<'resendAdministratorVerification'> = async ({
   body,
@@ -24,17 +27,20 @@ export const requestAdministratorPasswordReset: Operation<'requestAdministratorP
   now,
 }) => accepted(await accounts.requestAdministratorPasswordReset(deps, body.email, now));
 
-export const confirmAdministratorPasswordReset: Operation<'confirmAdministratorPasswordReset'> = async ({
-  body,
-  deps,
-  now,
-}) => data(await accounts.confirmAdministratorPasswordReset(deps, body, now));
+export const confirmAdministratorPasswordReset: Operation<'confirmAdministratorPasswordReset'> = async (request) =>
+  data(
+    await openByMail(request, () =>
+      accounts.confirmAdministratorPasswordReset(request.deps, request.body, request.now),
+    ),
+  );
 
-export const signInAdministrator: Operation<'signInAdministrator'> = async ({ body, deps, now }) =>
-  data(await accounts.signInAdministrator(deps, body, now));
+export const signInAdministrator: Operation<'signInAdministrator'> = async (request) =>
+  data(
+    await signIn(request, request.body, () => accounts.signInAdministrator(request.deps, request.body, request.now)),
+  );
 
-export const acceptInvitation: Operation<'acceptInvitation'> = async ({ body, deps, now }) =>
-  data(await members.acceptInvitation(deps, body, now));
+export const acceptInvitation: Operation<'acceptInvitation'> = async (request) =>
+  data(await openByMail(request, () => members.acceptInvitation(request.deps, request.body, request.now)));
 
 export const getProfile: Operation<'getProfile'> = async ({ administrator, db }) =>
   data(await accounts.getProfile(db, administrator.id));

@@ -2,6 +2,7 @@
 import * as claims from '../../domain/access/links/claims.ts';
 import * as links from '../../domain/access/links/links.ts';
 import type { Operation } from '../operation.ts';
+import { tryCode } from '../rate-limits/tries.ts';
 import { data, page } from './answers.ts';
 
 export const listRegistrationLinks: Operation<'listRegistrationLinks'> = async ({ params, query, db, deps }) =>
@@ -19,5 +20,16 @@ export const updateRegistrationLink: Operation<'updateRegistrationLink'> = async
 export const revokeRegistrationLink: Operation<'revokeRegistrationLink'> = async ({ params, deps, now }) =>
   data(await links.revokeLink(deps, params.clubId, params.linkId, now));
 
-export const claimRegistrationLink: Operation<'claimRegistrationLink'> = async ({ params, student, deps, now }) =>
-  data(await claims.claimRegistrationLink(deps, params.clubId, student.id, params.code, now));
+export const claimRegistrationLink: Operation<'claimRegistrationLink'> = async ({
+  params: { clubId, code },
+  student,
+  deps,
+  limiter,
+  ip,
+  now,
+}) =>
+  data(
+    await tryCode(limiter, { studentId: student.id, ip, now: now.getTime() }, () =>
+      claims.claimRegistrationLink(deps, clubId, student.id, code, now),
+    ),
+  );

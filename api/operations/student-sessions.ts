@@ -4,16 +4,21 @@ import * as accounts from '../../domain/identity/student-accounts.ts';
 import { presentStudent } from '../../domain/identity/student-identity.ts';
 import * as signUp from '../../domain/students/sign-up.ts';
 import type { Operation } from '../operation.ts';
+import { tryCode } from '../rate-limits/tries.ts';
 import { accepted, data, noContent } from './answers.ts';
+import { openByMail, signIn } from './sign-ins.ts';
 
-export const signUpStudent: Operation<'signUpStudent'> = async ({ params, body, network, deps, now }) =>
-  accepted(await signUp.signUpStudent(deps, params.clubId, { ...body, network }, now));
+export const signUpStudent: Operation<'signUpStudent'> = async ({ params, body, network, deps, limiter, ip, now }) => {
+  const act = () => signUp.signUpStudent(deps, params.clubId, { ...body, network }, now);
+  if (body.registration_code === undefined) return accepted(await act());
+  return accepted(await tryCode(limiter, { ip, now: now.getTime() }, act));
+};
 
-export const signInStudent: Operation<'signInStudent'> = async ({ body, deps, now }) =>
-  data(await accounts.signInStudent(deps, body, now));
+export const signInStudent: Operation<'signInStudent'> = async (request) =>
+  data(await signIn(request, request.body, () => accounts.signInStudent(request.deps, request.body, request.now)));
 
-export const verifyStudentEmail: Operation<'verifyStudentEmail'> = async ({ body, deps, now }) =>
-  data(await accounts.verifyStudentEmail(deps, body.token, now));
+export const verifyStudentEmail: Operation<'verifyStudentEmail'> = async (request) =>
+  data(await openByMail(request, () => accounts.verifyStudentEmail(request.deps, request.body.token, request.now)));
 
 export const resendStudentVerification: Operation<'resendStudentVerification'> = async ({ body, deps, now }) =>
   accepted(await accounts.resendStudentVerification(deps, body, now));
@@ -21,14 +26,16 @@ export const resendStudentVerification: Operation<'resendStudentVerification'> =
 export const requestStudentPasswordReset: Operation<'requestStudentPasswordReset'> = async ({ body, deps, now }) =>
   accepted(await accounts.requestStudentPasswordReset(deps, body, now));
 
-export const confirmStudentPasswordReset: Operation<'confirmStudentPasswordReset'> = async ({ body, deps, now }) =>
-  data(await accounts.confirmStudentPasswordReset(deps, body, now));
+export const confirmStudentPasswordReset: Operation<'confirmStudentPasswordReset'> = async (request) =>
+  data(await openByMail(request, () => accounts.confirmStudentPasswordReset(request.deps, request.body, request.now)));
 
 export const requestStudentCode: Operation<'requestStudentCode'> = async ({ body, deps, now }) =>
   data(await accounts.requestStudentCode(deps, body, now));
 
-export const exchangeStudentCode: Operation<'exchangeStudentCode'> = async ({ body, network, deps, now }) =>
-  data(await accounts.exchangeStudentCode(deps, { ...body, network }, now));
+export const exchangeStudentCode: Operation<'exchangeStudentCode'> = async (request) => {
+  const { body, network, deps, now } = request;
+  return data(await openByMail(request, () => accounts.exchangeStudentCode(deps, { ...body, network }, now)));
+};
 
 export const setStudentPassword: Operation<'setStudentPassword'> = async ({ student, body, deps }) =>
   data(await accounts.setStudentPassword(deps, student.id, body.password));

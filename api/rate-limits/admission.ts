@@ -174,6 +174,7 @@ const countedFor = {
   student: 'student',
   administrator: 'administrator',
   file: 'file',
+  account: 'account',
   ip: 'IP address',
 } as const;
 

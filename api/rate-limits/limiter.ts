@@ -32,6 +32,22 @@ export interface Limiter {
    */
   chargeShared(budget: SharedBudget, of: { club: string; caller: string }, now: number): Promise<Verdict>;
   /**
+   * Counts a try that may turn out not to count, such as a sign-in with the right password ({@link Limiter.takeBack}). A refused try
+   * charges no other window: whoever tries may not be the one whom the counter is for.
+   * @throws CountersUnavailable
+   */
+  attempt(budget: Budget, subject: string, now: number): Promise<Verdict>;
+  /** Takes a try back. @param now of the try @throws CountersUnavailable */
+  takeBack(budget: Budget, subject: string, now: number): Promise<void>;
+  /**
+   * Notes a subject for one to two times so long; the counters hold its keyed hash alone.
+   * @param now Unix milliseconds
+   * @throws CountersUnavailable
+   */
+  remember(memory: Memory, subject: string, now: number): Promise<void>;
+  /** @throws CountersUnavailable */
+  isRemembered(memory: Memory, subject: string, now: number): Promise<boolean>;
+  /**
    * Counts in this process alone, by a limit of its own that is far smaller (DEC-29): for calls that must neither be refused
    * nor be unlimited while the counters are down.
    */
@@ -39,6 +55,12 @@ export interface Limiter {
   /** Resolves when the counters can be used; rejects with CountersUnavailable. */
   ready(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** What is noted for a time, without being counted. */
+export interface Memory {
+  readonly name: string;
+  readonly seconds: number;
 }
 
 export interface LimiterOptions {
@@ -56,6 +78,8 @@ export interface LimiterOptions {
 
 /** A counter lives from its first charge, which may be a window early, to its window's end; and one window to spare for slow calls. */
 const windowsKept = 3;
+/** What is remembered counts in the window in which it was noted and in the next one. */
+const windowsRemembered = 2;
 /** Subjects that are known to have nothing left until the window after the next; beyond this many the memory starts afresh. */
 const spentRemembered = 10_000;
 
@@ -81,9 +105,11 @@ export function createLimiter({
   /** Counter → the window in which it, and the one after it, were found spent: a flood then costs the store nothing. */
   const spent = new Map<string, number>();
 
+  const nameOf = (counter: string, subject: string) =>
+    `${counter}:${createHmac('sha256', hashKey).update(subject).digest('base64url')}`;
   /** A budget's counters of one subject at one time. */
   const countersOf = ({ counter, limit, windowSeconds }: Budget, subject: string, now: number) => {
-    const name = `${counter}:${createHmac('sha256', hashKey).update(subject).digest('base64url')}`;
+    const name = nameOf(counter, subject);
     const window = windowAt(now, windowSeconds);
     const increment = (of: number) => store.increment(`${name}:${of}`, windowSeconds * windowsKept);
     const refusedUntil = (next: number): Verdict => ({
@@ -96,6 +122,8 @@ export function createLimiter({
       /** @returns the calls of this window, this one included */
       count: () => increment(window),
       has: async () => (await increment(window)) <= limit,
+      takeBack: () => store.increment(`${name}:${window}`, windowSeconds * windowsKept, -1),
+      refusedUntilNext: () => refusedUntil(window + 1),
       /** Charges a refused call to the next window. */
       async refuse(): Promise<Verdict> {
         // What is counted beyond the limit changes nothing: the next window is consumed at most whole.
@@ -124,6 +152,24 @@ export function createLimiter({
           return passes ? { allowed: true } : counters.refuse();
         })
       );
+    },
+    attempt(budget, subject, now) {
+      const counters = countersOf(budget, subject, now);
+      return reach(async () => ((await counters.has()) ? { allowed: true } : counters.refusedUntilNext()));
+    },
+    async takeBack(budget, subject, now) {
+      await reach(() => countersOf(budget, subject, now).takeBack());
+    },
+    async remember({ name, seconds }, subject, now) {
+      const key = `${nameOf(name, subject)}:${windowAt(now, seconds)}`;
+      await reach(() => store.increment(key, seconds * windowsRemembered));
+    },
+    async isRemembered({ name, seconds }, subject, now) {
+      const window = windowAt(now, seconds);
+      const counts = await reach(() =>
+        Promise.all([window, window - 1].map((of) => store.read(`${nameOf(name, subject)}:${of}`))),
+      );
+      return counts.some((count) => count > 0);
     },
     chargeHere: createLocalCounters(),
     ready: () => reach(() => store.ready()),

@@ -17,6 +17,7 @@ interface Increment {
   key: string;
   /** Of a counter that is new. */
   keepSeconds: number;
+  by: number;
 }
 
 /** Sorted, so that two processes that count the same calls lock the rows in one order. An expired counter begins anew. */
@@ -30,6 +31,8 @@ const countCalls = {
       expire = CASE WHEN counted.expire <= $4 THEN excluded.expire ELSE counted.expire END
     RETURNING key, points`,
 };
+
+const sumOf = (increments: readonly Increment[] = []) => increments.reduce((sum, { by }) => sum + by, 0);
 
 /** A {@link CounterStore} that also clears what has expired, which Postgres does not do by itself. */
 export interface PostgresCounters extends CounterStore {
@@ -56,15 +59,15 @@ export function openPostgresCounters(url: Secret, deadlineMs: number): PostgresC
       ...countCalls,
       values: [
         keys,
-        keys.map((key) => ofKeys.get(key)?.length),
+        keys.map((key) => sumOf(ofKeys.get(key))),
         keys.map((key) => now + 1_000 * (ofKeys.get(key)?.[0]?.keepSeconds ?? 0)),
         now,
       ],
     });
     // Each caller gets a count of its own: the last one that of the row.
-    const counts = new Map(rows.map(({ key, points }) => [key, points - (ofKeys.get(key)?.length ?? 0)]));
-    return asked.map(({ key }) => {
-      const own = (counts.get(key) ?? 0) + 1;
+    const counts = new Map(rows.map(({ key, points }) => [key, points - sumOf(ofKeys.get(key))]));
+    return asked.map(({ key, by }) => {
+      const own = (counts.get(key) ?? 0) + by;
       counts.set(key, own);
       return own;
     });
@@ -89,7 +92,14 @@ export function openPostgresCounters(url: Secret, deadlineMs: number): PostgresC
 
   return {
     clearExpired,
-    increment: (key, keepSeconds) => increment({ key, keepSeconds }),
+    increment: (key, keepSeconds, by = 1) => increment({ key, keepSeconds, by }),
+    async read(key) {
+      const { rows } = await pool.query<{ points: number }>(
+        `SELECT points FROM ${table} WHERE key = $1 AND expire > $2`,
+        [key, Date.now()],
+      );
+      return rows[0]?.points ?? 0;
+    },
     async ready() {
       await pool.query(`SELECT 1 FROM ${table} LIMIT 1`);
     },

@@ -28,10 +28,15 @@ export function openRedisCounters(url: Secret, deadlineMs: number): CounterStore
   const firstConnection = redis.connect().catch(() => undefined); // if it fails, ioredis goes on trying
 
   return {
-    async increment(key, keepSeconds) {
+    async increment(key, keepSeconds, by = 1) {
       await firstConnection;
-      const { consumedPoints } = await counters.penalty(key, 1, { customDuration: keepSeconds });
+      const change = by > 0 ? counters.penalty.bind(counters) : counters.reward.bind(counters);
+      const { consumedPoints } = await change(key, 1, { customDuration: keepSeconds });
       return consumedPoints;
+    },
+    async read(key) {
+      await firstConnection;
+      return (await counters.get(key))?.consumedPoints ?? 0;
     },
     async ready() {
       await firstConnection;

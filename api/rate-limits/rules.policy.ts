@@ -9,7 +9,7 @@ export interface Budget {
   readonly limit: number;
   readonly windowSeconds: number;
   /** Whose calls are counted together. Callers who spend one club's budget have bounds of their own ({@link file://./shared-budgets.policy.ts}). */
-  readonly scope: 'club' | 'student' | 'administrator' | 'file' | 'ip';
+  readonly scope: 'club' | 'student' | 'administrator' | 'file' | 'account' | 'ip';
 }
 
 /** One row of the table. */
@@ -85,6 +85,34 @@ export const refusedCalls: Rule = {
   ...writeRate,
   scope: 'ip',
   whenDown: 'pass',
+};
+
+const quarterOfAnHour = 900;
+
+/**
+ * Sign-ins that fail (LIM-26): of an account from sources that it does not know, and from each device or network that it knows. What
+ * strangers spend costs the account's own devices nothing.
+ */
+export const failedSignIns: Budget = {
+  counter: 'failed_sign_ins',
+  limit: 10,
+  windowSeconds: quarterOfAnHour,
+  scope: 'account',
+};
+export const failedSignInsOfSource: Budget = { ...failedSignIns, counter: 'failed_sign_ins_of_source' };
+
+/** Codes of registration links that are none (LIM-27). */
+export const wrongCodesOfStudent: Budget = {
+  counter: 'wrong_registration_codes',
+  limit: 10,
+  windowSeconds: hour,
+  scope: 'student',
+};
+export const wrongCodesOfSource: Budget = {
+  counter: 'wrong_registration_codes_of_source',
+  limit: 60,
+  windowSeconds: hour,
+  scope: 'ip',
 };
 
 /** Beginning resumable uploads, on a listener of their own: for a student, or for a club's library (LIM-22). */

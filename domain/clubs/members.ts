@@ -19,6 +19,7 @@ import {
   tokenLifetimeMs,
   withdrawTokensOf,
 } from '../mail/one-time-tokens.ts';
+import { requireStrongPassword, requireUnknown } from '../identity/password-rules.ts';
 import { hashPassword } from '../identity/passwords.ts';
 import { rolesGivenBy, rolesNoLongerGiven } from './roles.policy.ts';
 import type { Role } from '../../entities/clubs/values.ts';
@@ -118,13 +119,14 @@ export async function inviteMember(
  * Spends the invitation's token: the invited person becomes a member, with a new account if the e-mail has none.
  * Whoever read the mail owns the address, so the account is confirmed by it. The club is locked before the token is spent:
  * the inviter's role cannot change meanwhile, and changes of members lock in the same order.
- * @throws DomainError token_gone; invalid_request if a new account lacks a name or a password
+ * @throws DomainError weak_password; token_gone; invalid_request if a new account lacks a name or a password
  */
 export async function acceptInvitation(
   { db }: VaultDeps,
   input: { token: string; name?: string; password?: string },
   now: Date,
 ): Promise<AdministratorSession> {
+  if (input.password !== undefined) requireStrongPassword(input.password);
   const passwordHash = input.password === undefined ? null : await hashPassword(input.password);
   return db.transaction(async (tx) => {
     await lockClubOf(tx, await invitationOfToken(tx, input.token, now));
@@ -135,12 +137,23 @@ export async function acceptInvitation(
     if (!invitation) throw tokenGone();
     await requireGiver(tx, invitation);
 
-    const administratorId = await accountFor(tx, invitation.email, { ...input, passwordHash }, now);
+    const administratorId = await accountFor(
+      tx,
+      invitation.email,
+      { ...input, passwordHash },
+      await nameOf(tx, invitation.clubId),
+      now,
+    );
     await tx.run(
       sql`INSERT INTO memberships (club_id, administrator_id, role, joined_at) VALUES (${invitation.clubId}, ${administratorId}, ${invitation.role}, ${now}) ON CONFLICT DO NOTHING`,
     );
     return openAdministratorSession(tx, administratorId, now);
   });
+}
+
+async function nameOf(tx: Transaction, clubId: Id): Promise<string> {
+  const club = await tx.one<{ name: string }>(sql`SELECT name FROM clubs WHERE id = ${clubId}`);
+  return club?.name ?? '';
 }
 
 /**
@@ -162,7 +175,8 @@ async function requireGiver(
 async function accountFor(
   tx: Transaction,
   email: string,
-  offered: { name?: string; passwordHash: string | null },
+  offered: { name?: string; password?: string; passwordHash: string | null },
+  clubName: string,
   now: Date,
 ): Promise<Id> {
   const known = await tx.one<{ id: Id }>(
@@ -172,6 +186,7 @@ async function accountFor(
   if (offered.name === undefined || offered.passwordHash === null) {
     throw new DomainError('invalid_request', 'name and password are required: this e-mail has no account yet.');
   }
+  requireUnknown(offered.password ?? '', { email, names: [offered.name, clubName] }); // the token stays good
   const made = await tx.one<{
     id: Id;
   }>(sql`INSERT INTO administrators (id, name, email, password_hash, verified_at, created_at) VALUES (${newId()}, ${plainName(offered.name)}, ${email}, ${offered.passwordHash}, ${now}, ${now})

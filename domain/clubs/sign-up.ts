@@ -2,6 +2,7 @@
 import { Administrator } from '../../entities/identity/administrator.ts';
 import { findAdministratorByEmail } from '../identity/administrator-accounts.ts';
 import { noteOffer } from '../identity/confirmation.ts';
+import { requireStrongPassword } from '../identity/password-rules.ts';
 import { hashPassword, passwordMatches } from '../identity/passwords.ts';
 import { requestMail } from '../mail/requests.ts';
 import type { VaultDeps } from '../deps.ts';
@@ -12,7 +13,7 @@ import { foldEmail } from '../../platform/core/text.policy.ts';
 import { plainName } from '../../platform/core/names.ts';
 import { createOrganization, type NewClubs } from './organizations.ts';
 
-/** Opens an account and its organization. A known e-mail gets a mail that says so, no organization, and the same answer. @throws DomainError invalid_request (a web address in a name) */
+/** Opens an account and its organization. A known e-mail gets a mail that says so, no organization, and the same answer. @throws DomainError invalid_request (a web address in a name), weak_password */
 export async function signUpAdministrator(
   deps: VaultDeps & { newClubs: NewClubs },
   input: { name: string; email: string; password: string; organization: { name: string } },
@@ -24,6 +25,7 @@ export async function signUpAdministrator(
   const field = 'organization.name';
   plainName(input.organization.name, field);
   const email = foldEmail(input.email);
+  requireStrongPassword(input.password, { email, names: [name, input.organization.name] });
   const before = await passwordOf(db, email);
   const passwordHash = await hashPassword(input.password);
   const same = await passwordMatches(input.password, before);

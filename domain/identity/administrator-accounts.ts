@@ -11,6 +11,7 @@ import { confirmAddress } from './confirmation.ts';
 import { emailNotVerified, invalidCredentials } from './credentials.ts';
 import { spendToken, tokenGone, withdrawTokensOf } from '../mail/one-time-tokens.ts';
 import { listOrganizations } from './memberships.ts';
+import { requireStrongPassword, requireUnknown, type PasswordOwner } from './password-rules.ts';
 import { hashPassword, passwordMatches } from './passwords.ts';
 import { endSessionsOf, openSession } from './sessions.ts';
 
@@ -76,16 +77,18 @@ export async function requestAdministratorPasswordReset(deps: VaultDeps, email: 
   await mailIfKnown(deps, 'administrator_reset_password', email, now, () => true);
 }
 
-/** Sets a new password; every other session and every mailed token ends. @throws DomainError token_gone */
+/** Sets a new password; every other session and every mailed token ends. @throws DomainError weak_password, token_gone */
 export async function confirmAdministratorPasswordReset(
   { db }: VaultDeps,
   { token, password }: { token: string; password: string },
   now: Date,
 ): Promise<AdministratorSession> {
+  requireStrongPassword(password);
   const passwordHash = await hashPassword(password);
   return db.transaction(async (tx) => {
     const { administratorId } = await spendToken(tx, ['administrator_reset_password'], token, now);
     if (administratorId === null) throw tokenGone();
+    requireUnknown(password, await passwordOwner(tx, administratorId)); // the token stays good
     await tx.run(
       sql`UPDATE administrators SET password_hash = ${passwordHash}, verified_at = coalesce(verified_at, ${now}) WHERE id = ${administratorId}`,
     );
@@ -93,6 +96,11 @@ export async function confirmAdministratorPasswordReset(
     await endSessionsOf(tx, 'admin', administratorId);
     return openAdministratorSession(tx, administratorId, now);
   });
+}
+
+async function passwordOwner(tx: Queries, administratorId: Id): Promise<PasswordOwner> {
+  const { email, name, organizations } = await getProfile(tx, administratorId);
+  return { email, names: [name, ...organizations.map((organization) => organization.name)] };
 }
 
 /** @returns who the administrator is and where they act (ACC-2) */

@@ -3,7 +3,7 @@ import { Student } from '../../entities/identity/student.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { IsNull } from 'typeorm';
 import { DomainError } from '../../platform/core/errors.ts';
-import type { Transaction } from '../../platform/infra/postgres/database.ts';
+import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
@@ -17,6 +17,7 @@ import { unmailedRequestId } from '../mail/code-requests.ts';
 import { spendCode, tryCode } from '../mail/codes.ts';
 import { lockAccount, takePlaceOf } from './pending-sign-ups.ts';
 import { ownerOfToken, spendToken, tokenGone, withdrawTokensOf } from '../mail/one-time-tokens.ts';
+import { requireStrongPassword, requireUnknown, type PasswordOwner } from './password-rules.ts';
 import { hashPassword, passwordMatches } from './passwords.ts';
 import { endSessionsOf, openSession } from './sessions.ts';
 import { presentStudent } from './student-identity.ts';
@@ -109,18 +110,20 @@ export async function requestStudentCode(
   return { accepted: true, code_id: codeId ?? unmailedRequestId(deps.vault, account, now) };
 }
 
-/** Sets a new password; every other session and every mailed token ends. @throws DomainError token_gone, limit_reached */
+/** Sets a new password; every other session and every mailed token ends. @throws DomainError weak_password, token_gone, limit_reached */
 export async function confirmStudentPasswordReset(
   { db, storage }: StudentDeps,
   { token, password }: { token: string; password: string },
   now: Date,
 ): Promise<StudentSession> {
+  requireStrongPassword(password);
   const passwordHash = await hashPassword(password);
   return db.transaction(async (tx) => {
     const purposes = ['student_reset_password'] as const;
     const held = await lockToConfirm(tx, await ownerOfToken(tx, purposes, token, now));
     await spendToken(tx, purposes, token, now);
     const studentId = held.account.id;
+    requireUnknown(password, await passwordOwner(tx, studentId)); // the token stays good
     await takePlaceOf(tx, held, now);
     // Whoever read this mail owns the address: it is confirmed as well.
     await tx.run(
@@ -158,13 +161,14 @@ export async function exchangeStudentCode(
 
 /**
  * Gives a student who has none a password: somebody who was invited, or whose sign-up's password was dropped.
- * @throws DomainError password_exists
+ * @throws DomainError weak_password, password_exists
  */
 export async function setStudentPassword(
   { db, storage }: StudentDeps,
   studentId: Id,
   password: string,
 ): Promise<RecordOf<'Student'>> {
+  requireStrongPassword(password, await passwordOwner(db, studentId));
   const passwordHash = await hashPassword(password);
   return db.transaction(async (tx) => {
     const { affected } = await tx.manager.update(
@@ -176,6 +180,15 @@ export async function setStudentPassword(
       throw new DomainError('password_exists', 'The account has a password already: it is changed by a reset.');
     return presentStudent(await getStudent(tx, studentId), storage);
   });
+}
+
+async function passwordOwner(db: Queries, studentId: Id): Promise<PasswordOwner> {
+  const known = await db.one<{ email: string; name: string; club: string }>(
+    sql`SELECT student.email, student.name, club.name AS club
+          FROM students student JOIN clubs club ON club.id = student.club_id WHERE student.id = ${studentId}`,
+  );
+  if (!known) throw tokenGone();
+  return { email: known.email, names: [known.name, known.club] };
 }
 
 export interface EmailInClub {

@@ -2,7 +2,7 @@
 import { grantFreeDeliveries } from '../access/enrollments/enrollments.ts';
 import { claimedALink, claimLink, requireClaimableLink } from '../access/links/claims.ts';
 import { requireRoom } from '../billing/allowances.ts';
-import type { Transaction } from '../../platform/infra/postgres/database.ts';
+import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { addressKeyOf } from '../../platform/infra/address-keys.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
@@ -14,6 +14,7 @@ import { followAccess } from '../joining/joining.ts';
 import { requestMail } from '../mail/requests.ts';
 import { noteOffer, type Offer } from '../identity/confirmation.ts';
 import { noteNetwork, requireFewPending } from '../identity/pending-sign-ups.ts';
+import { requireStrongPassword } from '../identity/password-rules.ts';
 import { hashPassword, passwordMatches } from '../identity/passwords.ts';
 import { findStudentByEmail, type KnownStudent } from '../identity/student-accounts.ts';
 
@@ -30,12 +31,14 @@ export interface SignUp {
  * Signs a student up, with the free deliveries and those of the registration link. A known e-mail gets a mail that says so,
  * or its confirmation once more, and the same answer; it claims nothing.
  * @param clubId of a club that exists
- * @throws DomainError not_found (a registration code that is none), registration_link_used_up, limit_reached (no room for
+ * @throws DomainError weak_password, not_found (a registration code that is none), registration_link_used_up, limit_reached (no room for
  *   another student), rate_limited (too many that nobody has confirmed, in the club or of the network; never with a valid code)
  */
 export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, now: Date): Promise<void> {
   const name = plainName(input.name);
   const email = foldEmail(input.email);
+  // Before the e-mail is looked up, so that all callers get the same answer.
+  requireStrongPassword(input.password, { email, names: [name, await nameOfClub(deps.db, clubId)] });
   const before = await passwordOf(deps, clubId, email);
   const passwordHash = await hashPassword(input.password);
   const same = await passwordMatches(input.password, before);
@@ -86,6 +89,11 @@ async function answerRepeatedSignUp(
   await noteOffer(tx, vault, 'student', id, offer, now);
   const template = verified ? 'student_already_registered' : 'student_verify_email';
   await requestMail(tx, vault, { template, clubId, recipient: { studentId: id }, email }, now);
+}
+
+async function nameOfClub(db: Queries, clubId: Id): Promise<string> {
+  const club = await db.one<{ name: string }>(sql`SELECT name FROM clubs WHERE id = ${clubId}`);
+  return club?.name ?? '';
 }
 
 async function passwordOf({ db }: VaultDeps, clubId: Id, foldedEmail: string): Promise<string | null> {

@@ -89,6 +89,7 @@ export const errorStatus = {
   unsupported_media_type: 415,
   invalid_request: 422,
   invalid_definition: 422,
+  weak_password: 422,
   invalid_image: 422,
   invalid_file: 422,
   url_not_allowed: 422,

@@ -144,11 +144,13 @@ for (const [path, make] of Object.entries(kinds)) {
       });
     });
 
-    it('422: a new password of 7 or 129 characters; the token stays valid', async () => {
-      const { mailed } = await forgetful();
+    it('422: a new password of 7 or 129 characters, or a weak one; the token stays valid', async () => {
+      const { mailed, email } = await forgetful();
       expectError(await kind.confirmReset(mailed, 'x'.repeat(7)), 'invalid_request');
       expectError(await kind.confirmReset(mailed, 'x'.repeat(129)), 'invalid_request');
-      expect((await kind.confirmReset(mailed, 'x'.repeat(128))).status).to.equal(200);
+      for (const weak of ['nine char', 'Password1234', email.slice(0, 100)])
+        expectError(await kind.confirmReset(mailed, weak), 'weak_password');
+      expect((await kind.confirmReset(mailed, 'abcdefg '.repeat(16))).status).to.equal(200);
     });
   });
 }

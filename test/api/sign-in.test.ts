@@ -30,7 +30,14 @@ for (const [title, { lifetimeMs, make }] of Object.entries(kinds)) {
           async (now) => [await kind.signIn(email, password), now] as const,
         );
         expect(answer.status).to.equal(200);
-        const { token, expires_at: expiresAt, [kind.subject]: person, ...rest } = answer.body.data;
+        const {
+          token,
+          expires_at: expiresAt,
+          [kind.subject]: person,
+          device_token: device,
+          ...rest
+        } = answer.body.data;
+        expect(device).to.match(/^[\w-]{46}$/);
         expect(rest).to.deep.equal({});
         expect(person).to.include({ id, email, verified: true, has_password: true });
         expect(Date.parse(expiresAt)).to.equal(signedInAt + lifetimeMs);

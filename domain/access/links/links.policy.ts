@@ -6,6 +6,18 @@ export function foldCode(code: string): string | undefined {
   return /^[A-Za-z0-9_-]{1,64}$/.test(code) ? code.toLowerCase() : undefined;
 }
 
+/** Shorter codes of earlier links stay good. */
+const leastLength = 8;
+
+/** @throws DomainError invalid_request for a code that could be guessed (LIM-27) */
+export function requireLongCode(code: string): void {
+  if (code.length < leastLength)
+    throw new DomainError(
+      'invalid_request',
+      `\`code\` has ${code.length} characters; it must have at least ${leastLength}, so that nobody guesses it.`,
+    );
+}
+
 export interface LinkState {
   revokedAt: Date | null;
   expiresAt: Date | null;

@@ -16,7 +16,7 @@ import { changedInstant, optionalInstant } from '../../../platform/core/instants
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 import { requireDeliveries } from '../deliveries/deliveries.ts';
-import { noLink } from './links.policy.ts';
+import { noLink, requireLongCode } from './links.policy.ts';
 
 type RegistrationLinkRecord = RecordOf<'RegistrationLink'>;
 
@@ -108,6 +108,7 @@ export async function createLink(
       throw new DomainError('invalid_request', '`expires_at` must be in the future.');
     await requireDeliveries(tx, clubId, input.delivery_ids);
     const id = newId();
+    if (input.code !== undefined) requireLongCode(input.code);
     const code = input.code ?? madeCode();
     await tx.manager
       .insert(RegistrationLink, {

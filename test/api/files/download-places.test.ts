@@ -28,14 +28,14 @@ describe('places of downloads (REPO-8)', () => {
     expect(times(48, 'one')).to.deep.equal([...taken(47), 'busy 30']);
     expect(times(26, 'two')).to.deep.equal([...taken(25), 'busy 30']);
     expect(times(14, 'three'), 'two clubs leave places to a third').to.deep.equal([...taken(13), 'busy 30']);
-    for (const [club, places] of [
+    for (const [club, count] of [
       ['four', 6],
       ['five', 3],
       ['six', 2],
       ['seven', 1],
       ['eight', 0],
     ] as const)
-      expect(times(places + 1, club)).to.deep.equal([...taken(places), 'busy 30']);
+      expect(times(count + 1, club)).to.deep.equal([...taken(count), 'busy 30']);
   });
 
   it('a student of two clubs has 3 in each', () => {

@@ -192,7 +192,7 @@ async function askInVain(port: number): Promise<void> {
     body: JSON.stringify({
       club_id: '00000000-0000-7000-8000-000000000000',
       email: 'a@example.com',
-      password: 'password-1',
+      password: 'correct horse battery',
     }),
   });
   await sleep(1_000);

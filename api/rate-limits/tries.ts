@@ -1,0 +1,142 @@
+/**
+ * Bounds on guessing: sign-ins with a wrong password (LIM-26), and codes of registration links that are none (LIM-27). A try is counted
+ * before it is made, so that many at a time do not pass the bound, and is taken back if it was no wrong guess.
+ */
+import type { ErrorCode } from '../../platform/core/error-codes.ts';
+import { DomainError } from '../../platform/core/errors.ts';
+import { addressesCounted } from './client-ip.policy.ts';
+import { CountersUnavailable, type Limiter, type Memory } from './limiter.ts';
+import {
+  failedSignIns,
+  failedSignInsOfSource,
+  wrongCodesOfSource,
+  wrongCodesOfStudent,
+  type Budget,
+} from './rules.policy.ts';
+
+type Counting = Pick<Limiter, 'attempt' | 'takeBack' | 'remember' | 'isRemembered'>;
+
+/** Who tries, and from where. */
+export interface Source {
+  /** The client's address ({@link file://./client-ip.policy.ts} clientIp). */
+  readonly ip: string;
+  /** Unix milliseconds. */
+  readonly now: number;
+}
+
+export interface SignInTry extends Source {
+  /** Names the account by what the caller wrote, whether or not there is one: both count alike. */
+  readonly account: string;
+  /** A device that has had a session of the account before, if the caller proves to be one. */
+  readonly device: string | undefined;
+  /** While the counters are down: the classroom's routes answer 503 (LIM-18), the administrators' pass (DEC-29). */
+  readonly whenDown: 'refuse' | 'pass';
+}
+
+/** A network that has had a session of the account is known to it for 30 to 60 days. */
+const knownNetworks: Memory = { name: 'known_networks', seconds: 30 * 86_400 };
+
+interface Counted {
+  readonly budget: Budget;
+  readonly subject: string;
+}
+
+/**
+ * Makes a sign-in within its bound: ten wrong passwords in a quarter of an hour for all sources that the account does not know, and
+ * ten for each device or network that it knows.
+ * @throws DomainError rate_limited, in the same way for an account that does not exist; what `signIn` throws
+ */
+export async function trySignIn<T>(limiter: Counting, of: SignInTry, signIn: () => Promise<T>): Promise<T> {
+  const answer = await within(limiter, of, 'invalid_credentials', () => signInCount(limiter, of), signIn);
+  await rememberNetwork(limiter, of);
+  return answer;
+}
+
+/** Notes that the account had a session from this network. Nothing is thrown: a device that is not noted is a stranger later. */
+export async function rememberNetwork(
+  limiter: Counting,
+  { account, ip, now }: Omit<SignInTry, 'device' | 'whenDown'>,
+): Promise<void> {
+  await limiter.remember(knownNetworks, networkOf(account, ip), now).catch(ignoreUnavailable);
+}
+
+/**
+ * Claims a code within the bounds on wrong ones, of a student and of an address.
+ * @param studentId absent for somebody who signs up
+ * @throws DomainError rate_limited, for right codes too; what `claim` throws
+ */
+export async function tryCode<T>(
+  limiter: Counting,
+  { studentId, ...source }: Source & { studentId?: string },
+  claim: () => Promise<T>,
+): Promise<T> {
+  const ofStudent = studentId === undefined ? [] : [{ budget: wrongCodesOfStudent, subject: studentId }];
+  const ofSource = addressesCounted(source.ip).map(({ subject, times }) => ({
+    budget: { ...wrongCodesOfSource, limit: wrongCodesOfSource.limit * times },
+    subject,
+  }));
+  const counts = () => Promise.resolve([...ofStudent, ...ofSource]);
+  return within(limiter, { ...source, whenDown: 'pass' }, 'not_found', counts, claim);
+}
+
+async function signInCount(limiter: Counting, { account, device, ip, now }: SignInTry): Promise<readonly Counted[]> {
+  // Asked in any case: the time of the answer tells nothing about the device.
+  const isKnown = await limiter.isRemembered(knownNetworks, networkOf(account, ip), now);
+  const source = device ?? (isKnown ? networkOf(account, ip) : undefined);
+  if (source === undefined) return [{ budget: failedSignIns, subject: account }];
+  return [{ budget: failedSignInsOfSource, subject: `${account} ${source}` }];
+}
+
+/** The narrowest network that a limit counts: a subscriber's. */
+function networkOf(account: string, ip: string): string {
+  return `${account} ${addressesCounted(ip)[0]?.subject ?? ip}`;
+}
+
+/** @param wrong the code of the error that leaves the try counted */
+async function within<T>(
+  limiter: Counting,
+  { now, whenDown }: Pick<SignInTry, 'now' | 'whenDown'>,
+  wrong: ErrorCode,
+  countsOf: () => Promise<readonly Counted[]>,
+  work: () => Promise<T>,
+): Promise<T> {
+  const counted: Counted[] = [];
+  const takeBack = async () => {
+    for (const { budget, subject } of counted.splice(0))
+      await limiter.takeBack(budget, subject, now).catch(ignoreUnavailable);
+  };
+  try {
+    for (const one of await countsOf()) {
+      const verdict = await limiter.attempt(one.budget, one.subject, now);
+      if (!verdict.allowed) throw tooMany(one.budget, verdict.retryAfterSeconds);
+      counted.push(one);
+    }
+  } catch (error) {
+    await takeBack(); // the try was not made
+    if (!(error instanceof CountersUnavailable)) throw error;
+    if (whenDown === 'refuse')
+      throw new DomainError(
+        'rate_limit_unavailable',
+        'The rate limit cannot be checked at the moment; try again shortly.',
+      );
+  }
+  try {
+    const result = await work();
+    await takeBack();
+    return result;
+  } catch (error) {
+    if (!(error instanceof DomainError && error.code === wrong)) await takeBack();
+    throw error;
+  }
+}
+
+function ignoreUnavailable(error: unknown): void {
+  if (!(error instanceof CountersUnavailable)) throw error;
+}
+
+function tooMany({ limit, windowSeconds }: Budget, retryAfterSeconds: number): DomainError {
+  const allowance = `${limit} wrong tries in ${windowSeconds / 60} minutes`;
+  return new DomainError('rate_limited', `There were ${allowance}. Retry after ${retryAfterSeconds} seconds.`, {
+    retryAfterSeconds,
+  });
+}

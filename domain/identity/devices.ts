@@ -1,0 +1,32 @@
+/** Tokens of devices: a device that has had a session of an account proves it, and none is stored (LIM-26). */
+import { randomBytes } from 'node:crypto';
+import type { Vault } from '../../platform/infra/vault.ts';
+
+/** How long a device is known after its last sign-in. */
+const lifetimeMs = 180 * 24 * 3_600_000;
+const timeBytes = 6;
+const idBytes = 12;
+const macBytes = 16;
+
+const labelOf = (account: string, token: Buffer) => `device:${account}:${token.toString('hex')}`;
+
+/**
+ * @param account names the account by its address, so a device is forgotten when the address changes
+ * @returns letters, digits, `-` and `_`
+ */
+export function deviceToken(vault: Vault, account: string, now: Date): string {
+  const time = Buffer.alloc(timeBytes);
+  time.writeUIntBE(Math.floor(now.getTime() / 1_000), 0, timeBytes);
+  const token = Buffer.concat([time, randomBytes(idBytes)]);
+  return Buffer.concat([token, vault.mac(labelOf(account, token), macBytes)]).toString('base64url');
+}
+
+/** @returns the device's id; undefined for a token of another account, for one that is not ours, and for one that has expired */
+export function readDevice(vault: Vault, account: string, text: string, now: Date): string | undefined {
+  const bytes = Buffer.from(text, 'base64url');
+  if (bytes.length !== timeBytes + idBytes + macBytes || bytes.toString('base64url') !== text) return undefined;
+  const token = bytes.subarray(0, timeBytes + idBytes);
+  if (!vault.matches(labelOf(account, token), bytes.subarray(timeBytes + idBytes))) return undefined;
+  const issuedAt = token.readUIntBE(0, timeBytes) * 1_000;
+  return now.getTime() < issuedAt + lifetimeMs ? token.toString('hex', timeBytes) : undefined;
+}

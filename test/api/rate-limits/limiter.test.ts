@@ -230,6 +230,36 @@ for (const [name, start, address] of backends) {
       await line.stop();
     });
 
+    it('takes back a try that turned out right, and charges no refused try to another window', async () => {
+      const two = budget(2);
+      const tries = async (n: number, now: number) => {
+        const waits: number[] = [];
+        for (let call = 0; call < n; call += 1) {
+          const verdict = await limiter.attempt(two, 'a', now);
+          waits.push(verdict.allowed ? 0 : verdict.retryAfterSeconds);
+        }
+        return waits;
+      };
+      expect(await tries(1, noon)).to.deep.equal([0]);
+      await limiter.takeBack(two, 'a', noon);
+      expect(await tries(9, noon + 30_000)).to.deep.equal([0, 0, ...Array.from({ length: 7 }, () => 30)]);
+      expect(await tries(3, noon + minute)).to.deep.equal([0, 0, 60]);
+    });
+
+    it('remembers a subject in its window and in the next one, in every process', async () => {
+      const memory = { name: budget(1).counter, seconds: 3_600 };
+      const hour = 60 * minute;
+      expect(await limiter.isRemembered(memory, 'a', noon)).to.equal(false);
+      await limiter.remember(memory, 'a', noon);
+      for (const [at, expected] of [
+        [noon, true],
+        [noon + 2 * hour - 1, true],
+        [noon + 2 * hour, false],
+      ] as const)
+        expect(await other.isRemembered(memory, 'a', at), String(at)).to.equal(expected);
+      expect(await other.isRemembered(memory, 'b', noon)).to.equal(false);
+    });
+
     it('answers without the store once a caller has spent both windows', async () => {
       const two = budget(2);
       await charge(two, 4, noon);

@@ -17,14 +17,14 @@ import {
 type Counting = Pick<Limiter, 'attempt' | 'takeBack' | 'remember' | 'isRemembered'>;
 
 /** Who tries, and from where. */
-export interface Source {
+interface Source {
   /** The client's address ({@link file://./client-ip.policy.ts} clientIp). */
   readonly ip: string;
   /** Unix milliseconds. */
   readonly now: number;
 }
 
-export interface SignInTry extends Source {
+interface SignInTry extends Source {
   /** Names the account by what the caller wrote, whether or not there is one: both count alike. */
   readonly account: string;
   /** A device that has had a session of the account before, if the caller proves to be one. */

@@ -22,7 +22,7 @@ export async function signIn<Opened extends Session>(
   { deps, limiter, now, ip }: Request,
   named: Named & { device_token?: string },
   open: () => Promise<Opened>,
-): Promise<Opened> {
+): Promise<Opened & { device_token: string }> {
   const account = accountOf(named);
   const token = named.device_token;
   const device = token === undefined ? undefined : readDevice(deps.vault, account, token, now);
@@ -31,13 +31,13 @@ export async function signIn<Opened extends Session>(
   return { ...session, device_token: deviceToken(deps.vault, account, now) };
 }
 
-/** For a session that a mail has opened, which proves more than a password. @throws what `open` throws */
+/** For a session that a mail has opened, which proves more than a password: its network is known from now on. @throws what `open` throws */
 export async function openByMail<Opened extends Session>(
-  { deps, limiter, now, ip }: Request,
+  { limiter, now, ip }: Request,
   open: () => Promise<Opened>,
 ): Promise<Opened> {
   const session = await open();
   const account = accountOf('student' in session ? session.student : session.administrator);
   await rememberNetwork(limiter, { account, ip, now: now.getTime() });
-  return { ...session, device_token: deviceToken(deps.vault, account, now) };
+  return session;
 }

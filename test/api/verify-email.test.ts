@@ -36,7 +36,7 @@ for (const [path, make] of Object.entries(kinds)) {
         const { id, email, token } = await unconfirmed();
         const { status, body } = await kind.verify(token);
         expect(status).to.equal(200);
-        expect(Object.keys(body.data)).to.have.members(['token', 'expires_at', kind.subject, 'device_token']);
+        expect(Object.keys(body.data)).to.have.members(['token', 'expires_at', kind.subject]);
         expect(body.data[kind.subject]).to.include({ id, email, verified: true, has_password: true });
         expect((await kind.read(body.data.token)).body.data).to.deep.equal(body.data[kind.subject]);
         expect((await kind.signIn(email, password)).status).to.equal(200);

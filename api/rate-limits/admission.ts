@@ -102,11 +102,7 @@ export async function admitDownload(limiter: Charging, studentId: string, now: n
 }
 
 /** Charges a look at the page of a preview to its address (LIM-29). @param now Unix milliseconds @throws DomainError `rate_limited` */
-export async function admitPreview(
-  limiter: Pick<Limiter, 'charge' | 'chargeHere'>,
-  ip: string,
-  now: number,
-): Promise<void> {
+export async function admitPreview(limiter: Charging, ip: string, now: number): Promise<void> {
   const rule: Rule = { ...clubWrites, ...previewPages, name: 'Pages of previews' };
   for (const one of ofAddress(rule, ip)) await charge(limiter, one, now);
 }

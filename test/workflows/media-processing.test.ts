@@ -97,27 +97,30 @@ describe('media-processing, on the real server', function () {
   it("begins with another club's file while slow files of a club hold its share (ENG-20)", async () => {
     const share = slots.media.activities / 2;
     const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
-    after(() => release());
     let begun = 0;
     whenClaimed = async (clubId) => {
       if (clubId !== club.id) return;
       begun += 1;
       await isReleased;
     };
-    const files = await Promise.all(Array.from({ length: share + 2 }, () => started(notes)));
-    const since = new Date();
-    const putOff = await until('Files that are put off', { timeoutMs: 20 * second }, async () => {
-      const ids = await putOffAfter(since, files);
-      return begun === share && ids.length === 2 && ids;
-    });
-    expect(begun, 'files of the club that have begun').to.equal(share);
-    const other = await started(notes, await buildClub());
-    expect(await other.handle.result()).to.equal('ready');
-    expect(begun, "files of the club that have begun beside the other club's").to.equal(share);
-    release();
+    let [files, putOff]: [Awaited<ReturnType<typeof started>>[], string[]] = [[], []];
+    try {
+      files = await Promise.all(Array.from({ length: share + 2 }, () => started(notes)));
+      const since = new Date();
+      putOff = await until('Files that are put off', { timeoutMs: 20 * second }, async () => {
+        const ids = await putOffAfter(since, files);
+        return begun === share && ids.length === 2 && ids;
+      });
+      expect(begun, 'files of the club that have begun').to.equal(share);
+      const other = await started(notes, await buildClub());
+      expect(await other.handle.result()).to.equal('ready');
+      expect(begun, "files of the club that have begun beside the other club's").to.equal(share);
+    } finally {
+      release(); // or the worker would not stop
+    }
     expect(new Set(await Promise.all(files.map(({ handle }) => handle.result())))).to.deep.equal(new Set(['ready']));
-    const [late] = files.filter(({ id }) => putOff.includes(id));
-    const { timers } = await summariesOf(late?.handle ?? other.handle);
+    const late = files.find(({ id }) => putOff.includes(id));
+    const { timers } = await summariesOf(late?.handle ?? expect.fail('No file was put off'));
     expect(timers[0]).to.match(/^a place beside other work of its club (at once|in about \d+ s)$/);
   });
 });

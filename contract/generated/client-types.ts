@@ -21,6 +21,7 @@ export interface paths {
          *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
          *     | `registration_link_used_up` | 409 | The registration link has reached its limit of claims. |
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
+         *     | `weak_password` | 422 | The new password is too short, is one of those that are guessed first, or is hardly more than the name or the e-mail of its owner. |
          */
         post: operations["signUpStudent"];
         delete?: never;
@@ -40,7 +41,7 @@ export interface paths {
         put?: never;
         /**
          * Sign in
-         * @description Opens a student session for 30 days. A wrong password, an unknown e-mail and an unknown club answer alike, in equal time. An e-mail that was never confirmed is told only after a right password: `403 email_not_verified`.
+         * @description Opens a student session for 30 days. A wrong password, an unknown e-mail and an unknown club answer alike, in equal time. An e-mail that was never confirmed is told only after a right password: `403 email_not_verified`. After ten wrong passwords in a quarter of an hour an address answers `429 rate_limited` to sources that it does not know, whether or not there is an account; a device or network that had a session before has ten of its own. A code or a reset by mail is not affected.
          *
          *     Codes of its own:
          *
@@ -157,6 +158,7 @@ export interface paths {
          *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
          *     | `token_gone` | 410 | The token or code was used, has expired, or never existed; these cannot be told apart. |
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
+         *     | `weak_password` | 422 | The new password is too short, is one of those that are guessed first, or is hardly more than the name or the e-mail of its owner. |
          */
         post: operations["confirmStudentPasswordReset"];
         delete?: never;
@@ -238,6 +240,7 @@ export interface paths {
          *     |---|---|---|
          *     | `password_exists` | 409 | The account has a password already; it is changed by a reset. |
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
+         *     | `weak_password` | 422 | The new password is too short, is one of those that are guessed first, or is hardly more than the name or the e-mail of its owner. |
          */
         post: operations["setStudentPassword"];
         delete?: never;
@@ -282,6 +285,12 @@ export interface paths {
         /**
          * Sign up with an organization
          * @description Creates an administrator with an unconfirmed e-mail, and an organization that they own, and sends a token to confirm the e-mail. The answer is the same whether or not the e-mail is known; if it is, nothing is created and its owner gets a mail that says so.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `weak_password` | 422 | The new password is too short, is one of those that are guessed first, or is hardly more than the name or the e-mail of its owner. |
          */
         post: operations["signUpAdministrator"];
         delete?: never;
@@ -374,6 +383,7 @@ export interface paths {
          *     | code | status | meaning |
          *     |---|---|---|
          *     | `token_gone` | 410 | The token or code was used, has expired, or never existed; these cannot be told apart. |
+         *     | `weak_password` | 422 | The new password is too short, is one of those that are guessed first, or is hardly more than the name or the e-mail of its owner. |
          */
         post: operations["confirmAdministratorPasswordReset"];
         delete?: never;
@@ -393,7 +403,7 @@ export interface paths {
         put?: never;
         /**
          * Sign in
-         * @description Opens an administrator session; it ends after 12 hours without a call. A wrong password and an unknown e-mail answer alike, in equal time. An e-mail that was never confirmed is told only after a right password: `403 email_not_verified`.
+         * @description Opens an administrator session; it ends after 12 hours without a call. A wrong password and an unknown e-mail answer alike, in equal time. An e-mail that was never confirmed is told only after a right password: `403 email_not_verified`. After ten wrong passwords in a quarter of an hour an address answers `429 rate_limited` to sources that it does not know, whether or not there is an account; a device or network that had a session before has ten of its own. A code or a reset by mail is not affected.
          *
          *     Codes of its own:
          *
@@ -427,6 +437,7 @@ export interface paths {
          *     | code | status | meaning |
          *     |---|---|---|
          *     | `token_gone` | 410 | The token or code was used, has expired, or never existed; these cannot be told apart. |
+         *     | `weak_password` | 422 | The new password is too short, is one of those that are guessed first, or is hardly more than the name or the e-mail of its owner. |
          */
         post: operations["acceptInvitation"];
         delete?: never;
@@ -6035,7 +6046,7 @@ export interface paths {
         put?: never;
         /**
          * Create a registration link
-         * @description Creates a link that gives its deliveries to each student who claims it, signed in or while signing up. The code is made where none is given. A code that another link of the club has, in any case: `409 code_taken`; a delivery that is none of the club: `404`; an `expires_at` that is past: `422`.
+         * @description Creates a link that gives its deliveries to each student who claims it, signed in or while signing up. The code is made where none is given. A code that is chosen has at least 8 characters (`422`). A code that another link of the club has, in any case: `409 code_taken`; a delivery that is none of the club: `404`; an `expires_at` that is past: `422`.
          *
          *     Roles: `owner`, `admin`, `editor`.
          *
@@ -6131,7 +6142,7 @@ export interface paths {
         put?: never;
         /**
          * Claim a registration link
-         * @description Gives the student access to the deliveries of the link, once: claiming it again answers with the same, counts no further use and gives nothing anew, whatever became of the link meanwhile. Fires `access.granted` for each delivery that the student did not have. A link that is unknown, expired or revoked answers `404`; one that was claimed as often as it may be, `409 registration_link_used_up`. The code is compared without regard to case.
+         * @description Gives the student access to the deliveries of the link, once: claiming it again answers with the same, counts no further use and gives nothing anew, whatever became of the link meanwhile. Fires `access.granted` for each delivery that the student did not have. A link that is unknown, expired or revoked answers `404`; one that was claimed as often as it may be, `409 registration_link_used_up`. The code is compared without regard to case. After 10 codes in an hour that are none, of a student, or 60 of an address: `429 rate_limited`.
          *
          *     Codes of its own:
          *
@@ -7860,7 +7871,7 @@ export interface components {
          * @description Case does not matter.
          */
         EmailInput: string;
-        /** @description 8 to 128 characters. */
+        /** @description 10 to 128 characters; a shorter one, one that leaked, and one that is hardly more than the owner's name, e-mail or club answer `422 weak_password`. The schema says 8, so that callers of earlier releases stay valid. */
         NewPassword: string;
         /**
          * @description A new account, by the student. It takes up a place of the plan once it exists.
@@ -7971,6 +7982,7 @@ export interface components {
          *     | `unsupported_media_type` | 415 | The body is not `application/json` (or the type that the operation names) in UTF-8. |
          *     | `invalid_request` | 422 | The request can be read, but a value breaks a rule: format, enumeration, bounds, pattern, meaning. The message names the field. |
          *     | `invalid_definition` | 422 | The draft of the automation has problems; the message names the first, and `problems` lists all. |
+         *     | `weak_password` | 422 | The new password is too short, is one of those that are guessed first, or is hardly more than the name or the e-mail of its owner. |
          *     | `invalid_image` | 422 | An image does not belong to this person, or is not ready. |
          *     | `invalid_file` | 422 | A file does not belong to this person, is not ready, or was sent already. |
          *     | `url_not_allowed` | 422 | The address is not `https`, or does not resolve to the public internet. |
@@ -7984,7 +7996,7 @@ export interface components {
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          *     | `busy` | 503 | Other requests, most likely of the same club, hold what this one needs; nothing was changed. The header `Retry-After` says how many seconds to wait. | A later version may add values: accept those that you do not know.
          */
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_images" | "too_many_files" | "too_many_imports" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "token_gone" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy" | string;
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_images" | "too_many_files" | "too_many_imports" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "token_gone" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy" | string;
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -8037,6 +8049,8 @@ export interface components {
             email: components["schemas"]["EmailInput"];
             /** @description 1 to 128 characters, compared exactly. */
             password: string;
+            /** @description The one that the last sign-in on this device was answered with, if there was one. */
+            device_token?: string;
         };
         /**
          * @description A student of one club. The identity belongs to the service and is unrelated to any contact record of the identity provider that authenticates the dashboard. Every field but `avatar_url` is always present.
@@ -8084,6 +8098,47 @@ export interface components {
             avatar_url?: string;
         };
         /**
+         * @description A student session that has just been opened. `token` is opaque and is shown only here. `device_token` lets the device be known at its next sign-in.
+         * @example {
+         *       "token": "cls_q2mJ3nT9XcK8vE0yRb7LdWf5sHgA1pZu4oIi6tNxBwM",
+         *       "expires_at": "2026-04-01T09:15:00.000Z",
+         *       "student": {
+         *         "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+         *         "name": "Ada Example",
+         *         "email": "ada@example.com",
+         *         "verified": true,
+         *         "has_password": true,
+         *         "created_at": "2026-03-02T09:15:00.000Z",
+         *         "club_id": "5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11",
+         *         "club_slug": "harbour-academy"
+         *       },
+         *       "device_token": "AGlxR2UAq2mJ3nT9XcK8vE0yRb7LdWf5sHgA1pZu4oIi6t"
+         *     }
+         */
+        StudentSignedIn: {
+            /** @description Sent as `Authorization: Bearer <token>`. Every session's token begins with `cls_`, so that scanners for leaked secrets find it (`cls_[A-Za-z0-9_-]{43}`). Nothing else can be read from it. */
+            token: string;
+            /**
+             * Format: date-time
+             * @description When the session ends (UTC) unless it is ended before.
+             */
+            expires_at: string;
+            student: components["schemas"]["Student"];
+            /** @description Keep it on the device and send it with its next sign-in. A device that is known by it, or by its network, can sign in however many wrong passwords others have tried. It opens nothing by itself, and is good for 180 days. */
+            device_token: string;
+        };
+        /** @description Single-use, expiring token out of an e-mail, 1 to 128 characters. */
+        OneTimeToken: string;
+        /**
+         * @description The single-use token of an e-mail.
+         * @example {
+         *       "token": "7mQ0x2Zr5uJt8bVnKcYd1sWgLhEp4aFi9oXq3kTzBvM"
+         *     }
+         */
+        TokenSpending: {
+            token: components["schemas"]["OneTimeToken"];
+        };
+        /**
          * @description A student session that has just been opened. `token` is opaque and is shown only here.
          * @example {
          *       "token": "cls_q2mJ3nT9XcK8vE0yRb7LdWf5sHgA1pZu4oIi6tNxBwM",
@@ -8109,17 +8164,6 @@ export interface components {
              */
             expires_at: string;
             student: components["schemas"]["Student"];
-        };
-        /** @description Single-use, expiring token out of an e-mail, 1 to 128 characters. */
-        OneTimeToken: string;
-        /**
-         * @description The single-use token of an e-mail.
-         * @example {
-         *       "token": "7mQ0x2Zr5uJt8bVnKcYd1sWgLhEp4aFi9oXq3kTzBvM"
-         *     }
-         */
-        TokenSpending: {
-            token: components["schemas"]["OneTimeToken"];
         };
         /**
          * @description Names a student by club and e-mail.
@@ -8354,6 +8398,44 @@ export interface components {
             email: components["schemas"]["EmailInput"];
             /** @description 1 to 128 characters, compared exactly. */
             password: string;
+            /** @description The one that the last sign-in on this device was answered with, if there was one. */
+            device_token?: string;
+        };
+        /**
+         * @description An administrator session that has just been opened. `token` is opaque and is shown only here. `device_token` lets the device be known at its next sign-in.
+         * @example {
+         *       "token": "cls_Zb4xR7uQm1sVt9kYc2LeWn8fHgJ0pDa5oIi3rNxTyBE",
+         *       "expires_at": "2026-03-02T21:15:00.000Z",
+         *       "administrator": {
+         *         "id": "9a7b330a-5b0e-4a0e-8c63-6f6b8f0b1c2d",
+         *         "name": "Grace Example",
+         *         "email": "grace@example.com",
+         *         "verified": true,
+         *         "phone_verified": false,
+         *         "has_password": true,
+         *         "organizations": [
+         *           {
+         *             "organization_id": "5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11",
+         *             "name": "Harbour Academy",
+         *             "slug": "harbour-academy",
+         *             "role": "owner"
+         *           }
+         *         ]
+         *       },
+         *       "device_token": "AGlxR2UAq2mJ3nT9XcK8vE0yRb7LdWf5sHgA1pZu4oIi6t"
+         *     }
+         */
+        AdministratorSignedIn: {
+            /** @description Sent as `Authorization: Bearer <token>`. Every session's token begins with `cls_`, so that scanners for leaked secrets find it (`cls_[A-Za-z0-9_-]{43}`). Nothing else can be read from it. */
+            token: string;
+            /**
+             * Format: date-time
+             * @description Moves on while the session is used, up to 30 days after its beginning.
+             */
+            expires_at: string;
+            administrator: components["schemas"]["AdministratorProfile"];
+            /** @description Keep it on the device and send it with its next sign-in. A device that is known by it, or by its network, can sign in however many wrong passwords others have tried. It opens nothing by itself, and is good for 180 days. */
+            device_token: string;
         };
         /**
          * @description `name` and `password` are required when the invited person has no account yet, and ignored otherwise.
@@ -15718,7 +15800,7 @@ export interface components {
          */
         RegistrationLinkCreation: {
             name: components["schemas"]["RegistrationLinkName"];
-            /** @description Absent for one that is made. */
+            /** @description At least 8 characters for a new link; absent for one that is made. */
             code?: string;
             delivery_ids: components["schemas"]["RegistrationLinkDeliveries"];
             /**
@@ -18878,7 +18960,15 @@ export interface operations {
             };
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["InvalidRequest"];
+            /** @description A value breaks a rule; the message names its field. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             429: components["responses"]["RateLimited"];
             /** @description The rate counter is down; or other requests hold what this one needs. */
             503: {
@@ -18930,12 +19020,13 @@ export interface operations {
                      *           "created_at": "2026-03-02T09:15:00.000Z",
                      *           "club_id": "5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11",
                      *           "club_slug": "harbour-academy"
-                     *         }
+                     *         },
+                     *         "device_token": "AGlxR2UAq2mJ3nT9XcK8vE0yRb7LdWf5sHgA1pZu4oIi6t"
                      *       }
                      *     }
                      */
                     "application/json": {
-                        data: components["schemas"]["StudentSession"];
+                        data: components["schemas"]["StudentSignedIn"];
                     };
                 };
             };
@@ -19226,7 +19317,15 @@ export interface operations {
             };
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["InvalidRequest"];
+            /** @description A value breaks a rule; the message names its field. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             429: components["responses"]["RateLimited"];
             /** @description The rate counter is down; or other requests hold what this one needs. */
             503: {
@@ -19430,7 +19529,15 @@ export interface operations {
             };
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["InvalidRequest"];
+            /** @description A value breaks a rule; the message names its field. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             429: components["responses"]["RateLimited"];
             /** @description The rate counter is down; or other requests hold what this one needs. */
             503: {
@@ -19542,7 +19649,15 @@ export interface operations {
             400: components["responses"]["MalformedRequest"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["InvalidRequest"];
+            /** @description A value breaks a rule; the message names its field. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             429: components["responses"]["RateLimited"];
             default: components["responses"]["Otherwise"];
         };
@@ -19746,7 +19861,15 @@ export interface operations {
             };
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["InvalidRequest"];
+            /** @description A value breaks a rule; the message names its field. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             429: components["responses"]["RateLimited"];
             default: components["responses"]["Otherwise"];
         };
@@ -19790,12 +19913,13 @@ export interface operations {
                      *               "role": "owner"
                      *             }
                      *           ]
-                     *         }
+                     *         },
+                     *         "device_token": "AGlxR2UAq2mJ3nT9XcK8vE0yRb7LdWf5sHgA1pZu4oIi6t"
                      *       }
                      *     }
                      */
                     "application/json": {
-                        data: components["schemas"]["AdministratorSession"];
+                        data: components["schemas"]["AdministratorSignedIn"];
                     };
                 };
             };
@@ -19885,7 +20009,15 @@ export interface operations {
             };
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["InvalidRequest"];
+            /** @description A value breaks a rule; the message names its field. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             429: components["responses"]["RateLimited"];
             default: components["responses"]["Otherwise"];
         };

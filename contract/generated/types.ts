@@ -12572,6 +12572,7 @@ export interface components {
          * @description What an administrator should know before the campaign goes out.
          * @example {
          *       "problems": [],
+         *       "problem_count": 0,
          *       "warnings": [
          *         {
          *           "path": "$.content.blocks[1].alt",
@@ -30402,6 +30403,7 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "problems": [],
+                     *         "problem_count": 0,
                      *         "warnings": [
                      *           {
                      *             "path": "$.content.blocks[1].alt",

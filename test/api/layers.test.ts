@@ -4,7 +4,12 @@ import { createFilesApp } from '../../api/files/app.ts';
 
 describe('layers of Koa', () => {
   const url = 'http://127.0.0.1:8080';
-  const deps = { deps: { publicUrl: url }, settings: { corsOrigins: [] }, corsOrigins: [], filesUrl: url } as never;
+  const deps = {
+    deps: { publicUrl: url },
+    settings: { corsOrigins: [], bodyLimitBytes: 1_000_000 },
+    corsOrigins: [],
+    filesUrl: url,
+  } as never;
   const namesOf = ({ middleware }: { middleware: readonly { name: string }[] }) => middleware.map(({ name }) => name);
 
   it('have each a name, by which a trace shows them', () => {

@@ -98,10 +98,12 @@ describe('shapes of success (OP-2 to OP-15)', () => {
     }
     if (schema.type === 'array') return `[${shapeOf(schema['items'] as SchemaObject)}]`;
     if (schema.type !== 'object') return schema.format === 'date-time' ? 'datetime' : String(schema.type);
-    const fields = Object.entries(propertiesOf(schema)).map(([name, field]) =>
+    // A page that had to be shortened says so (REC-10); the specification's shapes are those of pages that have not.
+    const { shortened: _, ...properties } = propertiesOf(schema);
+    const fields = Object.entries(properties).map(([name, field]) =>
       name === 'total' || name === 'counts' ? name : `${name}: ${shapeOf(field)}`,
     );
-    expect(schema['required'], 'every field is always there').to.deep.equal(Object.keys(propertiesOf(schema)));
+    expect(schema['required'], 'every field is always there').to.deep.equal(Object.keys(properties));
     return `{${fields.join(', ')}}`;
   }
 

@@ -109,9 +109,10 @@ describe('error codes', () => {
     ]);
   });
 
-  it('writes and open streams are limited, other reads are not', () => {
+  it('writes, open streams and pages of previews are limited, other reads are not', () => {
     for (const { operationId, method, errorCodes, contentTypes } of operations) {
-      const isLimited = method !== 'get' || contentTypes.includes('text/event-stream');
+      const isPreview = operationId === 'showCampaignPreview'; // LIM-29
+      const isLimited = method !== 'get' || contentTypes.includes('text/event-stream') || isPreview;
       expect(errorCodes.includes('rate_limited'), operationId).to.equal(isLimited);
     }
   });

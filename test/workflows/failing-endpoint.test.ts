@@ -61,7 +61,8 @@ describe('an endpoint that fails for 5 days, with time skipped', function () {
     await eachCase(deliveries, async ({ id }) => expect(await deliveryRow(id)).to.include({ status: 'failed' }));
     const queued = await engine().deliverAll(subscription, 3);
     const requests = receiver.requests.length;
-    expect(await mailsAbout(subscription)).to.deep.equal([]);
+    const mailsOf = (template: string) => [owner?.id, admin.id].map((id) => `${template} ${id}`).toSorted();
+    expect(await mailsAbout(subscription)).to.deep.equal(mailsOf('webhook_endpoint_throttled'));
 
     expect(await engine().outcomesOf(queued)).to.deep.equal(['canceled', 'canceled', 'canceled']);
     expect(await engine().gateOf(subscription).result()).to.equal('disabled');
@@ -69,9 +70,10 @@ describe('an endpoint that fails for 5 days, with time skipped', function () {
     await eachCase(queued, async ({ id }) =>
       expect(await deliveryRow(id)).to.include({ status: 'canceled', cancelReason: null }),
     );
-    expect(await mailsAbout(subscription)).to.deep.equal(
-      [owner?.id, admin.id].map((id) => `webhook_endpoint_failing ${id}`).toSorted(),
-    );
+    expect(await mailsAbout(subscription)).to.deep.equal([
+      ...mailsOf('webhook_endpoint_failing'),
+      ...mailsOf('webhook_endpoint_throttled'),
+    ]);
     expect(receiver.requests.length - requests, 'one probe at most in the last hour').to.be.at.most(3);
   });
 

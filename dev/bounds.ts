@@ -6,6 +6,7 @@ import type { Budget } from '../api/rate-limits/rules.policy.ts';
 import { sharedBudget, type SpenderKind } from '../api/rate-limits/shared-budgets.policy.ts';
 import { declarations } from '../config.ts';
 import { agentDefaults } from '../domain/agents/agents.policy.ts';
+import { importRules } from '../domain/access/imports/imports.policy.ts';
 import { assignmentRules } from '../domain/assignments/assignments.policy.ts';
 import { mostOfAClub as automationsOfAClub } from '../domain/automations/drafts.ts';
 import { plans } from '../domain/billing/plans.policy.ts';
@@ -15,14 +16,15 @@ import { maxSpaces } from '../domain/community/spaces.ts';
 import { pendingSignUpRules } from '../domain/identity/pending-sign-ups.policy.ts';
 import { administratorSessionMaxMs, sessionLifetimeMs } from '../domain/identity/sessions.ts';
 import { maxLessons, maxModules } from '../domain/learning/courses/courses.ts';
-import { codeTries, wrongCodesADay } from '../domain/mail/codes.policy.ts';
+import { codeTries, withheldTriesADay, wrongCodesADay } from '../domain/mail/codes.policy.ts';
 import { tokenLifetimeMs } from '../domain/mail/one-time-tokens.ts';
 import { requestRules } from '../domain/mail/request-bounds.policy.ts';
 import { suppressionsPerClub } from '../domain/mail/suppressions.ts';
 import { folderRules } from '../domain/media/folders.ts';
-import { mostBytes } from '../domain/media/media.policy.ts';
+import { mediaRules, mostBytes, resumableRules } from '../domain/media/media.policy.ts';
 import { maxMentorships } from '../domain/mentorships/mentorships.ts';
 import { deliveryRules } from '../domain/webhooks/deliveries/schedule.policy.ts';
+import { jsonBounds, noticeBounds } from '../platform/core/json.ts';
 import { maxInFlight, maxPerClub } from '../worker/relay.ts';
 import { slots } from '../worker/task-queues.ts';
 import { variablesIn } from '../platform/infra/variables.ts';
@@ -103,6 +105,7 @@ const calls: Section = {
     callsOf('Resumable uploads that a student begins', limits.uploadCreations),
     callsOf("Resumable uploads that begin for a club's library", limits.libraryUploadCreations),
     callsOf('Requests for an archive', limits.archiveRequests),
+    callsOf('Pages of previews: GET `/mail/previews/{token}`', limits.previewPages),
   ],
 };
 
@@ -203,6 +206,30 @@ const rows: Section = {
       beyond: '`409 assignment_limit_reached`',
     },
     {
+      what: 'Imports of students that have not ended',
+      of: 'club',
+      most: number(importRules.maxOpen),
+      beyond: '`409 too_many_imports`',
+    },
+    {
+      what: 'Addresses for uploads to a library, also of files that were deleted meanwhile',
+      of: 'club',
+      most: number(mediaRules.maxLibraryAddresses),
+      beyond: '`409 too_many_uploads`',
+    },
+    {
+      what: 'Videos of a library that are being uploaded',
+      of: 'club',
+      most: number(resumableRules.maxOpen),
+      beyond: '`409 too_many_uploads`',
+    },
+    {
+      what: 'Wrong codes in a day through requests whose mail was withheld',
+      of: 'account, source (/24, /48)',
+      most: `${withheldTriesADay.account}, ${withheldTriesADay.network}`,
+      beyond: '`410 token_gone`',
+    },
+    {
       what: 'Sign-ups within an hour that nobody has confirmed',
       of: 'club',
       most: number(pendingSignUpRules.anHour),
@@ -258,6 +285,18 @@ const sizes: Section = {
   intro: '',
   bounds: [
     settingOf('BODY_LIMIT_BYTES', 'A JSON body, in bytes', 'call', '`413 body_too_large`'),
+    {
+      what: 'Values and levels of a JSON body',
+      of: 'call',
+      most: `${number(jsonBounds.values)}, ${jsonBounds.depth}`,
+      beyond: '`400 malformed_request`',
+    },
+    {
+      what: 'Values and levels of a notice',
+      of: 'call',
+      most: `${number(noticeBounds.values)}, ${noticeBounds.depth}`,
+      beyond: '`400 malformed_request`',
+    },
     { what: 'The head of a request', of: 'call', most: '16 KB', beyond: '`431 headers_too_large`' },
     ...Object.entries(mostBytes).map(([purpose, of]) => ({
       what: `A file for \`${purpose}\`: ${Object.entries(of)

@@ -123,7 +123,7 @@ describe('step of a webhook delivery', () => {
     }
 
     for (const status of [
-      300, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 409, 410, 418, 422, 429, 451, 500, 501, 502, 503, 504, 599,
+      300, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 409, 418, 422, 429, 451, 500, 501, 502, 503, 504, 599,
     ]) {
       it(`records ${status} as http_error, and plans another attempt${status < 400 ? ' instead of following it' : ''}`, async () => {
         answer = { status, headers: { location: `${receiver.url}/elsewhere` }, ...(status !== 304 && { body: 'no' }) };

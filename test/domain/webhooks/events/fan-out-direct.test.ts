@@ -92,6 +92,7 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
           responseStatus: null,
           responseExcerpt: null,
           retryAfterSeconds: null,
+          errorCode: null,
         },
       ]);
       expect(lane.begun.map(({ id }) => id)).to.deep.equal([row?.id]);

@@ -86,6 +86,11 @@ export const boards: Readonly<Record<string, Board>> = {
     panels: [
       { title: 'Attempts by outcome, a minute', unit: perMinute, queries: [pace('webhook_attempts_total', 'outcome')] },
       {
+        title: 'Attempts without an answer, by cause, a minute',
+        unit: perMinute,
+        queries: [pace('webhook_attempts_without_answer_total', 'cause')],
+      },
+      {
         title: 'Deliveries',
         unit: 'short',
         queries: [told('webhook_deliveries_pending'), told('webhook_deliveries_parked')],
@@ -172,7 +177,14 @@ export const boards: Readonly<Record<string, Board>> = {
       { title: 'Files processed, a minute', unit: perMinute, queries: [pace('media_files_total', 'outcome')] },
       { title: 'Files moved, a minute', unit: perMinute, queries: [pace('media_moves_total', 'outcome')] },
       { title: 'ffmpeg is there', unit: 'short', queries: [['media_ffmpeg_there', '{{instance}}']] },
-      { title: 'Writes of uploads', unit: 'short', queries: [['sum by (instance) (upload_writes)', '{{instance}}']] },
+      {
+        title: 'Writes of uploads',
+        unit: 'short',
+        queries: [
+          ['sum by (instance) (upload_writes)', 'in pieces: {{instance}}'],
+          ['sum by (instance) (single_upload_writes)', 'in one request: {{instance}}'],
+        ],
+      },
       {
         title: 'Uploads refused or given way, a minute',
         unit: perMinute,

@@ -5,7 +5,7 @@ import type { Database, Transaction } from '../../../platform/infra/postgres/dat
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
-import { certificatePdf } from './pdf.ts';
+import { drawCertificate } from './pdf-work.ts';
 import type { CertificateRow } from './reads.ts';
 
 export interface CertificateFileDeps {
@@ -32,7 +32,7 @@ export async function printCertificate(
   const key = keyOf(certificate);
   const kept = await deps.storage.read(key, 0, maxBytes).catch(() => undefined);
   if (kept && kept.length > 0) return kept;
-  const bytes = await certificatePdf(certificate);
+  const bytes = await drawCertificate(certificate.clubId, certificate);
   if (bytes.length < maxBytes) await keep(deps, certificate, key, bytes, now).catch(() => undefined);
   return bytes;
 }

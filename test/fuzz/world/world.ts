@@ -224,7 +224,13 @@ class FuzzedWorld implements World {
 
 /** Deleting takes the record of the last parameter away, and not only what ties it to another. */
 function isOfRecord({ path }: ContractOperation): boolean {
-  const isTied = everyOperation.some((other) => other.path === path && other.method === 'put');
+  const [record, depth] = [path.split('/').at(-1), path.split('/').length];
+  // Such as the member of a space: the student is a record of a shorter path, and stays.
+  const isTied = everyOperation.some(
+    (other) =>
+      (other.path === path && other.method === 'put') ||
+      (other.path.split('/').at(-1) === record && other.path.split('/').length < depth),
+  );
   return path.endsWith('}') && !isTied;
 }
 

@@ -12,7 +12,7 @@ import {
 import { runScript, say } from './problem.ts';
 import { projectDirectory } from './project.ts';
 
-/** The check must end where nobody answers. */
+/** The check must end although the registry does not answer. */
 const withinMs = 20_000;
 const withoutPatience = ['--fetch-retries=0', '--fetch-timeout=10000'];
 

@@ -68,7 +68,7 @@ const refusals: Readonly<Partial<Record<ErrorCode, readonly [title: string, word
   busy: ['Not now', 'Too much is under way for this club. Please open this page again shortly.'],
 };
 
-/** Of a page, in bytes. The e-mail stands in it twice, and its text once. */
+/** Largest page, in bytes. It contains the e-mail twice, and its text once. */
 const mostBytes = 950_000;
 
 /** @returns the e-mail on a screen and on a phone; of a large one the phone is left out, of a still larger one both */

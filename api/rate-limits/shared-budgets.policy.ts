@@ -35,7 +35,7 @@ export interface SharedBudget {
   readonly share: number;
   /** What all of them spend together; a call that finds one spent does not reach those after it. */
   readonly pools: readonly Budget[];
-  /** What passes by shares of callers when `pools` are spent, for all of them together. */
+  /** How many calls of all callers together pass by their shares when `pools` are spent. */
   readonly reserve: Budget;
 }
 

@@ -16,7 +16,7 @@ import {
 
 type Counting = Pick<Limiter, 'attempt' | 'takeBack' | 'remember' | 'isRemembered'>;
 
-/** Who tries, and from where. */
+/** The source of a try, and its time. */
 interface Source {
   /** The client's address ({@link file://./client-ip.policy.ts} clientIp). */
   readonly ip: string;

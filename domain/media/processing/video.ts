@@ -20,7 +20,7 @@ export interface VideoDeps {
   workDirectory: string;
   /** Bytes that may still be written there. */
   freeBytes: (directory: string) => Promise<number>;
-  /** Of videos that are worked on in this process, so that other files find a place (ENG-20). */
+  /** The permits for videos of this process: other files still find a permit (ENG-20). */
   permits: Pick<ClubPermits, 'take'>;
 }
 

@@ -47,7 +47,7 @@ const causeByCode = new Map<string, FailureCause>(
   failureCauses.flatMap((cause) => codesByCause[cause].map((code) => [code, cause] as const)),
 );
 
-/** What a code means that is in no list, by the outcome of its attempt. */
+/** The cause of a code that is in no list, by the outcome of its attempt. */
 const causeByOutcome: Readonly<Partial<Record<PostAnswer['outcome'], FailureCause>>> = {
   dns_error: 'name_server_failed',
   connection_error: 'connection_failed',

@@ -135,7 +135,7 @@ export function dnsResolver(servers?: readonly string[]): Resolve {
 /** `host`: an address, or a name without its trailing dot; no brackets. `url`: as it will be requested. */
 type Target = { host: string; port: number; url: string } | { problem: string };
 
-/** Of a url as it is stored and shown (contract). */
+/** The longest url that is stored and shown (contract). */
 const maxUrlLength = 2_048;
 
 /** Spellings that the URL parser would correct silently: people must see the address that is connected to. */

@@ -45,6 +45,18 @@ const meantFormat = new RegExp(
   String.raw`[\u200c\u200d](?<=[${joiningScripts}]\p{M}*[\u200c\u200d])(?=[${joiningScripts}])|(?<=\p{Extended_Pictographic}[\u{1f3fb}-\u{1f3ff}\ufe0f]?)\u200d(?=\p{Extended_Pictographic})|(?<=\u{1f3f4})[\u{e0020}-\u{e007e}]{1,6}\u{e007f}`,
   'gu',
 );
+const endsInJoiningLetter = new RegExp(String.raw`[${joiningScripts}]\p{M}{0,8}$`, 'u');
+const beginsWithJoiningLetter = new RegExp(String.raw`^[${joiningScripts}]`, 'u');
+
+/**
+ * Whether U+200C or U+200D between these texts changes how a word is written: before another letter of a script that uses it, or
+ * behind a mark such as a virama.
+ * @param before at least ten characters, or all there are
+ */
+export function joinsLetters(before: string, after: string): boolean {
+  return endsInJoiningLetter.test(before) && (beginsWithJoiningLetter.test(after) || /\p{M}$/u.test(before));
+}
+
 const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0\u2800]/u;
 
 /** Whether a text holds control or format characters, or fillers: they hide what a text says, or turn its direction. */

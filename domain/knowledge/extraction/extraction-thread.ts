@@ -8,6 +8,7 @@ import { indexingRules } from '../indexing/indexing.policy.ts';
 import { cutPassages, type Passage } from '../indexing/passages.policy.ts';
 import { readFile, readLesson } from './read-out.ts';
 import { Unreadable } from './unreadable.ts';
+import type { SourceWarning } from './warnings.ts';
 
 /** What is to be read out. */
 export type Source = { language: Language } & (
@@ -20,14 +21,14 @@ export type ThreadMessage =
   | { tells: 'progress'; done: number; total: number }
   | { tells: 'passages'; passages: Passage[] };
 
-export type ThreadResult = { pageCount: number | null } | { code: Unreadable['code'] };
+export type ThreadResult = { pageCount: number | null; warnings: SourceWarning[] } | { code: Unreadable['code'] };
 
 const passagesAMessage = 500;
 
 async function extract(source: Source, orderer: Orderer): Promise<ThreadResult> {
   const tell = (message: ThreadMessage) => orderer.tell(message);
   const onPage = (done: number, total: number) => tell({ tells: 'progress', done, total });
-  const { pageCount, sections } =
+  const { pageCount, sections, warnings } =
     source.kind === 'lesson' ? await readLesson(source.markdown) : await readFile(source.bytes, source.says, onPage);
   let count = 0;
   let passages: Passage[] = [];
@@ -40,7 +41,7 @@ async function extract(source: Source, orderer: Orderer): Promise<ThreadResult> 
     passages = [];
   }
   tell({ tells: 'passages', passages });
-  return { pageCount };
+  return { pageCount, warnings };
 }
 
 serveThread(async (source, orderer) => {

@@ -4,9 +4,10 @@ import { createThreads } from '../../../platform/infra/bounded-thread.ts';
 import type { Source, ThreadMessage, ThreadResult } from './extraction-thread.ts';
 import { indexingRules, type IndexingError } from '../indexing/indexing.policy.ts';
 import type { Passage } from '../indexing/passages.policy.ts';
+import type { SourceWarning } from './warnings.ts';
 
 export type Extraction =
-  | { result: 'read'; pageCount: number | null; passages: Passage[] }
+  | { result: 'read'; pageCount: number | null; passages: Passage[]; warnings: SourceWarning[] }
   /** The source itself is why, and would be the next time. */
   | { result: 'unreadable'; code: Exclude<IndexingError, 'indexing_failed'> };
 
@@ -44,5 +45,5 @@ export async function extract(
   if (typeof ended === 'string') return { result: 'unreadable', code: ended };
   return 'code' in ended
     ? { result: 'unreadable', code: ended.code }
-    : { result: 'read', pageCount: ended.pageCount, passages };
+    : { result: 'read', pageCount: ended.pageCount, passages, warnings: ended.warnings };
 }

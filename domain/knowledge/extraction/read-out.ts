@@ -10,7 +10,7 @@ import { readingTheFile, Unreadable } from './unreadable.ts';
 export async function readLesson(markdown: string): Promise<ReadOut> {
   const into = new SectionBuilder();
   await readMarkdown(markdown, into);
-  return { pageCount: null, sections: into.end() };
+  return { pageCount: null, sections: into.end(), warnings: into.warnings() };
 }
 
 /**
@@ -30,7 +30,7 @@ export async function readFile(
   const sections = into.end();
   if (!sections.some(({ paragraphs }) => paragraphs.some(({ text }) => hasWords(text))))
     throw new Unreadable('no_text');
-  return { pageCount, sections };
+  return { pageCount, sections, warnings: into.warnings() };
 }
 
 async function readInto(

@@ -1,5 +1,6 @@
 /** What files and lessons are read out as: sections of paragraphs, each on one page and under one path of headings. */
 import { withoutEnd, withoutEnds } from '../../../platform/core/ends.policy.ts';
+import { Warnings, type SourceWarning, type SourceWarningCode } from './warnings.ts';
 import { cleanLine, cleanText, hasWords, lengthOf } from './text.policy.ts';
 import { Unreadable } from './unreadable.ts';
 import { indexingRules } from '../indexing/indexing.policy.ts';
@@ -8,6 +9,8 @@ export interface Paragraph {
   text: string;
   /** `lines`: code, whose lines stay lines; `row`: of a table or list, that is near to the next. */
   kind: 'prose' | 'row' | 'lines';
+  /** Of a row of a table: its header, which each passage that has rows of it shows. */
+  header?: string;
 }
 
 export interface Section {
@@ -22,6 +25,7 @@ export interface ReadOut {
   /** Null for what has no pages. */
   pageCount: number | null;
   sections: Section[];
+  warnings: SourceWarning[];
 }
 
 /** Longer ones are paragraphs that somebody has set in large letters. */
@@ -39,6 +43,17 @@ export class SectionBuilder {
   /** The last heading, while nothing stands under it. */
   #bare: { level: number; section: Section } | undefined;
   #length = 0;
+  readonly #warnings = new Warnings();
+
+  /** Something on this page that could not be read. */
+  warn(code: SourceWarningCode): void {
+    this.#warnings.add(code, this.#page);
+  }
+
+  /** @returns what could not be read, by kind; to be called at the end */
+  warnings(): SourceWarning[] {
+    return this.#warnings.all();
+  }
 
   /** What follows stands on this page. @param keepsHeadings whether headings of earlier pages go on to count */
   startPage(page: number, keepsHeadings: boolean): void {
@@ -62,12 +77,12 @@ export class SectionBuilder {
   }
 
   /** @throws Unreadable too_large */
-  paragraph({ text: raw, kind }: Paragraph): void {
+  paragraph({ text: raw, kind, header }: Paragraph): void {
     const text = kind === 'lines' ? tidyLines(cleanText(raw)) : cleanLine(raw);
     if (text === '') return;
     this.#count(text);
     this.#current ??= this.#newSection();
-    this.#current.paragraphs.push({ text, kind });
+    this.#current.paragraphs.push({ text, kind, ...(header !== undefined && { header }) });
     this.#bare = undefined;
   }
 

@@ -1,11 +1,12 @@
 /** Text as it stands in passages: nothing that Postgres refuses, nothing that cannot be seen, one form for each letter. */
+import { joinsLetters } from '../../../platform/core/text.policy.ts';
 
 /** Control characters, but for tab and line feeds. NUL is one of them, which Postgres does not take. */
 // oxlint-disable-next-line no-control-regex
 const controls = /[\u0000-\u0008\u000E-\u001F\u007F-\u0084\u0086-\u009F]/g;
-/** Marks without width: soft hyphens, joiners, marks of direction. A joiner between pictures makes one of them, and stays. */
-const unseen =
-  /[\u00AD\u061C\u180E\u200B\u200C\u200E\u200F\u202A-\u202E\u2060-\u2064\u2066-\u206F\uFEFF\uFFF9-\uFFFB]|(?<![\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F])\u200D/gu;
+/** Marks without width: soft hyphens, marks of direction. */
+const unseen = /[\u00AD\u061C\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u2064\u2066-\u206F\uFEFF\uFFF9-\uFFFB]/g;
+const joiners = /[\u200C\u200D]+/g;
 // oxlint-disable-next-line no-control-regex
 const lineEnds = /\r\n?|[\u000B\u000C\u0085\u2028\u2029]/g;
 const spaces = /[\u00A0\u1680\u2000-\u200A\u202F\u205F\u3000]/g;
@@ -17,8 +18,18 @@ export function cleanText(text: string): string {
     .replace(lineEnds, '\n')
     .replace(controls, '')
     .replace(unseen, '')
+    .replace(joiners, meantJoiner)
     .replace(spaces, ' ')
     .normalize('NFC');
+}
+
+const afterPicture = /[\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F]$/u;
+
+/** A joiner between pictures makes one of them; some scripts write words with it. Any other is left out. */
+function meantJoiner(run: string, at: number, whole: string): string {
+  const before = whole.slice(Math.max(0, at - 12), at);
+  if (run.includes('\u200D') && afterPicture.test(before)) return '\u200D';
+  return joinsLetters(before, whole.slice(at + run.length, at + run.length + 2)) ? run.slice(0, 1) : '';
 }
 
 /** The same on one line: each run of white space is one space, and none stands at the ends. */

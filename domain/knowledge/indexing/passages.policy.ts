@@ -4,7 +4,7 @@
  * A passage stands on one page and under one path of headings. It has 300 to 600 characters (code points); the last of its
  * section alone may have fewer. Its blocks are sentences (rows of a table, lines of code) with the white space after them:
  * joined they are its text. A sentence is cut, between words, only where one passage cannot be filled otherwise; a word only
- * if it is longer than a passage has room for.
+ * if it is longer than a passage has room for. A passage that goes on with the rows of a table begins with the table's header.
  */
 import type { Language } from '../../../entities/clubs/values.ts';
 import type { Paragraph, Section } from '../extraction/sections.ts';
@@ -28,9 +28,13 @@ interface Piece {
   gapLength: number;
   /** Characters from here to the end of its paragraph, on its first piece alone: where a passage may better end before it. */
   paragraph?: number;
+  /** Of a row of a table: its header. */
+  header?: string;
+  /** It is such a header, before rows that go on. */
+  isRepeated?: true;
 }
 
-/** @returns the passages of these sections, in their order: no word is lost, doubled or moved */
+/** @returns the passages of these sections, in their order: no word is lost or moved, and none but a table's header stands twice */
 export function* cutPassages(sections: Iterable<Section>, language: Language): Generator<Passage> {
   const segmenter = new Intl.Segmenter(language, { granularity: 'sentence' });
   for (const { page, headings, paragraphs } of sections) {
@@ -41,11 +45,12 @@ export function* cutPassages(sections: Iterable<Section>, language: Language): G
   }
 }
 
-function piecesOf({ text, kind }: Paragraph, segmenter: Intl.Segmenter): Piece[] {
+function piecesOf({ text, kind, header }: Paragraph, segmenter: Intl.Segmenter): Piece[] {
   const end = kind === 'row' ? '\n' : '\n\n';
   // What a line is indented by belongs to the white space before it.
-  const parts = kind === 'lines' ? linesOf(text.trimStart()) : sentencesOf(text, segmenter);
-  const pieces = parts.map((part, at) => pieceOf(at === parts.length - 1 ? part + end : part));
+  const parts =
+    header !== undefined ? [text] : kind === 'lines' ? linesOf(text.trimStart()) : sentencesOf(text, segmenter);
+  const pieces = parts.map((part, at) => pieceOf(at === parts.length - 1 ? part + end : part, header));
   const [first] = pieces;
   if (first) first.paragraph = visibleLength(pieces);
   return pieces;
@@ -64,10 +69,16 @@ export function linesOf(text: string): string[] {
   return [...lines, text.slice(start)];
 }
 
-function pieceOf(part: string): Piece {
+function pieceOf(part: string, header?: string): Piece {
   const text = part.trimEnd();
   const gap = part.slice(text.length);
-  return { text, gap, length: lengthOf(part), gapLength: gap.length };
+  return { text, gap, length: lengthOf(part), gapLength: gap.length, ...(header !== undefined && { header }) };
+}
+
+/** @returns the pieces of a passage, after the header of the table whose row is the first of them */
+function withHeader(pieces: Piece[]): Piece[] {
+  const header = pieces[0]?.header;
+  return header === undefined ? pieces : [{ ...pieceOf(`${header}\n`), isRepeated: true }, ...pieces];
 }
 
 /** Words that end in a period, and no sentence with it, when a name or number follows; and the number of an item. */
@@ -101,17 +112,20 @@ function pack(pieces: readonly Piece[]): Piece[][] {
     [open, length] = [[], 0];
   };
   const add = (piece: Piece) => {
-    open.push(piece);
-    length += piece.length;
+    for (const one of open.length === 0 ? withHeader([piece]) : [piece]) {
+      open.push(one);
+      length += one.length;
+    }
   };
+  const roomTaken = (piece: Piece) => (open.length > 0 ? length : length + lengthOfHeader(piece));
   const isFull = () => length - (open.at(-1)?.gapLength ?? 0) >= least;
   for (const piece of pieces) {
     if (isFull() && piece.paragraph !== undefined && length + piece.paragraph > most) close();
     let rest = piece;
-    while (length + rest.length - rest.gapLength > most) {
+    while (roomTaken(rest) + rest.length - rest.gapLength > most) {
       if (isFull()) close();
       else {
-        const [head, tail] = cut(rest, least - length, most - length);
+        const [head, tail] = cut(rest, least - roomTaken(rest), most - roomTaken(rest));
         if (tail.length >= rest.length) throw new Error('What is left of a piece is shorter than the piece'); // or this never ends
         add(head);
         close();
@@ -122,6 +136,11 @@ function pack(pieces: readonly Piece[]): Piece[][] {
   }
   close();
   return withoutShortTail(passages);
+}
+
+/** Characters of the header that a passage beginning with this piece has before it. */
+function lengthOfHeader({ header }: Piece): number {
+  return header === undefined ? 0 : lengthOf(header) + 1;
 }
 
 /** @returns the piece as two, the first of `least` to `most` characters: between words if it can be, best after a comma */
@@ -141,7 +160,8 @@ function cut(piece: Piece, least: number, most: number): [Piece, Piece] {
   const at = comma || space || inside;
   const tail = characters.slice(at).join('');
   const gap = tail.slice(0, tail.length - tail.trimStart().length);
-  return [pieceOf(characters.slice(0, at).join('') + gap), pieceOf(tail.slice(gap.length) + piece.gap)];
+  const { header } = piece;
+  return [pieceOf(characters.slice(0, at).join('') + gap, header), pieceOf(tail.slice(gap.length) + piece.gap, header)];
 }
 
 /** No other white space stands inside a block. */
@@ -154,14 +174,16 @@ function withoutShortTail(passages: Piece[][]): Piece[][] {
   const { least, most } = passageLength;
   const [before, last] = passages.slice(-2);
   if (!before || !last || visibleLength(last) >= least) return passages;
-  const pieces = [...before, ...last];
+  const pieces = [...before, ...last.filter(({ isRepeated }) => !isRepeated)];
+  const from = before[0]?.isRepeated ? 2 : 1;
   let best = before.length;
-  for (let at = before.length - 1; at > 0; at--) {
-    if (visibleLength(pieces.slice(0, at)) < least || visibleLength(pieces.slice(at)) > most) break;
+  for (let at = before.length - 1; at >= from; at--) {
+    const tail = visibleLength(withHeader(pieces.slice(at)));
+    if (visibleLength(pieces.slice(0, at)) < least || tail > most) break;
     best = at;
-    if (visibleLength(pieces.slice(at)) >= least) break;
+    if (tail >= least) break;
   }
-  return [...passages.slice(0, -2), pieces.slice(0, best), pieces.slice(best)];
+  return [...passages.slice(0, -2), pieces.slice(0, best), withHeader(pieces.slice(best))];
 }
 
 function visibleLength(pieces: readonly Piece[]): number {

@@ -107,7 +107,7 @@ export async function sources(sim: Simulation, ground: Footing): Promise<Stage> 
     onPage(1, 1);
     if (lines.length === 0) return { result: 'unreadable', code: 'no_text' };
     said.add(lines.join('\n'));
-    return { result: 'read', pageCount: null, passages: lines.map(passageOf) };
+    return { result: 'read', pageCount: null, passages: lines.map(passageOf), warnings: [] };
   };
 
   const turn = (next: ReaderMood): Command => ({

@@ -117,7 +117,7 @@ describe('reading text from documents', function () {
       expect(lesson.result === 'read' && shortly(lesson)).to.deep.equal([
         { headings: [], blocks: ['Nós.', 'São úteis.'] },
       ]);
-      expect(await read(' \n')).to.deep.equal({ result: 'read', pageCount: null, passages: [] });
+      expect(await read(' \n')).to.deep.equal({ result: 'read', pageCount: null, passages: [], warnings: [] });
     });
   });
 

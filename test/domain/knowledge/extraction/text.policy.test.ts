@@ -30,6 +30,11 @@ describe('text of passages', () => {
       text: '👩\u200D🚀 a\u200Db',
       clean: '👩\u200D🚀 ab',
     },
+    {
+      what: 'keeps joiners where the script of the word uses them',
+      text: 'می\u200Cروم क्\u200Dष शब्\u200D अ\u200Cb a\u200Cb ک\u200C\u200Cک',
+      clean: 'می\u200Cروم क्\u200Dष शब्\u200D अb ab ک\u200Cک',
+    },
     { what: 'has plain spaces for hard spaces', text: '10\u00A0000\u202Fkm', clean: '10 000 km' },
     { what: 'has line feeds for all line ends', text: 'a\r\nb\rc\u2028d', clean: 'a\nb\nc\nd' },
   ]) {

@@ -1,0 +1,45 @@
+/**
+ * Raised and lowered letters in plain text: `10³`, `H₂O`. Written plainly they would become part of what stands before them, and
+ * 10³ would be read as 103. Unicode has raised and lowered forms of digits, signs and some letters; other words get `^` or `_`.
+ */
+
+const raisedForms = new Map(
+  Object.entries({
+    '0': '⁰', '1': '¹', '2': '²', '3': '³', '4': '⁴', '5': '⁵', '6': '⁶', '7': '⁷', '8': '⁸', '9': '⁹',
+    '+': '⁺', '-': '⁻', '−': '⁻', '–': '⁻', '=': '⁼', '(': '⁽', ')': '⁾', n: 'ⁿ', i: 'ⁱ',
+  }),
+); // prettier-ignore
+const loweredForms = new Map(
+  Object.entries({
+    '0': '₀', '1': '₁', '2': '₂', '3': '₃', '4': '₄', '5': '₅', '6': '₆', '7': '₇', '8': '₈', '9': '₉',
+    '+': '₊', '-': '₋', '−': '₋', '–': '₋', '=': '₌', '(': '₍', ')': '₎',
+  }),
+); // prettier-ignore
+
+/** Words that are raised by custom and mean the same beside what stands before them: "1st", "Mme", "N.º", "TM". */
+const onlyRaisedByCustom = /^(?:st|nd|rd|th|e|er|re|ère|ème|me|mes|os|as|a|o|ª|º|TM|®|©|™|\u2032|\u2033|°|['"*†‡§])$/u;
+
+/** @param text what is raised, without the words before it @returns what stands for it in plain text; blanks at its ends stay */
+export function raised(text: string): string {
+  return formed(text, raisedForms, '^');
+}
+
+/** @param text what is lowered, without the words before it */
+export function lowered(text: string): string {
+  return formed(text, loweredForms, '_');
+}
+
+/** The mark of a footnote, apart from what it stands behind: `45 [1]`. */
+export function noteMark(text: string): string {
+  const mark = text.trim().replace(/^[[(]|[\])]$/g, '');
+  return mark === '' ? '' : ` [${mark}]`;
+}
+
+function formed(text: string, forms: ReadonlyMap<string, string>, sign: string): string {
+  const word = text.trim();
+  if (word === '' || onlyRaisedByCustom.test(word)) return text;
+  const [before = '', after = ''] = text.split(word);
+  const letters = Array.from(word, (letter) => forms.get(letter));
+  if (letters.every((letter) => letter !== undefined)) return before + letters.join('') + after;
+  return before + sign + (Array.from(word).length === 1 ? word : `(${word})`) + after;
+}

@@ -19,6 +19,7 @@ import { purgeStudentFromAgents } from './agents/conversations/erasure.ts';
 import { fillEmailKeys } from './identity/email-keys.ts';
 import { forgetNetwork } from './identity/pending-sign-ups.ts';
 import { endSessionsOf, removeEndedSessions } from './identity/sessions.ts';
+import { readOldSourcesAgain } from './knowledge/indexing/reading-again.ts';
 import { rollUpWords } from './knowledge/words.ts';
 import { moveCertificatesTo } from './learning/certificates/certificates.ts';
 import { eraseDueFiles } from './learning/certificates/files.ts';
@@ -156,7 +157,14 @@ export const contexts = {
   knowledge: {
     eraseStudent: null,
     changeEmail: null,
-    retention: [rollingUp('wordChanges', rollUpWords)],
+    retention: [
+      rollingUp('wordChanges', rollUpWords),
+      {
+        async run({ db }, now) {
+          return { rows: { sourcesReadAgain: await readOldSourcesAgain(db, now) }, more: false };
+        },
+      },
+    ],
     factConsumers: [],
   },
   identity: {

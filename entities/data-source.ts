@@ -173,6 +173,8 @@ import { AddressesOfGoneFiles1795743000000 } from './migrations/1795743000000-ad
 import { OpenAddresses1795743100000 } from './migrations/1795743100000-open-addresses.ts';
 import { AttemptErrorCodes1795749000000 } from './migrations/1795749000000-attempt-error-codes.ts';
 import { OverloadedEndpoints1795749100000 } from './migrations/1795749100000-overloaded-endpoints.ts';
+import { WarningsOfSources1795753000000 } from './migrations/1795753000000-warnings-of-sources.ts';
+import { SourcesByReader1795753000100 } from './migrations/1795753000100-sources-by-reader.ts';
 import { Refunds1795745000000 } from './migrations/1795745000000-refunds.ts';
 import { TurnsOfStreams1795600000000 } from './migrations/1795600000000-turns-of-streams.ts';
 import { PdfPages1795399700000 } from './migrations/1795399700000-pdf-pages.ts';
@@ -479,6 +481,8 @@ export const migrations = [
   OpenAddresses1795743100000,
   AttemptErrorCodes1795749000000,
   OverloadedEndpoints1795749100000,
+  WarningsOfSources1795753000000,
+  SourcesByReader1795753000100,
   Refunds1795745000000,
 ];
 

@@ -11117,6 +11117,26 @@ export interface components {
          * @enum {string}
          */
         AgentSourceStatusInput: "pending" | "indexing" | "ready" | "failed";
+        /** @description `page_is_a_picture`: a page or slide that shows something and has no letters, such as scanned paper. `picture_without_text`: a picture without an alternative text. `part_skipped`: a part that is not read, such as an embedded document, or a broken one. `part_encrypted`: a part that opens by a password alone. `letters_unmapped`: letters of which the file does not say which ones they are. `hidden_left_out`: text that people do not see, such as a hidden slide; it is left out. A later version may add values: accept those that you do not know. */
+        AgentSourceWarningCode: "page_is_a_picture" | "picture_without_text" | "part_skipped" | "part_encrypted" | "letters_unmapped" | "hidden_left_out" | string;
+        /**
+         * @description What could not be read of a source; every field is always present.
+         * @example {
+         *       "code": "page_is_a_picture",
+         *       "count": 2,
+         *       "pages": [
+         *         3,
+         *         4
+         *       ]
+         *     }
+         */
+        AgentSourceWarning: {
+            code: components["schemas"]["AgentSourceWarningCode"];
+            /** @description How often. */
+            count: number;
+            /** @description The pages or slides, from 1, in order; the first 100 of them, and none for what has no pages, such as a lesson. */
+            pages: number[];
+        };
         /**
          * @description A lesson or a file in the club's index. Every field but `lesson_id`, `media_id`, `error_code`, `page_count` and `indexed_at` is always present.
          * @example {
@@ -11126,6 +11146,7 @@ export interface components {
          *       "title": "Bends",
          *       "status": "ready",
          *       "passage_count": 3,
+         *       "warnings": [],
          *       "indexed_at": "2026-03-01T12:10:02.000Z",
          *       "created_at": "2026-03-01T12:10:00.000Z",
          *       "updated_at": "2026-03-01T12:10:02.000Z"
@@ -11158,6 +11179,8 @@ export interface components {
             page_count?: number;
             /** @description How many passages of it can be found. */
             passage_count: number;
+            /** @description What of it could not be read when it was read last; empty where nothing is missing. A source with warnings is found and cited like any other; one that failed may have some that say why. */
+            warnings: components["schemas"]["AgentSourceWarning"][];
             /**
              * Format: date-time
              * @description When these were indexed; absent before the first time.
@@ -27479,6 +27502,8 @@ export interface operations {
             query?: {
                 /** @description Only sources in this state. */
                 status?: components["schemas"]["AgentSourceStatusInput"];
+                /** @description Only sources with this warning, or with `any`. */
+                warning?: "any" | "page_is_a_picture" | "picture_without_text" | "part_skipped" | "part_encrypted" | "letters_unmapped" | "hidden_left_out";
                 /** @description Number of the page, from 1. */
                 page?: components["parameters"]["Page"];
                 /** @description Records a page. */
@@ -27517,6 +27542,7 @@ export interface operations {
                      *           "title": "Bends",
                      *           "status": "ready",
                      *           "passage_count": 3,
+                     *           "warnings": [],
                      *           "indexed_at": "2026-03-01T12:10:02.000Z",
                      *           "created_at": "2026-03-01T12:10:00.000Z",
                      *           "updated_at": "2026-03-01T12:10:02.000Z"
@@ -27590,6 +27616,7 @@ export interface operations {
                      *         "title": "Bends",
                      *         "status": "ready",
                      *         "passage_count": 3,
+                     *         "warnings": [],
                      *         "indexed_at": "2026-03-01T12:10:02.000Z",
                      *         "created_at": "2026-03-01T12:10:00.000Z",
                      *         "updated_at": "2026-03-01T12:10:02.000Z"

@@ -5,7 +5,9 @@
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import { wake } from '../../platform/engine/wakes.ts';
+import { wakeRuns } from '../../platform/engine/wakes.ts';
+import { runOf } from '../../platform/engine/workflow-types.ts';
+import type { Priority } from '../../entities/facts/values.ts';
 import type { SourceKind } from '../../entities/agents/values.ts';
 
 /** What a change is about: the lessons and files that may have come, gone or changed with it. */
@@ -43,12 +45,20 @@ export async function syncSources(tx: Transaction, clubId: Id, scope: SourceScop
 /** Of a wake's statement: a club's whole index is woken in several. */
 const wakesAStatement = 1_000;
 
-/** Makes the workflows of these sources look. */
-export async function wakeSources(tx: Transaction, clubId: Id, sourceIds: readonly Id[], now: Date): Promise<void> {
+/** Makes the workflows of these sources look. @param priority how urgent that is; normal if absent */
+export async function wakeSources(
+  tx: Transaction,
+  clubId: Id,
+  sourceIds: readonly Id[],
+  now: Date,
+  priority?: Priority,
+): Promise<void> {
   // Sorted before it is cut: two who wake the same sources take them in one order.
-  const sources = sourceIds.toSorted().map((id) => ({ id, clubId }));
-  for (let from = 0; from < sources.length; from += wakesAStatement)
-    await wake(tx, 'sourceIndex', sources.slice(from, from + wakesAStatement), now);
+  const runs = sourceIds
+    .toSorted()
+    .map((id) => ({ ...runOf('sourceIndex', { id, clubId }), ...(priority !== undefined && { priority }) }));
+  for (let from = 0; from < runs.length; from += wakesAStatement)
+    await wakeRuns(tx, runs.slice(from, from + wakesAStatement), now);
 }
 
 /** What sets a source back to its beginning; its passages serve until others take their place. */

@@ -4,7 +4,7 @@
  */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import { sourceStatuses, type SourceKind, type SourceStatus } from './values.ts';
+import { sourceStatuses, type SourceKind, type SourceStatus, type SourceWarning } from './values.ts';
 import { Club } from '../clubs/club.ts';
 import { Lesson } from '../learning/lesson.ts';
 import { Media } from '../media/media.ts';
@@ -20,6 +20,7 @@ import { oneOf } from '../one-of.ts';
 @Check('agent_sources_error', `(error_code IS NOT NULL) = (status = 'failed')`)
 @Index('agent_sources_club', ['clubId', 'createdAt', 'id'])
 @Index('agent_sources_looks_at', ['looksAt'], { where: 'looks_at IS NOT NULL' })
+@Index('agent_sources_reader', ['readerVersion', 'clubId', 'id'], { where: 'looks_at IS NULL' })
 export class AgentSource {
   @PrimaryColumn({ type: 'uuid' })
   id: string;
@@ -75,6 +76,14 @@ export class AgentSource {
 
   @Column({ type: 'integer', default: 0 })
   passageCount: number;
+
+  /** What of it could not be read when it was read last. */
+  @Column({ type: 'jsonb', default: [] })
+  warnings: SourceWarning[];
+
+  /** Of the readers that read it last (`readerVersion`); 0 before the first time. */
+  @Column({ type: 'integer', default: 0 })
+  readerVersion: number;
 
   @Column({ type: 'timestamptz', nullable: true })
   indexedAt: Date | null;

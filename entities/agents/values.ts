@@ -9,6 +9,31 @@ export type SourceKind = 'media' | 'lesson';
 export const sourceStatuses = ['pending', 'indexing', 'ready', 'failed'] as const;
 export type SourceStatus = (typeof sourceStatuses)[number];
 
+/** What of a source could not be read. Codes stay; new ones may come. */
+export const sourceWarningCodes = [
+  /** A page, or a slide, that shows something and has no letters: scanned paper. */
+  'page_is_a_picture',
+  /** A picture beside the text that has no alternative text. */
+  'picture_without_text',
+  /** A part that is there and was not read: an embedded document, a drawing, a chart without stored values, a broken part. */
+  'part_skipped',
+  /** A part that opens by a password alone. */
+  'part_encrypted',
+  /** Letters of which the file does not say which ones they are. */
+  'letters_unmapped',
+  /** Text that people do not see: hidden slides, hidden words. It is left out. */
+  'hidden_left_out',
+] as const;
+export type SourceWarningCode = (typeof sourceWarningCodes)[number];
+
+export interface SourceWarning {
+  code: SourceWarningCode;
+  /** How often. */
+  count: number;
+  /** Where: pages or slides from 1, each once, in order, at most 100. Empty for what has no pages. */
+  pages: number[];
+}
+
 /** Only answers have a lifecycle: from `generating` to one of the others, once. */
 export const answerStatuses = ['generating', 'complete', 'truncated', 'refused', 'failed'] as const;
 export type AnswerStatus = (typeof answerStatuses)[number];

@@ -173,6 +173,7 @@ describe('agent material', () => {
         title: 'Rope handbook',
         status: 'pending',
         passage_count: 0,
+        warnings: [],
         created_at: at,
         updated_at: at,
       });
@@ -193,6 +194,26 @@ describe('agent material', () => {
       const failed = { ...ofLesson, status: 'failed', error_code: 'empty' };
       expect(await sources('?status=failed')).to.deep.equal({ data: [failed], total: 1 });
       expect(await sources('?status=indexing')).to.deep.equal({ data: [], total: 0 });
+    });
+
+    it('200: what could not be read of each, and those with a warning alone', async () => {
+      await put({ lesson_ids: lessonIds(), media_ids: [file.id] });
+      const source = await testDatabase();
+      const warnings = [{ code: 'page_is_a_picture', count: 2, pages: [3, 4] }];
+      await source.query(`UPDATE agent_sources SET warnings = $2 WHERE media_id = $1`, [
+        file.id,
+        JSON.stringify(warnings),
+      ]);
+      const read = async (query: string) =>
+        (await sources(query)).data.map((one: { media_id?: string; warnings: unknown }) => [
+          one.media_id,
+          one.warnings,
+        ]);
+      const found = [[file.id, warnings]];
+      expect(await read('?warning=page_is_a_picture')).to.deep.equal(found);
+      expect(await read('?warning=any')).to.deep.equal(found);
+      expect(await read('?warning=part_skipped')).to.deep.equal([]);
+      expect(await read('')).to.deep.include.members([...found, [undefined, []]]);
     });
   });
 

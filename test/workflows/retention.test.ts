@@ -18,6 +18,7 @@ const nothing = {
   mediaErased: 0,
   mediaRefused: 0,
   wordChanges: 0,
+  sourcesReadAgain: 0,
 };
 
 describe('retention, a run of its Schedule', function () {

@@ -8,7 +8,7 @@ import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { requireAgent } from './agents.ts';
-import type { SourceStatus } from '../../../entities/agents/values.ts';
+import type { SourceStatus, SourceWarningCode } from '../../../entities/agents/values.ts';
 import { wakeSources, wantedAnew } from '../../knowledge/sources.ts';
 
 type Source = RecordOf<'AgentSource'>;
@@ -23,6 +23,7 @@ const sourceColumns = columns(AgentSource, [
   'errorCode',
   'pageCount',
   'passageCount',
+  'warnings',
   'indexedAt',
   'createdAt',
   'updatedAt',
@@ -43,12 +44,18 @@ function sourcesOfAgent(agentId: Id): Sql {
      WHERE material.agent_id = ${agentId}`;
 }
 
+function hasWarning(code: SourceWarningCode | 'any'): Sql {
+  return code === 'any'
+    ? sql`warnings <> '[]'`
+    : sql`warnings @> jsonb_build_array(jsonb_build_object('code', ${code}::text))`;
+}
+
 /** @returns a page of them, newest first @throws DomainError not_found (agent) */
 export async function listSources(
   db: Queries,
   clubId: Id,
   agentId: Id,
-  filter: PageRequest & { status?: SourceStatus },
+  filter: PageRequest & { status?: SourceStatus; warning?: SourceWarningCode | 'any' },
 ): Promise<Page<Source>> {
   await requireAgent(db, clubId, agentId);
   const { rows, total } = await listPage(db, filter, {
@@ -56,6 +63,7 @@ export async function listSources(
     from: sql`FROM agent_sources WHERE ${all([
       sql`id IN (${sourcesOfAgent(agentId)})`,
       filter.status === undefined ? undefined : sql`status = ${filter.status}`,
+      filter.warning === undefined ? undefined : hasWarning(filter.warning),
     ])}`,
     orderBy: sql`created_at DESC, id DESC`,
   });
@@ -93,6 +101,7 @@ function presentSource(row: SourceRow): Source {
     ...(row.errorCode !== null && { error_code: row.errorCode }),
     ...(row.pageCount !== null && { page_count: row.pageCount }),
     passage_count: row.passageCount,
+    warnings: row.warnings,
     ...(row.indexedAt !== null && { indexed_at: row.indexedAt.toISOString() }),
     created_at: row.createdAt.toISOString(),
     updated_at: row.updatedAt.toISOString(),

@@ -8,7 +8,7 @@ import { indexingRules } from '../indexing/indexing.policy.ts';
 import { cutPassages, type Passage } from '../indexing/passages.policy.ts';
 import { readFile, readLesson } from './read-out.ts';
 import { Unreadable } from './unreadable.ts';
-import type { SourceWarning } from './warnings.ts';
+import type { SourceWarning } from '../../../entities/agents/values.ts';
 
 /** What is to be read out. */
 export type Source = { language: Language } & (
@@ -21,7 +21,9 @@ export type ThreadMessage =
   | { tells: 'progress'; done: number; total: number }
   | { tells: 'passages'; passages: Passage[] };
 
-export type ThreadResult = { pageCount: number | null; warnings: SourceWarning[] } | { code: Unreadable['code'] };
+export type ThreadResult =
+  | { pageCount: number | null; warnings: SourceWarning[] }
+  | Pick<Unreadable, 'code' | 'warnings'>;
 
 const passagesAMessage = 500;
 
@@ -49,6 +51,6 @@ serveThread(async (source, orderer) => {
     return await extract(source as Source, orderer);
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
-    return { code: error.code };
+    return { code: error.code, warnings: error.warnings };
   }
 });

@@ -4,12 +4,12 @@ import { createThreads } from '../../../platform/infra/bounded-thread.ts';
 import type { Source, ThreadMessage, ThreadResult } from './extraction-thread.ts';
 import { indexingRules, type IndexingError } from '../indexing/indexing.policy.ts';
 import type { Passage } from '../indexing/passages.policy.ts';
-import type { SourceWarning } from './warnings.ts';
+import type { SourceWarning } from '../../../entities/agents/values.ts';
 
 export type Extraction =
   | { result: 'read'; pageCount: number | null; passages: Passage[]; warnings: SourceWarning[] }
   /** The source itself is why, and would be the next time. */
-  | { result: 'unreadable'; code: Exclude<IndexingError, 'indexing_failed'> };
+  | { result: 'unreadable'; code: Exclude<IndexingError, 'indexing_failed'>; warnings: SourceWarning[] };
 
 export type ThreadRules = Record<'extractionMs' | 'maxHeapMb' | 'maxBuffersMb', number>;
 
@@ -42,8 +42,8 @@ export async function extract(
       else passages.push(...message.passages);
     },
   });
-  if (typeof ended === 'string') return { result: 'unreadable', code: ended };
+  if (typeof ended === 'string') return { result: 'unreadable', code: ended, warnings: [] };
   return 'code' in ended
-    ? { result: 'unreadable', code: ended.code }
+    ? { result: 'unreadable', ...ended }
     : { result: 'read', pageCount: ended.pageCount, passages, warnings: ended.warnings };
 }

@@ -29,7 +29,7 @@ export async function readFile(
   const pageCount = await readInto(into, bytes, says, onPage);
   const sections = into.end();
   if (!sections.some(({ paragraphs }) => paragraphs.some(({ text }) => hasWords(text))))
-    throw new Unreadable('no_text');
+    throw new Unreadable('no_text', into.warnings());
   return { pageCount, sections, warnings: into.warnings() };
 }
 

@@ -1,12 +1,16 @@
 /** Thrown where a source itself is why it cannot be indexed: a result, not a fault of ours. */
+import type { SourceWarning } from '../../../entities/agents/values.ts';
 import type { IndexingError } from '../indexing/indexing.policy.ts';
 
 export class Unreadable extends Error {
   readonly code: Exclude<IndexingError, 'indexing_failed'>;
+  /** What was found on the way, which may say why. */
+  readonly warnings: SourceWarning[];
 
-  constructor(code: Exclude<IndexingError, 'indexing_failed'>) {
+  constructor(code: Exclude<IndexingError, 'indexing_failed'>, warnings: SourceWarning[] = []) {
     super(code);
     this.code = code;
+    this.warnings = warnings;
   }
 }
 

@@ -1,12 +1,13 @@
 /** Recording what came of a claim: only where it still holds, and its content is what was read. */
 import type { QueryDeepPartialEntity } from 'typeorm';
 import { AgentSource } from '../../../entities/agents/agent-source.ts';
+import type { SourceWarning } from '../../../entities/agents/values.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { Language } from '../../../entities/clubs/values.ts';
 import type { Claim } from './claims.ts';
-import { indexingRules, longestWaitMs, waitAfter, type IndexingError } from './indexing.policy.ts';
+import { indexingRules, longestWaitMs, readerVersion, waitAfter, type IndexingError } from './indexing.policy.ts';
 import type { Passage } from './passages.policy.ts';
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 
@@ -15,6 +16,7 @@ export interface Indexed {
   language: Language;
   pageCount: number | null;
   passages: readonly Passage[];
+  warnings: readonly SourceWarning[];
 }
 
 /**
@@ -39,6 +41,8 @@ export async function recordPassages(db: Database, claim: Claim, indexed: Indexe
         looksAt: null,
         pageCount: indexed.pageCount,
         passageCount: indexed.passages.length,
+        warnings: [...indexed.warnings],
+        readerVersion,
       },
       now,
     );
@@ -46,15 +50,20 @@ export async function recordPassages(db: Database, claim: Claim, indexed: Indexe
 }
 
 /** The source cannot be indexed. Passages of an earlier version stay. @throws LeaseLost */
-export async function recordFailure(db: Database, claim: Claim, code: IndexingError, now: Date): Promise<void> {
-  const failed = { status: 'failed', errorCode: code, looksAt: null } as const;
+export async function recordFailure(
+  db: Database,
+  claim: Claim,
+  { code, warnings = [] }: { code: IndexingError; warnings?: SourceWarning[] },
+  now: Date,
+): Promise<void> {
+  const failed = { status: 'failed', errorCode: code, looksAt: null, warnings, readerVersion } as const;
   await db.transaction((tx) => endClaim(tx, claim, failed, now));
 }
 
 /** A fault of ours: it is tried again after a while, or not any more. A removal is tried until it is done. @throws LeaseLost */
 export async function recordFault(db: Database, claim: Claim, now: Date): Promise<void> {
   const wait = waitAfter(claim.attempt) ?? (claim.isRemoved ? longestWaitMs : undefined);
-  if (wait === undefined) return recordFailure(db, claim, 'indexing_failed', now);
+  if (wait === undefined) return recordFailure(db, claim, { code: 'indexing_failed' }, now);
   const due = new Date(now.getTime() + wait);
   await db.transaction((tx) => endClaim(tx, claim, { status: 'pending', looksAt: due }, now));
 }

@@ -93,12 +93,12 @@ async function workOn(
 ): Promise<void> {
   if (claim.isRemoved) return removeSource(deps, claim, signal, tell);
   // Whoever tried before has died of it each time.
-  if (claim.attempt > maxAttempts) return recordFailure(deps.db, claim, 'indexing_failed', now);
+  if (claim.attempt > maxAttempts) return recordFailure(deps.db, claim, { code: 'indexing_failed' }, now);
   const loaded = await loadSource(deps, claim, signal);
   if (loaded === undefined) throw new LeaseLost();
   const read = await readOut(deps, loaded, signal, tell);
   await deps.failpoint('source_read');
-  if (read.result === 'unreadable') return recordFailure(deps.db, claim, read.code, now);
+  if (read.result === 'unreadable') return recordFailure(deps.db, claim, read, now);
   tell(`writing ${read.passages.length} passages`);
   await recordPassages(deps.db, claim, { ...loaded, ...read }, now);
 }
@@ -109,7 +109,7 @@ async function readOut(
   signal: AbortSignal,
   tell: (words: string) => void,
 ): Promise<Extraction> {
-  if ('code' in loaded) return { result: 'unreadable', code: loaded.code };
+  if ('code' in loaded) return { result: 'unreadable', code: loaded.code, warnings: [] };
   tell('reading');
   const onPage = (done: number, total: number) => tell(`page ${done} of ${total}`);
   return readSource(loaded.source, { onPage, signal });

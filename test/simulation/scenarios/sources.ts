@@ -105,7 +105,7 @@ export async function sources(sim: Simulation, ground: Footing): Promise<Stage> 
     signal.throwIfAborted();
     if (how === 'breaks') throw new Error('The thread has ended');
     onPage(1, 1);
-    if (lines.length === 0) return { result: 'unreadable', code: 'no_text' };
+    if (lines.length === 0) return { result: 'unreadable', code: 'no_text', warnings: [] };
     said.add(lines.join('\n'));
     return { result: 'read', pageCount: null, passages: lines.map(passageOf), warnings: [] };
   };

@@ -1,6 +1,7 @@
 /** Sources in a club's index of agents' material, and the passages in them. */
 import type { Language } from '../../../entities/clubs/values.ts';
 import type { SourceStatus } from '../../../entities/agents/values.ts';
+import { readerVersion } from '../../../domain/knowledge/indexing/indexing.policy.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 import { buildClub } from './clubs.ts';
@@ -35,8 +36,8 @@ export async function buildSource(
   const mediaId = lessonId === undefined ? (given ?? (await buildMedia(clubId, { title })).id) : null;
   const dueAt = new Date(Date.now() - 1_000);
   await source.query(
-    `INSERT INTO agent_sources (id, club_id, kind, lesson_id, media_id, title, status, indexed_version, looks_at, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`,
+    `INSERT INTO agent_sources (id, club_id, kind, lesson_id, media_id, title, status, indexed_version, looks_at, created_at, updated_at, reader_version)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11)`,
     [
       id,
       clubId,
@@ -48,6 +49,7 @@ export async function buildSource(
       status === 'ready' ? 1 : 0,
       status === 'pending' ? dueAt : null,
       dueAt,
+      status === 'ready' ? readerVersion : 0,
     ],
   );
   if (passages.length > 0) await buildPassages({ id, clubId }, passages, title);

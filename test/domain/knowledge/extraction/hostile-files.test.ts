@@ -138,7 +138,7 @@ describe('reading hostile files', function () {
     const { result, turns } = await watched(() =>
       extracted(pdfWith(half, '/Filter [/FlateDecode /FlateDecode]'), { rules: { maxBuffersMb: 100 } }),
     );
-    expect(result).to.deep.equal({ result: 'unreadable', code: 'too_large' });
+    expect(result).to.deep.equal({ result: 'unreadable', code: 'too_large', warnings: [] });
     expect(turns).to.be.above(20);
   });
 

@@ -152,7 +152,13 @@ describe('the claim of a source', function () {
     const claim = await claimOf(source);
     const passages = [{ page: null, headings: [], blocks: ['New.'], text: 'New.' }];
     const recording = db.source.transaction(async (tx) => {
-      await insertPassages(new Transaction(tx), claim, { title: 'T', language: 'en', pageCount: null, passages });
+      await insertPassages(new Transaction(tx), claim, {
+        title: 'T',
+        language: 'en',
+        pageCount: null,
+        warnings: [],
+        passages,
+      });
       await alterSource(source, `updated_at = now()`); // by another connection: it would wait for ever
       const lock = `SELECT id FROM agent_sources WHERE id = $1 FOR UPDATE NOWAIT`;
       expect(await db.source.query(lock, [source.id])).to.deep.equal([{ id: source.id }]);
@@ -164,7 +170,7 @@ describe('the claim of a source', function () {
 
   describe('of a source that is taken away while its passages are replaced', () => {
     const passages = Array.from({ length: 400 }, (_, page) => ({ page, headings: [], blocks: ['New.'], text: 'New.' }));
-    const indexed: Indexed = { title: 'T', language: 'en', pageCount: 400, passages };
+    const indexed: Indexed = { title: 'T', language: 'en', pageCount: 400, warnings: [], passages };
     /** A source of 40 pages whose text is wanted anew, claimed. */
     const claimed = async () => {
       const source = await buildFileSource(await book(40));

@@ -175,6 +175,7 @@ import { AttemptErrorCodes1795749000000 } from './migrations/1795749000000-attem
 import { OverloadedEndpoints1795749100000 } from './migrations/1795749100000-overloaded-endpoints.ts';
 import { WarningsOfSources1795753000000 } from './migrations/1795753000000-warnings-of-sources.ts';
 import { SourcesByReader1795753000100 } from './migrations/1795753000100-sources-by-reader.ts';
+import { PassagesByTime1795753000200 } from './migrations/1795753000200-passages-by-time.ts';
 import { Refunds1795745000000 } from './migrations/1795745000000-refunds.ts';
 import { TurnsOfStreams1795600000000 } from './migrations/1795600000000-turns-of-streams.ts';
 import { PdfPages1795399700000 } from './migrations/1795399700000-pdf-pages.ts';
@@ -483,6 +484,7 @@ export const migrations = [
   OverloadedEndpoints1795749100000,
   WarningsOfSources1795753000000,
   SourcesByReader1795753000100,
+  PassagesByTime1795753000200,
   Refunds1795745000000,
 ];
 

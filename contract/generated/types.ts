@@ -10759,6 +10759,10 @@ export interface components {
             page_from?: number;
             /** @description Last page of the passage; absent where the source has no pages. */
             page_to?: number;
+            /** @description When it begins to be said, from the beginning; only of a video or sound with subtitles. */
+            from_seconds?: number;
+            /** @description When it has been said; only with `from_seconds`. */
+            to_seconds?: number;
         };
         /**
          * @description A question or an answer.

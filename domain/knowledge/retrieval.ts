@@ -20,6 +20,9 @@ export interface Retrieved {
   headings: string[];
   /** Joined, they are the passage. */
   blocks: string[];
+  /** By block, in whole seconds of a video or sound; null for what is none. */
+  fromSeconds: number[] | null;
+  toSeconds: number[] | null;
   /** To be compared within one answer of `retrieve` alone; a third passage of a page stands below its score. */
   score: number;
 }
@@ -77,7 +80,15 @@ const weights = [fields.text, 0, fields.headings, fields.title];
 
 const passageColumns = columns(
   AgentPassage,
-  { passageId: 'id', position: 'position', page: 'page', headings: 'headings', blocks: 'blocks' },
+  {
+    passageId: 'id',
+    position: 'position',
+    page: 'page',
+    headings: 'headings',
+    blocks: 'blocks',
+    fromSeconds: 'fromSeconds',
+    toSeconds: 'toSeconds',
+  },
   'passage',
 );
 

@@ -33,6 +33,13 @@ export class AgentCitation {
   @Column({ type: 'integer', nullable: true })
   pageTo: number | null;
 
+  /** Of a video or sound: when it is said, in whole seconds. */
+  @Column({ type: 'integer', nullable: true })
+  fromSeconds: number | null;
+
+  @Column({ type: 'integer', nullable: true })
+  toSeconds: number | null;
+
   @ManyToOne(() => AgentAnswer, { onDelete: 'CASCADE' })
   answer: Relation<AgentAnswer>;
 

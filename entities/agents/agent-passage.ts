@@ -40,6 +40,13 @@ export class AgentPassage {
   @Column({ type: 'text' })
   text: string;
 
+  /** By block: when it is said in a video or sound, in whole seconds; null for what is none. */
+  @Column({ type: 'integer', array: true, nullable: true })
+  fromSeconds: number[] | null;
+
+  @Column({ type: 'integer', array: true, nullable: true })
+  toSeconds: number[] | null;
+
   /** By whose rules its words are taken apart. */
   @Column({ type: 'text' })
   language: Language;

@@ -24,7 +24,7 @@ const records: Readonly<Record<string, string>> = {
   AgentMessage:
     'id! uuid, role! AgentMessageRole, content! string, status! AgentMessageStatus, error_code string, reply_to uuid, images! [Media], citations! [AgentCitation], created_at! datetime, completed_at datetime',
   AgentCitation:
-    'cited_text! string, source_id uuid, source_kind media|lesson, source_title string, media_id uuid, lesson_id uuid, page_from int, page_to int',
+    'cited_text! string, source_id uuid, source_kind media|lesson, source_title string, media_id uuid, lesson_id uuid, page_from int, page_to int, from_seconds int, to_seconds int',
   AgentLimits: 'daily_limit! int, used! int, remaining! int, resets_at datetime, club_budget_exhausted! boolean',
   AgentMessageCreation: 'id! uuid, content! string, conversation_id uuid, image_ids [uuid]',
   Media:

@@ -151,13 +151,15 @@ async function cite(tx: Transaction, answerId: Id, citations: readonly Citation[
   await tx.run(
     sql`WITH cited AS (
           SELECT * FROM jsonb_to_recordset(${cited}::jsonb) AS each (position smallint, "citedText" text, "sourceId" uuid,
-                 "sourceKind" text, "sourceTitle" text, "pageFrom" integer, "pageTo" integer)),
+                 "sourceKind" text, "sourceTitle" text, "pageFrom" integer, "pageTo" integer, "fromSeconds" integer, "toSeconds" integer)),
         standing AS (
           SELECT source.id FROM agent_sources source
             WHERE source.id IN (SELECT "sourceId" FROM cited) AND source.removed_at IS NULL
            ORDER BY source.id FOR KEY SHARE)
-        INSERT INTO agent_citations (answer_id, position, cited_text, source_id, source_kind, source_title, page_from, page_to)
-        SELECT ${answerId}, position, "citedText", standing.id, "sourceKind", "sourceTitle", "pageFrom", "pageTo"
+        INSERT INTO agent_citations (answer_id, position, cited_text, source_id, source_kind, source_title, page_from, page_to, from_seconds,
+                                     to_seconds)
+        SELECT ${answerId}, position, "citedText", standing.id, "sourceKind", "sourceTitle", "pageFrom", "pageTo", "fromSeconds",
+               "toSeconds"
           FROM cited LEFT JOIN standing ON standing.id = cited."sourceId"`,
   );
 }

@@ -124,7 +124,7 @@ export async function messagesOf(
 
 const citationColumns = columns(
   AgentCitation,
-  ['answerId', 'citedText', 'sourceKind', 'sourceTitle', 'pageFrom', 'pageTo'],
+  ['answerId', 'citedText', 'sourceKind', 'sourceTitle', 'pageFrom', 'pageTo', 'fromSeconds', 'toSeconds'],
   'citation',
 ).and<{ sourceId: Id | null; mediaId: Id | null; lessonId: Id | null }>(
   columns(AgentSource, { sourceId: 'id', mediaId: 'mediaId', lessonId: 'lessonId' }, 'source'),
@@ -150,5 +150,7 @@ function presentCitation(row: CitationRow): RecordOf<'AgentCitation'> {
     ...(row.lessonId !== null && { lesson_id: row.lessonId }),
     ...(row.pageFrom !== null && { page_from: row.pageFrom }),
     ...(row.pageTo !== null && { page_to: row.pageTo }),
+    ...(row.fromSeconds !== null && { from_seconds: row.fromSeconds }),
+    ...(row.toSeconds !== null && { to_seconds: row.toSeconds }),
   };
 }

@@ -1,6 +1,7 @@
 /** From what the model cites (a range of blocks of a search result) to what we keep: source, pages and words. */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ModelCitation } from '../../../platform/infra/model/model.ts';
+import type { Seconds } from '../../knowledge/extraction/sections.ts';
 import type { SourceKind } from '../../../entities/agents/values.ts';
 
 /** A block of a search result as it was sent. */
@@ -8,6 +9,8 @@ export interface SentBlock {
   text: string;
   /** From 1; null for what has no pages. */
   page: number | null;
+  /** When it is said, in whole seconds of a video or sound; null for what is none. */
+  seconds: Seconds | null;
 }
 
 /** A search result as it was sent: passages of one source that follow one another. */
@@ -25,6 +28,8 @@ export interface Citation {
   sourceTitle: string;
   pageFrom: number | null;
   pageTo: number | null;
+  fromSeconds: number | null;
+  toSeconds: number | null;
 }
 
 /**
@@ -55,6 +60,7 @@ function isRange(start: number, end: number, length: number): boolean {
 
 function citationOf({ sourceId, sourceKind, sourceTitle }: SentResult, blocks: readonly SentBlock[]): Citation {
   const pages = blocks.flatMap(({ page }) => (page === null ? [] : [page]));
+  const seconds = blocks.flatMap((block) => block.seconds ?? []);
   return {
     citedText: blocks.map(({ text }) => text).join(''),
     sourceId,
@@ -62,5 +68,7 @@ function citationOf({ sourceId, sourceKind, sourceTitle }: SentResult, blocks: r
     sourceTitle,
     pageFrom: pages.length > 0 ? Math.min(...pages) : null,
     pageTo: pages.length > 0 ? Math.max(...pages) : null,
+    fromSeconds: seconds.length > 0 ? Math.min(...seconds.map(({ from }) => from)) : null,
+    toSeconds: seconds.length > 0 ? Math.max(...seconds.map(({ to }) => to)) : null,
   };
 }

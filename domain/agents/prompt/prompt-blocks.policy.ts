@@ -25,6 +25,9 @@ export interface FoundPassage {
   headings: readonly string[];
   /** Joined, they are the passage. */
   blocks: readonly string[];
+  /** By block, in whole seconds of a video or sound; null for what is none. */
+  fromSeconds: readonly number[] | null;
+  toSeconds: readonly number[] | null;
 }
 
 export interface PromptImage {
@@ -156,17 +159,20 @@ function resultOf(group: readonly FoundPassage[]): Result {
 }
 
 /** A block of white space alone would be refused: it goes to the one before it. What is beyond the bound is left out. */
-function blocksOf({ blocks, page }: FoundPassage): SentBlock[] {
+function blocksOf({ blocks, page, fromSeconds, toSeconds }: FoundPassage): SentBlock[] {
   const sent: SentBlock[] = [];
   let left: number = promptBounds.passageCharacters;
-  for (const text of blocks) {
+  for (const [at, text] of blocks.entries()) {
+    const [from, to] = [fromSeconds?.[at], toSeconds?.[at]];
+    const seconds = from === undefined || to === undefined ? null : { from, to };
     left -= text.length;
     const last = sent.at(-1);
     if (text.trim() === '') {
       if (last) last.text += text;
-    } else if (left >= 0) sent.push({ text, page });
+    } else if (left >= 0) sent.push({ text, page, seconds });
     else {
-      if (sent.length === 0) sent.push({ text: text.slice(0, promptBounds.passageCharacters).toWellFormed(), page });
+      const cut = text.slice(0, promptBounds.passageCharacters).toWellFormed();
+      if (sent.length === 0) sent.push({ text: cut, page, seconds });
       break;
     }
   }

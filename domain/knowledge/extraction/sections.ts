@@ -12,6 +12,14 @@ export interface Paragraph {
   kind: 'prose' | 'row' | 'lines';
   /** Of a row of a table: its header, which each passage that has rows of it shows. */
   header?: string;
+  /** When it is said, in a video or sound: it stays one block. */
+  seconds?: Seconds;
+}
+
+/** From the beginning of a video or sound, in whole seconds. */
+export interface Seconds {
+  from: number;
+  to: number;
 }
 
 export interface Section {
@@ -78,12 +86,12 @@ export class SectionBuilder {
   }
 
   /** @throws Unreadable too_large */
-  paragraph({ text: raw, kind, header }: Paragraph): void {
+  paragraph({ text: raw, kind, ...rest }: Paragraph): void {
     const text = kind === 'lines' ? tidyLines(cleanText(raw)) : cleanLine(raw);
     if (text === '') return;
     this.#count(text);
     this.#current ??= this.#newSection();
-    this.#current.paragraphs.push({ text, kind, ...(header !== undefined && { header }) });
+    this.#current.paragraphs.push({ text, kind, ...rest });
     this.#bare = undefined;
   }
 

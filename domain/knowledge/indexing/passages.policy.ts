@@ -7,7 +7,7 @@
  * if it is longer than a passage has room for. A passage that goes on with the rows of a table begins with the table's header.
  */
 import type { Language } from '../../../entities/clubs/values.ts';
-import type { Paragraph, Section } from '../extraction/sections.ts';
+import type { Paragraph, Seconds, Section } from '../extraction/sections.ts';
 import { lengthOf } from '../extraction/text.policy.ts';
 
 export interface Passage {
@@ -15,6 +15,8 @@ export interface Passage {
   headings: string[];
   blocks: string[];
   text: string;
+  /** When each block is said; null for what is no video or sound. */
+  seconds: Seconds[] | null;
 }
 
 export const passageLength = { least: 300, most: 600 } as const;
@@ -30,6 +32,8 @@ interface Piece {
   paragraph?: number;
   /** Of a row of a table: its header. */
   header?: string;
+  /** Of subtitles: when it is said. */
+  seconds?: Seconds;
   /** It is such a header, before rows that go on. */
   isRepeated?: true;
 }
@@ -40,17 +44,28 @@ export function* cutPassages(sections: Iterable<Section>, language: Language): G
   for (const { page, headings, paragraphs } of sections) {
     for (const pieces of pack(paragraphs.flatMap((paragraph) => piecesOf(paragraph, segmenter)))) {
       const blocks = pieces.map(({ text, gap }, at) => (at === pieces.length - 1 ? text : text + gap));
-      yield { page, headings, blocks, text: blocks.join('') };
+      const seconds = pieces.flatMap((piece) => piece.seconds ?? []);
+      yield {
+        page,
+        headings,
+        blocks,
+        text: blocks.join(''),
+        seconds: seconds.length === blocks.length ? seconds : null,
+      };
     }
   }
 }
 
-function piecesOf({ text, kind, header }: Paragraph, segmenter: Intl.Segmenter): Piece[] {
+function piecesOf({ text, kind, header, seconds }: Paragraph, segmenter: Intl.Segmenter): Piece[] {
   const end = kind === 'row' ? '\n' : '\n\n';
   // What a line is indented by belongs to the white space before it.
   const parts =
-    header !== undefined ? [text] : kind === 'lines' ? linesOf(text.trimStart()) : sentencesOf(text, segmenter);
-  const pieces = parts.map((part, at) => pieceOf(at === parts.length - 1 ? part + end : part, header));
+    header !== undefined || seconds
+      ? [text]
+      : kind === 'lines'
+        ? linesOf(text.trimStart())
+        : sentencesOf(text, segmenter);
+  const pieces = parts.map((part, at) => pieceOf(at === parts.length - 1 ? part + end : part, { header, seconds }));
   const [first] = pieces;
   if (first) first.paragraph = visibleLength(pieces);
   return pieces;
@@ -69,10 +84,20 @@ export function linesOf(text: string): string[] {
   return [...lines, text.slice(start)];
 }
 
-function pieceOf(part: string, header?: string): Piece {
+function pieceOf(
+  part: string,
+  { header, seconds }: { header?: string | undefined; seconds?: Seconds | undefined } = {},
+): Piece {
   const text = part.trimEnd();
   const gap = part.slice(text.length);
-  return { text, gap, length: lengthOf(part), gapLength: gap.length, ...(header !== undefined && { header }) };
+  return {
+    text,
+    gap,
+    length: lengthOf(part),
+    gapLength: gap.length,
+    ...(header !== undefined && { header }),
+    ...(seconds && { seconds }),
+  };
 }
 
 /** @returns the pieces of a passage, after the header of the table whose row is the first of them */
@@ -160,8 +185,7 @@ function cut(piece: Piece, least: number, most: number): [Piece, Piece] {
   const at = comma || space || inside;
   const tail = characters.slice(at).join('');
   const gap = tail.slice(0, tail.length - tail.trimStart().length);
-  const { header } = piece;
-  return [pieceOf(characters.slice(0, at).join('') + gap, header), pieceOf(tail.slice(gap.length) + piece.gap, header)];
+  return [pieceOf(characters.slice(0, at).join('') + gap, piece), pieceOf(tail.slice(gap.length) + piece.gap, piece)];
 }
 
 /** No other white space stands inside a block. */

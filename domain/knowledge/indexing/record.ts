@@ -97,15 +97,21 @@ export async function insertPassages(
   await tx.run(sql`SET CONSTRAINTS "agent_passages_source", "FK_0e588396cb9d7d336b157e32724" DEFERRED`);
   const { passagesAStatement } = indexingRules;
   for (let from = 0; from < passages.length; from += passagesAStatement) {
-    const rows = passages
-      .slice(from, from + passagesAStatement)
-      .map((passage, at) => ({ ...passage, id: newId(), position: from + at }));
+    const rows = passages.slice(from, from + passagesAStatement).map(({ seconds, ...passage }, at) => ({
+      ...passage,
+      id: newId(),
+      position: from + at,
+      from_seconds: seconds?.map((one) => one.from) ?? null,
+      to_seconds: seconds?.map((one) => one.to) ?? null,
+    }));
     await tx.run(
-      sql`INSERT INTO agent_passages (id, source_id, club_id, position, page, title, headings, blocks, text, language)
+      sql`INSERT INTO agent_passages (id, source_id, club_id, position, page, title, headings, blocks, text, language,
+                                      from_seconds, to_seconds)
           SELECT row.id, ${claim.sourceId}, ${claim.clubId}, row.position, row.page, ${title}, row.headings, row.blocks, row.text,
-                 ${language}
+                 ${language}, row.from_seconds, row.to_seconds
             FROM json_to_recordset(${JSON.stringify(rows)})
-                 AS row (id uuid, position int, page int, headings text[], blocks text[], text text)`,
+                 AS row (id uuid, position int, page int, headings text[], blocks text[], text text, from_seconds int[],
+                         to_seconds int[])`,
     );
   }
 }

@@ -361,7 +361,7 @@ const idsOf = (rows: readonly { itemId: Id | null }[]) =>
     .toSorted()
     .join(', ');
 
-const passageOf = (text: string) => ({ page: null, headings: [], blocks: [text], text });
+const passageOf = (text: string) => ({ page: null, headings: [], blocks: [text], text, seconds: null });
 
 /** Ends early where whoever waits gives up. */
 function pause(signal: AbortSignal): Promise<void> {

@@ -17,5 +17,7 @@ export function foundPassages(
     page: firstPage === null ? null : firstPage + at,
     headings: [],
     blocks: [...blocks],
+    fromSeconds: null,
+    toSeconds: null,
   }));
 }

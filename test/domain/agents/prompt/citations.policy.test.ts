@@ -7,13 +7,19 @@ const sent: SentResult[] = [
     sourceKind: 'media',
     sourceTitle: 'Handbook',
     blocks: [
-      { text: 'One. ', page: 3 },
-      { text: 'Two. ', page: 3 },
-      { text: 'Three.', page: 4 },
+      { text: 'One. ', page: 3, seconds: null },
+      { text: 'Two. ', page: 3, seconds: null },
+      { text: 'Three.', page: 4, seconds: null },
     ],
   },
-  { sourceId: 'b', sourceKind: 'lesson', sourceTitle: 'Lesson', blocks: [{ text: 'Four.', page: null }] },
+  {
+    sourceId: 'b',
+    sourceKind: 'lesson',
+    sourceTitle: 'Lesson',
+    blocks: [{ text: 'Four.', page: null, seconds: null }],
+  },
 ];
+const notSaid = { fromSeconds: null, toSeconds: null };
 const cite = (result: number, startBlock: number, endBlock: number) => ({ result, startBlock, endBlock });
 
 describe('citations', () => {
@@ -21,10 +27,45 @@ describe('citations', () => {
     const { citations, dropped } = citationsOf([cite(0, 1, 3), cite(1, 0, 1), cite(0, 0, 1)], sent);
     expect(dropped).to.equal(0);
     expect(citations).to.deep.equal([
-      { citedText: 'Two. Three.', sourceId: 'a', sourceKind: 'media', sourceTitle: 'Handbook', pageFrom: 3, pageTo: 4 },
-      { citedText: 'Four.', sourceId: 'b', sourceKind: 'lesson', sourceTitle: 'Lesson', pageFrom: null, pageTo: null },
-      { citedText: 'One. ', sourceId: 'a', sourceKind: 'media', sourceTitle: 'Handbook', pageFrom: 3, pageTo: 3 },
+      {
+        citedText: 'Two. Three.',
+        sourceId: 'a',
+        sourceKind: 'media',
+        sourceTitle: 'Handbook',
+        pageFrom: 3,
+        pageTo: 4,
+        ...notSaid,
+      },
+      {
+        citedText: 'Four.',
+        sourceId: 'b',
+        sourceKind: 'lesson',
+        sourceTitle: 'Lesson',
+        pageFrom: null,
+        pageTo: null,
+        ...notSaid,
+      },
+      {
+        citedText: 'One. ',
+        sourceId: 'a',
+        sourceKind: 'media',
+        sourceTitle: 'Handbook',
+        pageFrom: 3,
+        pageTo: 3,
+        ...notSaid,
+      },
     ]);
+  });
+
+  it('have the first and last second of what is said in a video', () => {
+    const blocks = [
+      { text: 'One. ', page: null, seconds: { from: 0, to: 4 } },
+      { text: 'Two. ', page: null, seconds: { from: 4, to: 9 } },
+      { text: 'Three.', page: null, seconds: { from: 12, to: 15 } },
+    ];
+    const video: SentResult = { sourceId: 'a', sourceKind: 'media', sourceTitle: 'Knots', blocks };
+    const [said] = citationsOf([cite(0, 1, 3)], [video]).citations;
+    expect(said).to.include({ citedText: 'Two. Three.', pageFrom: null, pageTo: null, fromSeconds: 4, toSeconds: 15 });
   });
 
   it('appear once, at their first place', () => {

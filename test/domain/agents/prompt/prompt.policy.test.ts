@@ -76,6 +76,8 @@ describe('likely tokens of a prompt', () => {
       page: fc.constant(null),
       headings: fc.array(prose(3_000), { maxLength: 2 }),
       blocks: fc.array(prose(300), { maxLength: 8 }),
+      fromSeconds: fc.constant(null),
+      toSeconds: fc.constant(null),
     });
     const asked = fc.record({
       instructions: prose(3_000),

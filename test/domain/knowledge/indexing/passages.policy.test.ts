@@ -128,6 +128,7 @@ describe('cutting sections into passages', () => {
       headings: ['Knots', 'Bends'],
       blocks: ['A bowline holds. ', 'Does it slip? ', 'No! ', '"Never," he said.'],
       text: 'A bowline holds. Does it slip? No! "Never," he said.',
+      seconds: null,
     });
   });
 

@@ -150,7 +150,7 @@ describe('the claim of a source', function () {
     await wantAnew(source);
     const { db } = await testDeps();
     const claim = await claimOf(source);
-    const passages = [{ page: null, headings: [], blocks: ['New.'], text: 'New.' }];
+    const passages = [{ page: null, headings: [], blocks: ['New.'], text: 'New.', seconds: null }];
     const recording = db.source.transaction(async (tx) => {
       await insertPassages(new Transaction(tx), claim, {
         title: 'T',
@@ -169,7 +169,13 @@ describe('the claim of a source', function () {
   });
 
   describe('of a source that is taken away while its passages are replaced', () => {
-    const passages = Array.from({ length: 400 }, (_, page) => ({ page, headings: [], blocks: ['New.'], text: 'New.' }));
+    const passages = Array.from({ length: 400 }, (_, page) => ({
+      page,
+      headings: [],
+      blocks: ['New.'],
+      text: 'New.',
+      seconds: null,
+    }));
     const indexed: Indexed = { title: 'T', language: 'en', pageCount: 400, warnings: [], passages };
     /** A source of 40 pages whose text is wanted anew, claimed. */
     const claimed = async () => {

@@ -1,5 +1,6 @@
 /** What indexing records of a lesson or a file. */
 import { expect } from 'chai';
+import { readerVersion } from '../../../../domain/knowledge/indexing/indexing.policy.ts';
 import { extract } from '../../../../domain/knowledge/extraction/extraction.ts';
 import type { IndexingDeps } from '../../../../domain/knowledge/indexing/source-step.ts';
 import { passagesOf, sourceRow, textsOf } from '../../../toolkit/assert/sources.ts';
@@ -24,6 +25,8 @@ describe('indexing', function () {
         sourceId: source.id,
         clubId: source.clubId,
         page: null,
+        fromSeconds: null,
+        toSeconds: null,
         title: 'Knots for all',
         language: 'pt',
       };
@@ -55,7 +58,9 @@ describe('indexing', function () {
         looksAt: null,
         pageCount: null,
         passageCount: 2,
+        readerVersion,
       });
+      expect(row.warnings).to.deep.equal([]);
       expect(row.indexedAt).to.be.instanceOf(Date);
     });
 

@@ -7,6 +7,7 @@ import { benchApi } from './api.ts';
 import { automationMeasurements, benchAutomations } from './automations.ts';
 import { benchCampaigns, campaignMeasurements } from './campaigns.ts';
 import { benchCommunity, communityMeasurements } from './community.ts';
+import { benchExtraction, extractionMeasurements } from './extraction/suite.ts';
 import { benchHolds, holdMeasurements } from './holds.ts';
 import { benchImport, importMeasurements } from './import.ts';
 import { benchMedia, longMediaMeasurements, mediaMeasurements } from './media.ts';
@@ -31,6 +32,7 @@ const suites: Readonly<Record<string, Suite>> = {
   automations: { measurements: automationMeasurements, run: benchAutomations },
   campaigns: { measurements: campaignMeasurements, run: benchCampaigns },
   community: { measurements: communityMeasurements, run: benchCommunity },
+  extraction: { measurements: extractionMeasurements, run: benchExtraction },
   holds: { measurements: holdMeasurements, run: benchHolds },
   import: { measurements: importMeasurements, run: benchImport },
   media: { measurements: mediaMeasurements, long: longMediaMeasurements, run: benchMedia },

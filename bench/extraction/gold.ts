@@ -1,0 +1,82 @@
+/** The gold set: small files of every kind, and what a person reads on each. See test/domain/knowledge/extraction/gold/README.md. */
+import { readFile, readdir } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import type { SourceWarningCode } from '../../entities/agents/values.ts';
+
+export const goldKinds = ['docx', 'pptx', 'pdf', 'html', 'markdown', 'lesson', 'plain', 'csv'] as const;
+export type GoldKind = (typeof goldKinds)[number];
+
+/** A paragraph, a heading, a row of a table (cells between ` | `), or an item of a list with its number. */
+export interface GoldBlock {
+  text: string;
+  /** It may be read before or after other blocks: a footnote, a box beside the text. */
+  anywhere?: true;
+  /** No reader can know these words without recognizing letters in pictures. This warning must come instead. */
+  unreadable?: SourceWarningCode;
+  /** The page or slide of an unreadable block, from 1. */
+  page?: number;
+}
+
+/** A value of a table, the header of its column, and another cell of its row. An empty value is an empty cell. */
+export interface GoldCell {
+  column: string;
+  row: string;
+  value: string;
+}
+
+export interface Gold {
+  file: string;
+  kind: GoldKind;
+  /** The media type that the upload announces. */
+  says: string | null;
+  language: string;
+  writer: string;
+  /** The script that makes the file. */
+  made: string;
+  /** The difficulties that it shows. */
+  covers: readonly string[];
+  /** What a person reads, in reading order. Empty if the file must be refused. */
+  text: readonly GoldBlock[];
+  /** Words that must stand together, above all numbers with raised or lowered signs. */
+  numbers: readonly string[];
+  cells: readonly GoldCell[];
+  /** Headers and merged cells, which a reader may say again for each row or passage. */
+  repeatable: readonly string[];
+  /** Words that the file holds and a person does not see. Whether they are read is not decided: they count neither way. */
+  hidden: readonly string[];
+  /** Words that must not be read. */
+  absent: readonly string[];
+  /** For words of the text, other spellings of the same that count as right. */
+  same: Readonly<Record<string, readonly string[]>>;
+  /** The codes of which one must refuse the file; none if it must be read. */
+  refused: readonly string[];
+}
+
+const folder = new URL('../../test/domain/knowledge/extraction/gold/', import.meta.url);
+
+/** @returns every description of the set, in the order of the file names @throws Error for a description that lacks its file */
+export async function readGoldSet(): Promise<Gold[]> {
+  const names = (await readdir(new URL('files/', folder))).toSorted();
+  const descriptions = (await readdir(new URL('texts/', folder))).toSorted();
+  const set: Gold[] = [];
+  for (const name of descriptions) {
+    const gold = JSON.parse(await readFile(new URL(`texts/${name}`, folder), 'utf8')) as Gold;
+    if (name !== `${gold.file}.json` || !names.includes(gold.file)) throw new Error(`texts/${name} lacks its file`);
+    set.push(gold);
+  }
+  if (names.length !== set.length) throw new Error(`${names.length} files have ${set.length} descriptions`);
+  return set;
+}
+
+export async function readGoldFile({ file }: Gold): Promise<Uint8Array<ArrayBuffer>> {
+  return new Uint8Array(await readFile(new URL(`files/${file}`, folder)));
+}
+
+/** The faults of each file that are known today, in the words of `judge`. */
+export type KnownFaults = Readonly<Record<string, readonly string[]>>;
+
+export const knownFaultsFile = fileURLToPath(new URL('known-faults.json', folder));
+
+export async function readKnownFaults(): Promise<KnownFaults> {
+  return JSON.parse(await readFile(knownFaultsFile, 'utf8')) as KnownFaults;
+}

@@ -1,0 +1,272 @@
+/** Judges what a reader made of a file by its gold: pure, so the figures can be read off its tests. */
+import type { SourceWarning } from '../../entities/agents/values.ts';
+import type { Gold, GoldBlock, GoldCell } from './gold.ts';
+import { canonical, tokensOf } from './tokens.ts';
+
+/** What came of a file: its passages and warnings, or the code that refuses it. */
+export type Reading =
+  | {
+      result: 'read';
+      passages: readonly { headings: readonly string[]; text: string }[];
+      warnings: readonly SourceWarning[];
+    }
+  | { result: 'unreadable'; code: string };
+
+/** So many are right, of so many. */
+export interface Share {
+  right: number;
+  of: number;
+}
+
+export interface Judgement {
+  /**
+   * Words of the gold text that are read, of those and all others that are read or missing: one wrong word in place of
+   * another counts twice. Each word counts as often as it stands there. Words that no reader can know are left out; hidden
+   * words, and headers that are said again, are not extra.
+   */
+  words: Share;
+  /** Words that follow one another as in the gold text (their longest common subsequence), of its words that are read. Blocks `anywhere` are left out. */
+  order: Share;
+  /** Numbers whose words stand side by side, of all numbers of the gold. */
+  numbers: Share;
+  /**
+   * Values that stand with the header of their own column in the text of one passage, of all cells of the gold. Either a line
+   * above has the header at the same place among its bars, or the value is written `header: value`. An empty cell keeps its place.
+   */
+  cells: Share;
+  /** Warnings and refusals that are due and came, of those that are due. */
+  warned: Share;
+  /** Words of the gold text that are missing, while no warning is about their page. A refused file is not silent. */
+  lostSilently: number;
+  /** Texts that are read and must not be. */
+  shownWrongly: number;
+  /** Each fault in a line of its own, in the order of the gold; the same for the same text. */
+  faults: string[];
+}
+
+export function judge(gold: Gold, reading: Reading): Judgement {
+  if (gold.refused.length > 0) return judgeRefusal(gold, reading);
+  const passages = reading.result === 'read' ? reading.passages : [];
+  const warnings = reading.result === 'read' ? reading.warnings : [];
+  const text = textOf(passages);
+  const read = tokensOf(text, gold.same);
+  const compared = compareWords(gold, read);
+  const unknowable = gold.text.filter(({ unreadable }) => unreadable !== undefined);
+  const unwarned = unknowable.filter(({ unreadable, page }) => !isWarned(warnings, page, unreadable));
+  const wrongNumbers = gold.numbers.filter((number) => !hasRun(read, tokensOf(number, gold.same)));
+  const wrongCells = gold.cells.filter((cell) => !passages.some((passage) => hasCell(passage.text, cell)));
+  const shown = gold.absent.filter((words) => hasRun(read, tokensOf(words, gold.same)));
+  const judgement: Judgement = {
+    words: compared.words,
+    order: compared.order,
+    numbers: shareOf(gold.numbers, wrongNumbers),
+    cells: shareOf(gold.cells, wrongCells),
+    warned: shareOf(unknowable, unwarned),
+    lostSilently: 0,
+    shownWrongly: shown.length,
+    faults: [],
+  };
+  if (reading.result === 'unreadable') return { ...judgement, faults: [`refused as ${reading.code}`] };
+  const lost = compared.missing.filter(({ block }) => !isWarned(warnings, block.page)).map(({ words }) => words.length);
+  judgement.lostSilently = sum([...lost, ...unwarned.map((block) => tokensOf(block.text, gold.same).length)]);
+  judgement.faults = [
+    ...missingFaults(compared.missing, gold),
+    ...(compared.extra.length > 0 ? [`extra: ${shortened(compared.extra.join(' '))}`] : []),
+    ...(compared.order.right < compared.order.of ? [`order: ${compared.moved.join(' ')}`] : []).map(shortened),
+    ...wrongNumbers.map((number) => `number: ${number}`),
+    ...wrongCells.map(({ column, row, value }) => `cell: ${row} / ${column} = ${value || '(empty)'}`),
+    ...unwarned.map(
+      ({ unreadable = '', page }) => `not warned: ${unreadable}${page === undefined ? '' : ` on page ${page}`}`,
+    ),
+    ...shown.map((words) => `shown: ${words}`),
+  ];
+  return judgement;
+}
+
+const none: Share = { right: 0, of: 0 };
+
+function judgeRefusal({ refused }: Gold, reading: Reading): Judgement {
+  const came = reading.result === 'unreadable' ? reading.code : undefined;
+  const isRight = came !== undefined && refused.includes(came);
+  return {
+    words: none,
+    order: none,
+    numbers: none,
+    cells: none,
+    warned: { right: isRight ? 1 : 0, of: 1 },
+    lostSilently: 0,
+    shownWrongly: came === undefined ? 1 : 0,
+    faults: isRight ? [] : [came === undefined ? `read, not refused as ${refused.join(' or ')}` : `refused as ${came}`],
+  };
+}
+
+/** Headings and texts in reading order. A path of headings is said where it changes. */
+function textOf(passages: readonly { headings: readonly string[]; text: string }[]): string {
+  const parts: string[] = [];
+  let path: readonly string[] = [];
+  for (const { headings, text } of passages) {
+    const same = headings.findIndex((heading, at) => heading !== path[at]);
+    if (same >= 0) parts.push(...headings.slice(same));
+    path = headings;
+    parts.push(text);
+  }
+  return parts.join('\n');
+}
+
+interface Missing {
+  block: GoldBlock;
+  words: string[];
+}
+
+interface Compared {
+  words: Share;
+  order: Share;
+  missing: Missing[];
+  extra: string[];
+  /** Words that are read in another place. */
+  moved: string[];
+}
+
+function compareWords(gold: Gold, read: readonly string[]): Compared {
+  const blocks = gold.text.map((block) => ({ block, words: tokensOf(block.text, gold.same) }));
+  const readable = blocks.filter(({ block }) => block.unreadable === undefined);
+  const ordered = readable
+    .filter(({ block }) => !block.anywhere)
+    .flatMap(({ block, words }) => words.map((word) => ({ block, word })));
+  const pairs = commonSubsequence(
+    ordered.map(({ word }) => word),
+    read,
+  );
+  const aligned = new Set(pairs.map(([at]) => at));
+  const used = new Set(pairs.map(([, at]) => at));
+  const rest = new Bag(read.filter((_, at) => !used.has(at)));
+  const missing = new Map<GoldBlock, string[]>();
+  const miss = (block: GoldBlock, word: string) => missing.set(block, [...(missing.get(block) ?? []), word]);
+  for (const { block, words } of readable.filter((one) => one.block.anywhere))
+    for (const word of words) if (!rest.take(word)) miss(block, word);
+  const moved: string[] = [];
+  for (const [at, { block, word }] of ordered.entries()) {
+    if (aligned.has(at)) continue;
+    if (rest.take(word)) moved.push(word);
+    else miss(block, word);
+  }
+  for (const words of [
+    ...gold.hidden,
+    ...blocks.filter((one) => one.block.unreadable !== undefined).map((one) => one.block.text),
+  ])
+    for (const word of tokensOf(words, gold.same)) rest.take(word);
+  const repeatable = new Set(gold.repeatable.flatMap((words) => tokensOf(words, gold.same)));
+  const extra = rest.words().filter((word) => !repeatable.has(word));
+  const all = sum(readable.map(({ words }) => words.length));
+  const lost = sum([...missing.values()].map((words) => words.length));
+  return {
+    words: { right: all - lost, of: all + extra.length },
+    order: { right: pairs.length, of: pairs.length + moved.length },
+    missing: readable.flatMap(({ block }) => (missing.has(block) ? [{ block, words: missing.get(block) ?? [] }] : [])),
+    extra,
+    moved,
+  };
+}
+
+/** Words, each as often as it was put in. */
+class Bag {
+  readonly #counts = new Map<string, number>();
+
+  constructor(words: readonly string[]) {
+    for (const word of words) this.#counts.set(word, (this.#counts.get(word) ?? 0) + 1);
+  }
+
+  /** @returns whether it was there */
+  take(word: string): boolean {
+    const count = this.#counts.get(word) ?? 0;
+    if (count > 0) this.#counts.set(word, count - 1);
+    return count > 0;
+  }
+
+  words(): string[] {
+    return [...this.#counts].flatMap(([word, count]) => Array.from({ length: count }, () => word));
+  }
+}
+
+/** @returns the pairs of places of a longest common subsequence; time and memory grow with the product of the lengths */
+function commonSubsequence(one: readonly string[], other: readonly string[]): [number, number][] {
+  const width = other.length + 1;
+  const lengths = new Uint16Array((one.length + 1) * width);
+  const at = (row: number, column: number) => lengths[row * width + column] ?? 0;
+  for (let row = one.length - 1; row >= 0; row--) {
+    for (let column = other.length - 1; column >= 0; column--) {
+      lengths[row * width + column] =
+        one[row] === other[column] ? at(row + 1, column + 1) + 1 : Math.max(at(row + 1, column), at(row, column + 1));
+    }
+  }
+  const pairs: [number, number][] = [];
+  for (let row = 0, column = 0; row < one.length && column < other.length;) {
+    if (one[row] === other[column]) pairs.push([row++, column++]);
+    else if (at(row + 1, column) >= at(row, column + 1)) row += 1;
+    else column += 1;
+  }
+  return pairs;
+}
+
+function hasRun(words: readonly string[], run: readonly string[]): boolean {
+  return words.some((_, start) => run.every((word, at) => words[start + at] === word));
+}
+
+function hasCell(passage: string, cell: GoldCell): boolean {
+  const [column, row, value] = [cell.column, cell.row, cell.value].map(normalized) as [string, string, string];
+  const lines = passage.split('\n').map((line) => line.split(/(?<!\\)\|/).map(normalized));
+  return lines.some((cells, at) => {
+    if (!cells.some((one) => one === row || one.endsWith(`: ${row}`))) return false;
+    const labelled = cells.filter((one) => one.startsWith(`${column}: `) || one === `${column}:`);
+    if (labelled.length > 0) return labelled.some((one) => normalized(one.slice(column.length + 1)) === value);
+    const places = lines
+      .slice(0, at)
+      .flatMap((header) => header.flatMap((one, place) => (one === column ? [place] : [])));
+    if (places.length === 0) return false;
+    return places.some((place) => value === (isEmptyCell(cells[place]) ? '' : cells[place]));
+  });
+}
+
+const normalized = (text: string) => canonical(text).replaceAll('\\|', '|').replace(/\s+/g, ' ').trim();
+const isEmptyCell = (cell: string | undefined) => cell === undefined || ['', '-', '–', '—'].includes(cell);
+
+/**
+ * @param page where words are missing; undefined if the file has no pages
+ * @param code the warning that is due; undefined for any that tells of a loss
+ */
+function isWarned(warnings: readonly SourceWarning[], page: number | undefined, code?: string): boolean {
+  return warnings.some(
+    (warning) =>
+      (code === undefined ? warning.code !== 'hidden_left_out' : warning.code === code) &&
+      (page === undefined || warning.pages.length === 0 || warning.pages.includes(page)),
+  );
+}
+
+/** Of a file that is lost as a whole, the first blocks tell enough. */
+const mostMissing = 12;
+
+function missingFaults(missing: readonly Missing[], gold: Gold): string[] {
+  const told = missing.slice(0, mostMissing).map(({ block, words }) => missingFault(block, words, gold));
+  const further = missing.length - told.length;
+  return further > 0 ? [...told, `missing: words of ${further} further blocks`] : told;
+}
+
+function missingFault({ text }: GoldBlock, words: readonly string[], { same }: Gold): string {
+  const isWhole = words.length > 1 && words.length === tokensOf(text, same).length;
+  return isWhole
+    ? `missing whole: ${shortened(text)}`
+    : `missing: ${shortened(words.join(' '))} (in: ${shortened(text)})`;
+}
+
+const longestFault = 80;
+const shortened = (text: string) => {
+  const characters = Array.from(text.replace(/\s+/g, ' '));
+  return characters.length <= longestFault ? characters.join('') : `${characters.slice(0, longestFault).join('')}…`;
+};
+
+const shareOf = (all: readonly unknown[], wrong: readonly unknown[]): Share => ({
+  right: all.length - wrong.length,
+  of: all.length,
+});
+
+const sum = (numbers: readonly number[]) => numbers.reduce((all, number) => all + number, 0);

@@ -1,0 +1,66 @@
+/** The words of a text as the gold set compares them. */
+
+const unseen = /[\u00AD\u061C\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u2064\u2066-\u206F\uFEFF\uFFF9-\uFFFB]/gu;
+const raised = /[\u00B2\u00B3\u00B9\u2070-\u207F]+/g;
+const lowered = /[\u2080-\u209C]+/g;
+/** A blank beside one of these signs is a matter of taste: `E = mc²` is `E=mc²`. */
+const signs = /[ ]*([=+×÷·≤≥≈±])[ ]*/g;
+
+/** Letters of scripts that put no blank between words. */
+const unspaced = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}ー々';
+const unspacedMarks = '、。「」『』，：；！？（）・';
+const gap = new RegExp(`(?<=[${unspaced}${unspacedMarks}]) +(?=[${unspaced}${unspacedMarks}])`, 'gu');
+const pieces = new RegExp(`[${unspaced}]\\p{M}*|[^${unspaced}${unspacedMarks}]+`, 'gu');
+
+/** The word that a blank is between two letters of a script that puts no blank between words. */
+const blank = '␣';
+
+/** Punctuation, bullets and the bars between cells: they are no part of a word at its ends. */
+const ends = '.,;:!?…()[]{}"\'“”‘’«»„|•◦▪‣●○■□☐☑☒–—·*،؛؟।';
+
+/**
+ * The text in one spelling. White space is a blank or a line feed; raised and lowered signs are `10^3` and `H_2O`, whether they
+ * were written so, as `10³`, or as `10^{3}` and `10^(3)`. Marks without width are gone, but not the joiners U+200C and U+200D.
+ */
+export function canonical(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(unseen, '')
+    .replace(/\r\n?/g, '\n')
+    .replace(/[^\S\n]+/gu, ' ')
+    .replace(raised, (run) => `^${run.normalize('NFKD')}`)
+    .replace(lowered, (run) => `_${run.normalize('NFKD')}`)
+    .replace(
+      /([_^])(?:\{([^{}]{1,40})\}|\(([^()]{1,40})\))/g,
+      (_, sign: string, one?: string, other?: string) => sign + (one ?? other),
+    )
+    .replace(/[\u2010\u2011\u2212]/g, '-')
+    .replace(signs, '$1')
+    .normalize('NFC');
+}
+
+/**
+ * @param same other spellings of words, each of which becomes its key
+ * @returns the words: what stands between blanks, without punctuation at its ends. In scripts without blanks each letter is
+ * a word, and so is a blank between two of them
+ */
+export function tokensOf(text: string, same: Readonly<Record<string, readonly string[]>> = {}): string[] {
+  let spelled = canonical(text);
+  for (const [word, spellings] of Object.entries(same)) {
+    for (const spelling of spellings) spelled = spelled.replaceAll(canonical(spelling), () => canonical(word));
+  }
+  return spelled
+    .replace(gap, ` ${blank} `)
+    .split(/\s+/)
+    .flatMap((word) => (word === blank ? [word] : (word.match(pieces) ?? [])))
+    .map(withoutEnds)
+    .filter((word) => word !== '');
+}
+
+function withoutEnds(word: string): string {
+  let start = 0;
+  let end = word.length;
+  while (start < end && ends.includes(word.charAt(start))) start += 1;
+  while (end > start && ends.includes(word.charAt(end - 1))) end -= 1;
+  return word.slice(start, end);
+}

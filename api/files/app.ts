@@ -9,6 +9,7 @@ import { useLayers } from '../middleware/layers.ts';
 import { requestLog } from '../middleware/request-log.ts';
 import { secureHeaders } from '../middleware/secure-headers.ts';
 import { operatorRoutes } from '../operator-routes.ts';
+import { methodOverride } from './method-override.ts';
 import { downloads, type DownloadsDeps } from './downloads.ts';
 import { uploads, type UploadsDeps } from './uploads.ts';
 
@@ -18,6 +19,7 @@ export function createFilesApp(api: ApiDeps, deps: UploadsDeps & DownloadsDeps):
     requestLog: requestLog(api),
     secureHeaders: secureHeaders(deps.filesUrl),
     cors: corsOf(deps.corsOrigins),
+    methodOverride: methodOverride(),
     errorEnvelope: errorEnvelope(api),
     uploads: uploads(deps),
     downloads: downloads(deps),
@@ -39,7 +41,7 @@ function corsOf(origins: readonly string[]): Koa.Middleware {
     },
     allowMethods: 'GET,HEAD,POST,PUT,PATCH,DELETE',
     allowHeaders:
-      'Authorization,Content-Type,If-Range,Range,Tus-Resumable,Upload-Length,Upload-Metadata,Upload-Offset,X-Request-Id',
+      'Authorization,Content-Type,If-Range,Range,Tus-Resumable,Upload-Length,Upload-Metadata,Upload-Offset,X-HTTP-Method-Override,X-Request-Id',
     exposeHeaders:
       'Accept-Ranges,Content-Disposition,Content-Length,Content-Range,ETag,Location,Retry-After,Tus-Extension,Tus-Max-Size,Tus-Resumable,Tus-Version,Upload-Length,Upload-Offset,X-Request-Id',
     maxAge: 600,

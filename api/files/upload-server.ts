@@ -81,20 +81,28 @@ export async function serveUpload(
     onResponseError(_, error) {
       const refusal = refusalOf(error);
       if (refusal.code === 'internal_error') deps.onFailure(error);
-      return {
-        status_code: refusal.status,
-        body: JSON.stringify({ error: { code: refusal.code, message: refusal.message } }),
-      };
+      return { status_code: refusal.status, body: envelopeOf(refusal) };
     },
   }).handle(req, res);
 }
 
+const envelopeOf = ({ code, message }: DomainError): string => JSON.stringify({ error: { code, message } });
+
+/** What tus looks at in every request, and what means nothing here: with other words in it, tus would refuse the request. */
+const ignoredHeaders = ['upload-metadata', 'tus-version', 'x-forwarded-proto'] as const;
+
 /** What tus answers without a body, or in its own words, comes in the envelope. */
 class UploadServer extends Server {
+  /** Of the one request that it serves: no answer to HEAD has a body. */
+  #isHead = false;
+
   /** As tus does it, but it ends with the connection too: srvx waits for the end of an answer that nobody can read any more. */
   override async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const closed = new Promise((resolve) => res.once('close', resolve));
-    const answer = await this.handleWeb(new NodeRequest({ req, res }));
+    const request = new NodeRequest({ req, res });
+    this.#isHead = request.method === 'HEAD';
+    for (const name of ignoredHeaders) request.headers.delete(name);
+    const answer = await this.handleWeb(request);
     await Promise.race([sendNodeResponse(res, answer), closed]);
   }
 
@@ -104,9 +112,18 @@ class UploadServer extends Server {
     status: number,
     body?: string,
   ): ReturnType<Server['write']> {
-    if (status >= 400) headers.set('Content-Type', 'application/json; charset=utf-8');
-    return super.write(context, headers, status, body);
+    if (status < 400) return super.write(context, headers, status, body);
+    if (this.#isHead) return super.write(context, headers, status);
+    headers.set('Content-Type', 'application/json; charset=utf-8');
+    return super.write(context, headers, status, body?.startsWith('{') ? body : envelopeOf(inOwnWords(status)));
   }
+}
+
+/** What tus refuses before it asks for the upload: headers that it cannot read. */
+function inOwnWords(status: number): DomainError {
+  if (status === 412) return new DomainError('tus_version', 'Tus-Resumable must be 1.0.0.');
+  if (status === 400) return new DomainError('malformed_request', 'A header of the upload cannot be read.');
+  return new DomainError('internal_error', 'Something went wrong on our side. Go on with HEAD.');
 }
 
 /** By the status that tus gives; all others are faults of ours. */

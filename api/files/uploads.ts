@@ -10,6 +10,8 @@ import type { Vault } from '../../platform/infra/vault.ts';
 import type { ApiDeps, Context, Middleware } from '../middleware/context.ts';
 import { admitRefused, admitUpload } from '../rate-limits/admission.ts';
 import { ipOf } from '../middleware/client-ip.ts';
+import { metadataFault } from './metadata.policy.ts';
+import { requireOwnMethod } from './method-override.ts';
 import { partUnder } from './paths.ts';
 import { announcedLength, fileExists, takeFile, type SingleUploadDeps } from './single-uploads.ts';
 import type { UploadPlaces } from './upload-places.ts';
@@ -37,6 +39,7 @@ export function uploads(deps: UploadsDeps): Middleware {
     if (!isCollection && named === undefined) return next();
     context.state.route = isCollection ? uploadsPath : `${uploadsPath}/{mediaId}`;
     if (context.method === 'OPTIONS') return tellAbilities(context);
+    requireOwnMethod(context);
     requireMethod(context, isCollection ? ['POST'] : methods);
     if (context.method !== 'PUT') {
       context.set('Tus-Resumable', version);
@@ -123,6 +126,7 @@ async function proceed(deps: UploadsDeps, context: Context, file: UploadedFile &
   if (!file.isOpen) return answerEnded(deps, context, file);
   if (method === 'POST') {
     const length = lengthOf(context);
+    requireMetadata(context);
     await admitUpload(deps.limiter, file, now.getTime());
     await declareLength(deps.db, file.id, length);
     return serve(deps, context, { ...file, length });
@@ -169,6 +173,13 @@ function lengthOf(context: Context): number {
   if (!number.test(length) || length === '0')
     throw new DomainError('invalid_request', 'Upload-Length must be the size of the file in bytes.');
   return Number(length);
+}
+
+/** @throws DomainError malformed_request */
+function requireMetadata({ headers }: Context): void {
+  const { 'upload-metadata': said } = headers;
+  const fault = said === undefined ? undefined : metadataFault(String(said));
+  if (fault !== undefined) throw new DomainError('malformed_request', fault);
 }
 
 /** @throws DomainError unsupported_media_type, malformed_request */

@@ -28,6 +28,7 @@ describe('layers of Koa', () => {
       'requestLog',
       'secureHeaders',
       'cors',
+      'methodOverride',
       'errorEnvelope',
       'uploads',
       'downloads',

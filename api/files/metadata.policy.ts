@@ -1,0 +1,19 @@
+/** What a client of tus says of a file at its creation (`Upload-Metadata`). Nothing of it is used; what is not readable is refused (MED-32). */
+
+const key = /^[\x21-\x2b\x2d-\x7e]+$/;
+const base64 = /^[\d+/A-Za-z]*={0,2}$/;
+
+/** @returns what is wrong with the header, for its sender; undefined if nothing is */
+export function metadataFault(header: string): string | undefined {
+  const keys = new Set<string>();
+  for (const pair of header.split(',')) {
+    const [name = '', value = '', ...more] = pair.split(' ');
+    if (!key.test(name)) return 'A key of Upload-Metadata is empty, or has another character than those of ASCII.';
+    if (more.length > 0)
+      return 'A pair of Upload-Metadata is a key, a space and a value; pairs have a comma between them.';
+    if (keys.has(name)) return 'Upload-Metadata names a key twice.';
+    if (value.length % 4 !== 0 || !base64.test(value)) return 'A value of Upload-Metadata is not Base64.';
+    keys.add(name);
+  }
+  return undefined;
+}

@@ -1,0 +1,37 @@
+/**
+ * `X-HTTP-Method-Override`: where a client or a proxy cannot send PATCH, HEAD or DELETE, a POST stands for it (MED-32). Only requests of
+ * resumable uploads may say so.
+ */
+import { uploadsPath } from '../../domain/media/uploads/descriptor.ts';
+import { DomainError } from '../../platform/core/errors.ts';
+import type { Context, Middleware } from '../middleware/context.ts';
+import { partUnder } from './paths.ts';
+
+const header = 'x-http-method-override';
+const overriding: ReadonlySet<string> = new Set(['PATCH', 'HEAD', 'DELETE']);
+
+const askedMethod = (context: Context) => context.get(header).toUpperCase();
+
+/** The request counts as one of the method that it asks for, in the log too. An answer to HEAD has no body. */
+export function methodOverride(): Middleware {
+  return async (context, next) => {
+    const asked = askedMethod(context);
+    const isTaken = context.method === 'POST' && overriding.has(asked) && partUnder(uploadsPath, context.path);
+    if (isTaken) context.method = asked;
+    await next();
+    if (!isTaken || asked !== 'HEAD' || context.respond === false) return;
+    // Node has met a POST, and would announce a body that Koa does not send.
+    context.body = '';
+    context.remove('Content-Type');
+  };
+}
+
+/** A method that is asked for and was not taken: it would be carried out as another one. @throws DomainError method_not_allowed */
+export function requireOwnMethod(context: Context): void {
+  const asked = askedMethod(context);
+  if (asked !== '' && asked !== context.method)
+    throw new DomainError(
+      'method_not_allowed',
+      'X-HTTP-Method-Override is taken with a POST to an upload, for PATCH, HEAD and DELETE.',
+    );
+}

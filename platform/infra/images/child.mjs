@@ -1,4 +1,5 @@
 /** What the processes that make pictures share: what they read, and how they write the pictures. */
+import sharp from 'sharp';
 
 /** @returns all of the input */
 export async function input() {
@@ -10,19 +11,40 @@ export async function input() {
 /** What each picture must fit into, as the argument says. */
 export const boxes = JSON.parse(process.argv[2] ?? '[]');
 
+const most = 0xffff;
+
+/** @returns the image with other colours; its transparency stays */
+async function converted(image, convert) {
+  const { data, info } = await image
+    .toColourspace('rgb16')
+    .raw({ depth: 'ushort' })
+    .toBuffer({ resolveWithObject: true });
+  const { width, height, channels } = info;
+  const samples = new Uint16Array(data.buffer, data.byteOffset, data.length / 2);
+  const bytes = new Uint8Array(samples.length);
+  for (let at = 0; at < samples.length; at += channels) {
+    const color = convert([samples[at] / most, samples[at + 1] / most, samples[at + 2] / most]);
+    for (const [channel, value] of color.entries()) bytes[at + channel] = Math.round(255 * value);
+    if (channels > 3) bytes[at + 3] = samples[at + 3] >> 8;
+  }
+  return sharp(bytes, { raw: { width, height, channels } });
+}
+
 /**
  * Writes the image once for each box, never enlarged. A picture is preceded by 12 bytes: its length, width and height.
  * @param {import('sharp').Sharp} image upright
- * @param {{ width: number, height: number, hasAlpha: boolean }} of the image, in pixels, however it stands
+ * @param {{ width: number, height: number, hasAlpha: boolean, convert?: (color: number[]) => number[] }} of the image, in pixels, however
+ *   it stands; `convert` makes sRGB of its colours, where they are others
  */
-export async function writePictures(image, { width, height, hasAlpha }) {
+export async function writePictures(image, { width, height, hasAlpha, convert }) {
   const pictures = [];
   for (const { isSquare, ...box } of boxes) {
     const side = Math.min(box.width, width, height);
     const size = isSquare
       ? { width: side, height: side, fit: 'cover' }
       : { ...box, fit: 'inside', withoutEnlargement: true };
-    const small = image.clone().resize(size);
+    const resized = image.clone().resize(size);
+    const small = convert ? await converted(resized, convert) : resized;
     // Mail programs show JPEG and PNG everywhere; of an animation they get the first picture.
     const made = hasAlpha ? small.png() : small.jpeg({ quality: 85 });
     const { data, info } = await made.toBuffer({ resolveWithObject: true });

@@ -1,9 +1,11 @@
 /**
- * A process of its own for one image: reads it from its input, writes it upright and without metadata, once for each box of its
+ * A process of its own for one image: reads it from its input, writes it upright, in sRGB and without metadata, once for each box of its
  * argument. Exit code 2: not an image that can be read.
  */
 import sharp from 'sharp';
 import { input, writePictures } from './child.mjs';
+import { codedColors } from './coded-colors.mjs';
+import { toStandardColors } from './colors.mjs';
 
 /** Decoded, four bytes each: what bounds the memory of this process. */
 const mostPixels = 50_000_000;
@@ -13,7 +15,13 @@ sharp.concurrency(1);
 const bytes = await input();
 try {
   const image = sharp(bytes, { limitInputPixels: mostPixels, failOn: 'error' });
-  await writePictures(image.autoOrient(), await image.metadata());
+  const { space, icc, ...found } = await image.metadata();
+  image.autoOrient();
+  // sharp works on 16-bit colours in Display P3, and would leave them there.
+  if (space === 'rgb16' && icc) image.withIccProfile('srgb', { attach: false });
+  // A profile says more than codes do.
+  const codes = icc ? undefined : codedColors(bytes);
+  await writePictures(image, { ...found, convert: codes && toStandardColors(codes) });
 } catch {
   process.exitCode = 2;
 }

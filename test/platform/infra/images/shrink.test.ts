@@ -1,5 +1,6 @@
+import { crc32 } from 'node:zlib';
 import { expect } from 'chai';
-import sharp from 'sharp';
+import sharp, { type Sharp } from 'sharp';
 import type { Box } from '../../../../platform/infra/images/pictures.ts';
 import { shrinkImage } from '../../../../platform/infra/images/shrink.ts';
 
@@ -63,4 +64,82 @@ describe('an image made smaller', () => {
       expect(await shrink(await bytes)).to.equal(undefined);
     });
   }
+
+  describe('is in sRGB', () => {
+    const gray = (level: number) =>
+      sharp({ create: { width: 8, height: 8, channels: 3, background: { r: level, g: level, b: level } } });
+    const colored = (r: number, g: number, b: number) =>
+      sharp({ create: { width: 8, height: 8, channels: 3, background: { r, g, b } } });
+    const shownOf = async (bytes: Buffer): Promise<number[]> => {
+      const made = await shrink(bytes);
+      return [...(await sharp(made?.bytes).raw().toBuffer()).subarray(0, 3)];
+    };
+    const expectClose = (shown: readonly number[], expected: readonly number[]) => {
+      for (const [at, value] of shown.entries()) expect(value, String(shown)).to.be.closeTo(expected[at] ?? 0, 4);
+    };
+    /** An AVIF that says other colours than those with which it was coded. */
+    const avifSaying = async (image: Sharp, bitdepth: 8 | 10, primaries: number, transfer: number) => {
+      const deep = bitdepth > 8 ? image.toColourspace('rgb16') : image;
+      const bytes = await deep.avif({ bitdepth, lossless: true }).toBuffer();
+      const at = bytes.indexOf('nclx');
+      bytes.writeUInt16BE(primaries, at + 4);
+      bytes.writeUInt16BE(transfer, at + 6);
+      return bytes;
+    };
+
+    for (const [format, space] of [
+      ['png', 'srgb'],
+      ['png', 'rgb16'],
+      ['jpeg', 'srgb'],
+      ['webp', 'srgb'],
+      ['avif', 'srgb'],
+    ] as const)
+      it(`where its profile is Display P3: ${format}, ${space}`, async () => {
+        const image = colored(120, 200, 40).toColourspace(space).withIccProfile('p3');
+        const bytes = await image.toFormat(format, format === 'png' ? {} : { quality: 100 }).toBuffer();
+        expectClose(await shownOf(bytes), [120, 200, 40]);
+      });
+
+    it('where it has 16 bits and no profile', async () => {
+      expectClose(await shownOf(await colored(120, 200, 40).toColourspace('rgb16').png().toBuffer()), [120, 200, 40]);
+    });
+
+    for (const bits of [8, 10] as const)
+      it(`where an AVIF of ${bits} bits says Display P3, PQ or HLG`, async () => {
+        expectClose(await shownOf(await avifSaying(colored(153, 77, 77), bits, 12, 13)), [164, 71, 74]);
+        expectClose(await shownOf(await avifSaying(gray(148), bits, 9, 16)), [230, 230, 230]);
+        expectClose(await shownOf(await avifSaying(gray(191), bits, 9, 18)), [230, 230, 230]);
+        expectClose(await shownOf(await avifSaying(gray(148), bits, 1, 13)), [148, 148, 148]);
+      });
+
+    it('where an HDR picture is transparent: its transparency stays', async () => {
+      const half = sharp({
+        create: { width: 8, height: 8, channels: 4, background: { r: 148, g: 148, b: 148, alpha: 0.5 } },
+      });
+      const made = await shrink(await avifSaying(half, 10, 9, 16));
+      expectClose([...(await sharp(made?.bytes).raw().toBuffer()).subarray(0, 4)], [230, 230, 230, 128]);
+    });
+
+    it('where a PNG says PQ (cICP)', async () => {
+      const bytes = await gray(148).png().toBuffer();
+      const chunk = Buffer.concat([Buffer.from('cICP'), Buffer.from([9, 16, 0, 1])]);
+      const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
+      length.writeUInt32BE(4);
+      sum.writeUInt32BE(crc32(chunk));
+      const afterHeader = 33;
+      const said = [bytes.subarray(0, afterHeader), length, chunk, sum, bytes.subarray(afterHeader)];
+      expectClose(await shownOf(Buffer.concat(said)), [230, 230, 230]);
+    });
+
+    it('or is nothing, whatever is broken in what an AVIF says of itself', async () => {
+      const bytes = await avifSaying(gray(148), 8, 9, 16);
+      for (const name of ['meta', 'iprp', 'ipco', 'ipma', 'pitm', 'nclx']) {
+        const broken = Buffer.from(bytes);
+        broken.write('free', bytes.indexOf(name), 'latin1');
+        expect((await shrink(broken))?.width, name).to.be.oneOf([8, undefined]);
+      }
+      bytes.writeUInt32BE(0xffffffff, bytes.indexOf('ipma') + 8);
+      expect((await shrink(bytes))?.width).to.be.oneOf([8, undefined]);
+    });
+  });
 });

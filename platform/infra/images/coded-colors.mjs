@@ -1,0 +1,86 @@
+/** The colours that a picture says it has by the codes of ITU-T H.273, which sharp does not heed: of AVIF (`nclx`) and of PNG (`cICP`). */
+
+/**
+ * @param {Buffer} bytes of any image
+ * @returns {{ primaries: number, transfer: number } | undefined} undefined where it says none, or cannot be read
+ */
+export function codedColors(bytes) {
+  try {
+    return bytes.toString('latin1', 4, 8) === 'ftyp' ? ofAvif(bytes) : ofPng(bytes);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined; // it points beyond its end
+    throw error;
+  }
+}
+
+/** Pictures have some; more are read of none. */
+const maxParts = 16_384;
+
+function ofPng(bytes) {
+  if (bytes.toString('latin1', 1, 4) !== 'PNG') return undefined;
+  for (let at = 8, parts = 0; parts < maxParts; parts++) {
+    const name = bytes.toString('latin1', at + 4, at + 8);
+    if (name === 'cICP') return { primaries: bytes.readUInt8(at + 8), transfer: bytes.readUInt8(at + 9) };
+    if (name === 'IDAT') return undefined; // it stands before the pixels
+    at += 12 + bytes.readUInt32BE(at);
+  }
+  return undefined;
+}
+
+/** The boxes within a part of the file, by name: where the content of each begins and ends. */
+function* boxesIn(bytes, { from, to }) {
+  for (let at = from, parts = 0; at + 8 <= to && parts < maxParts; parts++) {
+    const size = bytes.readUInt32BE(at);
+    const end = size === 0 ? to : at + size;
+    if (size === 1 || end > to || end < at + 8) return; // the description is never that large
+    yield { name: bytes.toString('latin1', at + 4, at + 8), from: at + 8, to: end };
+    at = end;
+  }
+}
+
+function boxIn(bytes, within, name) {
+  for (const box of boxesIn(bytes, within)) if (box.name === name) return box;
+  throw new RangeError(`There is no ${name}`);
+}
+
+/** Version and flags of a box. */
+const fullBytes = 4;
+
+/** A file may have several pictures, such as one that adds brightness: the main one counts. */
+function ofAvif(bytes) {
+  const meta = boxIn(bytes, { from: 0, to: bytes.length }, 'meta');
+  const inMeta = { from: meta.from + fullBytes, to: meta.to };
+  const properties = boxIn(bytes, inMeta, 'iprp');
+  const all = [...boxesIn(bytes, boxIn(bytes, properties, 'ipco'))];
+  for (const index of propertiesOf(bytes, mainItem(bytes, inMeta), boxIn(bytes, properties, 'ipma'))) {
+    const { name, from } = all[index - 1] ?? {};
+    if (name === 'colr' && bytes.toString('latin1', from, from + 4) === 'nclx')
+      return { primaries: bytes.readUInt16BE(from + 4), transfer: bytes.readUInt16BE(from + 6) };
+  }
+  return undefined;
+}
+
+function mainItem(bytes, inMeta) {
+  const { from } = boxIn(bytes, inMeta, 'pitm');
+  return bytes.readUInt8(from) === 0 ? bytes.readUInt16BE(from + fullBytes) : bytes.readUInt32BE(from + fullBytes);
+}
+
+/** @returns the places, from 1, of the properties that an item has */
+function propertiesOf(bytes, item, { from }) {
+  const [version, flags] = [bytes.readUInt8(from), bytes.readUInt8(from + 3)];
+  const [idBytes, indexBytes] = [version === 0 ? 2 : 4, flags & 1 ? 2 : 1];
+  const entries = bytes.readUInt32BE(from + fullBytes);
+  for (let at = from + fullBytes + 4, entry = 0; entry < Math.min(entries, maxParts); entry++) {
+    const id = bytes.readUIntBE(at, idBytes);
+    const count = bytes.readUInt8(at + idBytes);
+    at += idBytes + 1;
+    // The first bit says whether a reader must know the property.
+    const indices = Array.from(
+      { length: count },
+      (_, place) => bytes.readUIntBE(at + place * indexBytes, indexBytes) & (indexBytes === 2 ? 0x7fff : 0x7f),
+    );
+    if (id === item) return indices;
+    at += count * indexBytes;
+  }
+  return [];
+}

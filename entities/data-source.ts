@@ -176,6 +176,8 @@ import { OverloadedEndpoints1795749100000 } from './migrations/1795749100000-ove
 import { WarningsOfSources1795753000000 } from './migrations/1795753000000-warnings-of-sources.ts';
 import { SourcesByReader1795753000100 } from './migrations/1795753000100-sources-by-reader.ts';
 import { PassagesByTime1795753000200 } from './migrations/1795753000200-passages-by-time.ts';
+import { ExaminedFiles1795752000000 } from './migrations/1795752000000-examined-files.ts';
+import { UnexaminedFiles1795752100000 } from './migrations/1795752100000-unexamined-files.ts';
 import { Refunds1795745000000 } from './migrations/1795745000000-refunds.ts';
 import { TurnsOfStreams1795600000000 } from './migrations/1795600000000-turns-of-streams.ts';
 import { PdfPages1795399700000 } from './migrations/1795399700000-pdf-pages.ts';
@@ -486,6 +488,8 @@ export const migrations = [
   SourcesByReader1795753000100,
   PassagesByTime1795753000200,
   Refunds1795745000000,
+  ExaminedFiles1795752000000,
+  UnexaminedFiles1795752100000,
 ];
 
 export interface DatabaseSettings {

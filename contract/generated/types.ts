@@ -8630,6 +8630,11 @@ export interface components {
          * @enum {string}
          */
         MediaVisibility: "private" | "public";
+        /**
+         * @description Whether an MP4 was made of a video, which every browser plays. `pending`: it is still to be made; until then the addresses lead to the file as it was uploaded. `made`: `preview_url` plays it. `impossible`: none can be made (the file cannot be decoded, or is longer than 12 hours) or the upload has failed; nothing is tried again.
+         * @enum {string}
+         */
+        MediaMp4: "pending" | "made" | "impossible";
         /** @description Derived from provider, kind, file type and extension; `embed` covers external references. A later version may add values: accept those that you do not know. */
         MediaScreenType: "video" | "image" | "audio" | "pdf" | "file" | "embed";
         /**
@@ -8682,11 +8687,12 @@ export interface components {
             error?: string;
             /** @description Length in whole seconds; only of video and audio, once it is known. */
             duration_seconds?: number;
-            /** @description In pixels; only of images and videos, once it is known. */
+            /** @description In pixels, as people see it: a photo or a video that must be turned counts upright. Only of images and videos, once it is known. */
             width?: number;
-            /** @description In pixels; only of images and videos, once it is known. */
+            /** @description In pixels, as people see it; only of images and videos, once it is known. */
             height?: number;
-            /** @description Signed, short-lived, never stored; of a public file a lasting address, which may be kept for five minutes. Of an image a picture of at most 1,600 pixels a side, of a hosted video a 720p MP4, where one can be made; until then, and of all others, the file. */
+            mp4?: components["schemas"]["MediaMp4"];
+            /** @description Signed, short-lived, never stored; of a public file a lasting address, which may be kept for five minutes. Of an image a picture of at most 1,600 pixels a side, of a video on our side a 720p MP4 (`mp4`), where one can be made; until then, and of all others, the file. */
             preview_url?: string;
             /** @description As `preview_url`, with the same lifetime. Of an image a picture of at most 320 pixels a side, of a hosted video and of the first page of a PDF one of at most 640; absent until it is made, and where none can be made. */
             thumbnail_url?: string;
@@ -8696,7 +8702,7 @@ export interface components {
              */
             folder_id?: string;
             type?: components["schemas"]["MediaScreenType"];
-            /** @description Signed, short-lived; for hosted files it downloads with the original name, for hosted video it is a 720p MP4 as soon as that is made; external references have none. */
+            /** @description Signed, short-lived; for hosted files it downloads with the original name, for hosted video it is a 720p MP4 as soon as that is made; of work that a student handed in it is always the file as it was handed in; external references have none. */
             download_url?: string;
             /**
              * Format: date-time

@@ -32,6 +32,8 @@ export interface FoundFile {
   height?: number;
   /** Of audio and video. */
   durationMs?: number;
+  /** Of a video: whether its container says that it is HDR, or has more colours than BT.709. */
+  hasWideColors?: boolean;
 }
 
 export type Finding = FoundFile | { sizeBytes: number; error: MediaError };

@@ -3,14 +3,21 @@
  * at most, and the parts of a file are bounded.
  */
 import { crc32 } from 'node:zlib';
+import { liesOnItsSide } from './exif.ts';
 import type { ImageType } from './media.policy.ts';
 
 export interface Measured {
-  /** In pixels, at least 1. */
+  /** In pixels, at least 1, as people see it: a photo that lies on its side is turned upright. */
   width: number;
   height: number;
   /** Whether it has more than one picture. */
   isAnimated: boolean;
+}
+
+/** An image as it is stored. */
+interface Walked extends Measured {
+  /** Its Exif; absent where it has none. */
+  exif?: Buffer | undefined;
 }
 
 /** Chunks, segments or blocks of an image: a picture has some thousands at most. */
@@ -19,8 +26,9 @@ const maxParts = 16_384;
 /** @returns undefined for an image that ends too early, is damaged, has too many parts, or has no size */
 export function measureImage(type: ImageType, bytes: Buffer): Measured | undefined {
   try {
-    const { width, height, isAnimated } = walks[type](bytes);
-    return width >= 1 && height >= 1 ? { width, height, isAnimated } : undefined;
+    const { width, height, isAnimated, exif } = walks[type](bytes);
+    if (width < 1 || height < 1) return undefined;
+    return exif && liesOnItsSide(exif) ? { width: height, height: width, isAnimated } : { width, height, isAnimated };
   } catch (error) {
     // A reader throws RangeError where it asks for bytes beyond the end.
     if (error instanceof BrokenImage || error instanceof RangeError) return undefined;
@@ -49,7 +57,7 @@ function partCounter(): () => void {
 }
 
 /** From the first byte to the mark of the end. @throws BrokenImage, RangeError */
-const walks: Readonly<Record<ImageType, (bytes: Buffer) => Measured>> = {
+const walks: Readonly<Record<ImageType, (bytes: Buffer) => Walked>> = {
   'image/png': walkPng,
   'image/jpeg': walkJpeg,
   'image/gif': walkGif,
@@ -57,11 +65,12 @@ const walks: Readonly<Record<ImageType, (bytes: Buffer) => Measured>> = {
 };
 
 /** Chunks of length, name, data and checksum. The first is IHDR, with the size; the last is IEND. */
-function walkPng(bytes: Buffer): Measured {
+function walkPng(bytes: Buffer): Walked {
   if (bytes.readUInt32BE(8) !== 13 || bytes.toString('latin1', 12, 16) !== 'IHDR') throw new BrokenImage();
   const [width, height] = [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];
   const countPart = partCounter();
   let [hasData, isAnimated] = [false, false];
+  let exif: Buffer | undefined;
   for (let at = 8; ;) {
     countPart();
     const end = at + 8 + bytes.readUInt32BE(at);
@@ -69,22 +78,24 @@ function walkPng(bytes: Buffer): Measured {
     const name = bytes.toString('latin1', at + 4, at + 8);
     hasData ||= name === 'IDAT';
     isAnimated ||= name === 'acTL';
+    if (name === 'eXIf') exif ??= bytes.subarray(at + 8, end);
     at = end + 4;
     if (name === 'IEND') break;
   }
   if (!hasData) throw new BrokenImage();
-  return { width, height, isAnimated };
+  return { width, height, isAnimated, exif };
 }
 
-/** Marks of a JPEG: the end, the start of a scan, and the frames, which have the size (of these 16 three are something else). */
-const [endOfImage, startOfScan] = [0xd9, 0xda];
+/** Marks of a JPEG: the end, the start of a scan, the segment of Exif, and the frames, which have the size (of these 16 three are something else). */
+const [endOfImage, startOfScan, exifSegment] = [0xd9, 0xda, 0xe1];
 const isFrame = (mark: number) => mark >= 0xc0 && mark <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(mark);
 
 /** Segments, and after each start of a scan its data, in which a mark is an FF that no 00 follows; the last is EOI. */
-function walkJpeg(bytes: Buffer): Measured {
+function walkJpeg(bytes: Buffer): Walked {
   const countPart = partCounter();
   let size: { width: number; height: number } | undefined;
   let hasScan = false;
+  let exif: Buffer | undefined;
   for (let at = 2; ;) {
     if (bytes.readUInt8(at) !== 0xff) throw new BrokenImage();
     const mark = bytes.readUInt8(at + 1);
@@ -97,11 +108,14 @@ function walkJpeg(bytes: Buffer): Measured {
     // A thumbnail has its frame inside a segment, which is passed over as a whole.
     if (isFrame(mark)) size ??= { height: bytes.readUInt16BE(at + 5), width: bytes.readUInt16BE(at + 7) };
     const next = at + 2 + bytes.readUInt16BE(at + 2);
+    // XMP stands in segments of the same mark.
+    if (mark === exifSegment && bytes.toString('latin1', at + 4, at + 8) === 'Exif')
+      exif ??= bytes.subarray(at + 4, next);
     hasScan ||= mark === startOfScan;
     at = mark === startOfScan ? endOfScan(bytes, next) : next;
   }
   if (!hasScan || !size) throw new BrokenImage();
-  return { ...size, isAnimated: false };
+  return { ...size, isAnimated: false, exif };
 }
 
 /** @returns where the next mark stands that is not of the scan itself */
@@ -116,7 +130,7 @@ function endOfScan(bytes: Buffer, start: number): number {
 }
 
 /** The size of the screen; then pictures and extensions, each with its sub-blocks, up to the trailer. */
-function walkGif(bytes: Buffer): Measured {
+function walkGif(bytes: Buffer): Walked {
   const [picture, extension, trailer] = [0x2c, 0x21, 0x3b];
   const tableBytes = (flags: number) => (flags & 0x80 ? 3 << ((flags & 0x07) + 1) : 0);
   const [width, height] = [bytes.readUInt16LE(6), bytes.readUInt16LE(8)];
@@ -140,12 +154,13 @@ function walkGif(bytes: Buffer): Measured {
 }
 
 /** Chunks of name, length and data, padded to an even length, inside a container that states its length. */
-function walkWebp(bytes: Buffer): Measured {
+function walkWebp(bytes: Buffer): Walked {
   const end = 8 + bytes.readUInt32LE(4);
   if (end > bytes.length) throw new BrokenImage();
   const countPart = partCounter();
   let size: { width: number; height: number } | undefined;
   let [hasPicture, isAnimated] = [false, false];
+  let exif: Buffer | undefined;
   for (let at = 12; at < end;) {
     countPart();
     const name = bytes.toString('latin1', at, at + 4);
@@ -155,10 +170,11 @@ function walkWebp(bytes: Buffer): Measured {
     size ??= webpSizes.get(name)?.(bytes, at + 8);
     hasPicture ||= name === 'VP8 ' || name === 'VP8L' || name === 'ANMF';
     isAnimated ||= name === 'ANIM' || name === 'ANMF';
+    if (name === 'EXIF') exif ??= bytes.subarray(at + 8, next);
     at = next + (next % 2);
   }
   if (!hasPicture || !size) throw new BrokenImage();
-  return { ...size, isAnimated };
+  return { ...size, isAnimated, exif };
 }
 
 /** Where each chunk has the size. @throws BrokenImage, RangeError */

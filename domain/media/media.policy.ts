@@ -163,6 +163,12 @@ export const processingRules = {
 /** Of the boxes below: what was made by others is not shown. */
 export const renditionVersion = 1;
 
+/**
+ * Of the rules by which files are examined. Files of before are examined once more (MED-30): 1 turns photos upright, keeps HDR out of
+ * MP4s, and makes MP4s of what students hand in.
+ */
+export const examinationVersion = 1;
+
 /** In pixels; of a square, what is longer is cut to its middle. */
 interface Box {
   width: number;
@@ -199,6 +205,14 @@ export const pageRules = {
 
 /** What the picture of a video, or of a page, fits into, in pixels. */
 export const pictureBox = { width: 640, height: 640 } as const;
+
+/** Whose videos get an MP4: those of the library, and those that students hand in (MED-24). */
+const purposesWithMp4: readonly MediaPurpose[] = ['library', 'assignment'];
+
+/** @returns whether an MP4 is made of such a file */
+export function getsMp4({ kind, purpose }: { kind: MediaKind; purpose: MediaPurpose }): boolean {
+  return kind === 'video' && purposesWithMp4.includes(purpose);
+}
 
 /** Of a video, what ffmpeg may take, and what it makes (MED-24). */
 export const videoRules = {

@@ -15,7 +15,16 @@ import type {
   RenditionRole,
   ScreenType,
 } from '../../entities/media/values.ts';
-import { isKeptAsPicture, isTextType, mayRun, movingRules, renditionVersion, type MediaError } from './media.policy.ts';
+import {
+  examinationVersion,
+  getsMp4,
+  isKeptAsPicture,
+  isTextType,
+  mayRun,
+  movingRules,
+  renditionVersion,
+  type MediaError,
+} from './media.policy.ts';
 
 export interface MediaDeps {
   db: Database;
@@ -48,6 +57,8 @@ export interface StoredMedia {
   createdAt: Date;
   /** By role; null where there is none. */
   renditions: Partial<Record<RenditionRole, { key: string; mime: string }>> | null;
+  /** Whether something may still be made of it, once it is ready. */
+  isUnfinished: boolean;
 }
 
 /** What of a media row makes a {@link StoredMedia}. */
@@ -77,7 +88,8 @@ export const mediaColumns = columns(
     'createdAt',
   ],
   'media',
-).and<Pick<StoredMedia, 'error' | 'renditions'>>(sql`media.error,
+).and<Pick<StoredMedia, 'error' | 'renditions' | 'isUnfinished'>>(sql`media.error,
+  media.processed_at IS NULL OR media.renditions_due_at IS NOT NULL OR media.examined < ${raw(String(examinationVersion))} AS "isUnfinished",
   (SELECT jsonb_object_agg(made.role, jsonb_build_object('key', made.object_key, 'mime', made.mime))
      FROM media_renditions made WHERE made.media_id = media.id AND made.version = ${raw(String(renditionVersion))}) AS renditions`);
 
@@ -117,12 +129,20 @@ export async function presentMedia(stored: StoredMedia, storage: ObjectStore): P
     ...(stored.width !== null && { width: stored.width }),
     ...(stored.height !== null && { height: stored.height }),
     ...(stored.durationMs !== null && { duration_seconds: Math.round(stored.durationMs / 1_000) }),
+    ...(getsMp4(stored) && stored.externalId === null && { mp4: mp4Of(stored) }),
     ...(stored.externalId !== null && { external_id: stored.externalId }),
     ...(stored.error !== null && { error: stored.error }),
     ...(stored.folderId !== null && { folder_id: stored.folderId }),
     ...(stored.expiresAt !== null && { expires_at: stored.expiresAt.toISOString() }),
     ...(stored.status === 'ready' && (await addressesOf(stored, storage))),
   };
+}
+
+/** What a player waits for, or does without (MED-24). */
+function mp4Of({ status, renditions, isUnfinished }: StoredMedia): RecordOf<'MediaMp4'> {
+  if (status === 'failed') return 'impossible';
+  if (renditions?.video) return 'made';
+  return status !== 'ready' || isUnfinished ? 'pending' : 'impossible';
 }
 
 async function addressesOf(
@@ -133,8 +153,8 @@ async function addressesOf(
   const address = (key: string, kind: 'inline' | 'attachment', contentType: string, name = fileName ?? '') =>
     storage.signGet(key, { disposition: dispositionOf(kind, name), contentType });
   const { preview, thumbnail, video } = renditions ?? {};
-  // What the file is loaded as, in place of the original: of some images nothing else is kept.
-  const loaded = isKeptAsPicture(purpose) ? preview : video;
+  // What the file is loaded as, in place of the original: of some images nothing else is kept. Work is loaded as it was handed in.
+  const loaded = isKeptAsPicture(purpose) ? preview : purpose === 'library' ? video : undefined;
   const download_url = loaded
     ? await address(loaded.key, 'attachment', loaded.mime, nameAs(fileName ?? '', loaded.mime))
     : await address(objectKey, 'attachment', isTextType(mime) ? `${mime}; charset=utf-8` : mime);

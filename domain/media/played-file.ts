@@ -23,6 +23,8 @@ export interface PlayedFile {
   /** In pixels, as it is shown; of video. */
   width?: number;
   height?: number;
+  /** Whether its container says that it is HDR, or has more colours than BT.709; of video. */
+  hasWideColors?: boolean;
 }
 
 /** By format, with a moving picture and without; undefined: such a file may not be uploaded. No playlist is among them. */
@@ -81,9 +83,12 @@ async function measured(input: Input): Promise<PlayedFile | undefined> {
   const seconds = (await input.getDurationFromMetadata()) ?? (await input.computeDuration());
   const durationMs = Math.round(seconds * 1_000);
   if (!(durationMs >= 0 && durationMs <= longestMs)) return undefined;
-  return { mime, durationMs, ...(picture && (await sizeOf(picture))) };
+  return { mime, durationMs, ...(picture && (await pictureOf(picture))) };
 }
 
-async function sizeOf(picture: InputVideoTrack): Promise<{ width: number; height: number }> {
-  return { width: await picture.getDisplayWidth(), height: await picture.getDisplayHeight() };
+async function pictureOf(
+  picture: InputVideoTrack,
+): Promise<Required<Pick<PlayedFile, 'width' | 'height' | 'hasWideColors'>>> {
+  const [width, height] = [await picture.getDisplayWidth(), await picture.getDisplayHeight()];
+  return { width, height, hasWideColors: await picture.hasHighDynamicRange() };
 }

@@ -22,6 +22,7 @@ const contentColumns = [
   'sha256',
   'crc32',
   'processed_at',
+  'examined',
   'renditions_due_at',
   'upload_expires_at',
 ] as const;

@@ -56,6 +56,9 @@ import { MediaFolder } from './media-folder.ts';
 @Index('media_unprocessed', ['id'], {
   where: `status = 'ready' AND processed_at IS NULL AND looks_at IS NULL AND removed_at IS NULL AND object_key IS NOT NULL`,
 })
+@Index('media_unexamined', ['id'], {
+  where: `status = 'ready' AND examined < 1 AND kind IN ('image', 'video') AND purpose IN ('library', 'assignment', 'post') AND looks_at IS NULL AND renditions_due_at IS NULL AND removed_at IS NULL AND object_key IS NOT NULL`,
+})
 @Index('media_renditions_due', ['renditionsDueAt'], { where: 'renditions_due_at IS NOT NULL AND removed_at IS NULL' })
 @Check('media_crc32', 'crc32 BETWEEN 0 AND 4294967295')
 @Check('media_sha256', 'octet_length(sha256) = 32')
@@ -195,6 +198,10 @@ export class Media {
   /** When its processing ended; null for a file that has never been processed in full. */
   @Column({ type: 'timestamptz', nullable: true })
   processedAt: Date | null;
+
+  /** Version of the rules by which it was examined in full (MED-30); 0 for a file of before, and until its processing has ended. */
+  @Column({ type: 'smallint', default: 0 })
+  examined: number;
 
   /** When it is tried again to make renditions that a ready file lacks; null where none is lacking, or none can be made. */
   @Column({ type: 'timestamptz', nullable: true })

@@ -1,12 +1,12 @@
 /**
- * Files that are ready and lack something: those from before workers processed files, and those whose renditions could not be made,
- * or were not made then. They are processed a few at a time, beside what is uploaded.
+ * Files that are ready and lack something: those from before workers processed files, those that were examined by older rules (MED-30),
+ * and those whose renditions could not be made, or were not made then. They are processed a few at a time, beside what is uploaded.
  */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
-import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { processingRules } from '../media.policy.ts';
+import { examinationVersion, processingRules } from '../media.policy.ts';
 
 /** Wakes the processing of some of them, unless enough files wait already. @returns how many */
 export async function processOldFiles(db: Database, now: Date): Promise<number> {
@@ -22,6 +22,12 @@ export async function processOldFiles(db: Database, now: Date): Promise<number> 
          WHERE looks_at IS NULL AND id IN (
            (SELECT id FROM media
              WHERE status = 'ready' AND processed_at IS NULL AND looks_at IS NULL AND removed_at IS NULL AND object_key IS NOT NULL
+             ORDER BY id LIMIT ${processingRules.caughtUpAtOnce})
+           UNION ALL
+           (SELECT id FROM media
+             WHERE status = 'ready' AND examined < ${raw(String(examinationVersion))} AND kind IN ('image', 'video')
+               AND purpose IN ('library', 'assignment', 'post') AND looks_at IS NULL AND renditions_due_at IS NULL
+               AND removed_at IS NULL AND object_key IS NOT NULL
              ORDER BY id LIMIT ${processingRules.caughtUpAtOnce})
            UNION ALL
            (SELECT id FROM media WHERE renditions_due_at <= ${now} AND looks_at IS NULL AND removed_at IS NULL

@@ -16,6 +16,8 @@ export interface FileClaim extends StoredMedia {
   faultCount: number;
   /** Whether its checksums are recorded. */
   hasDigest: boolean;
+  /** Version of the rules by which it was examined in full. */
+  examined: number;
 }
 
 const leaseSeconds = processingRules.leaseMs / 1_000;
@@ -31,7 +33,7 @@ export function claimFile(db: Database, mediaId: Id, now: number): Promise<FileC
        SET fence = fence + 1, lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds}),
            fault_count = fault_count + CASE WHEN before.died THEN 1 ELSE 0 END
       FROM before WHERE media.id = before.id
- RETURNING ${mediaColumns.and(columns(Media, ['ownerId', 'fence', 'faultCount'], 'media'))}, media.sha256 IS NOT NULL AS "hasDigest"`);
+ RETURNING ${mediaColumns.and(columns(Media, ['ownerId', 'fence', 'faultCount', 'examined'], 'media'))}, media.sha256 IS NOT NULL AS "hasDigest"`);
 }
 
 /** Renews a claim until it is released. @param stop aborts when the process is to stop */

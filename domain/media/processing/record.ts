@@ -8,7 +8,8 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { FoundFile } from '../file-content.ts';
 import { replaceAvatar } from '../avatars.ts';
 import { unusedUntil } from '../erasure.ts';
-import type { MediaError } from '../media.policy.ts';
+import { leaveBehind } from '../leftovers.ts';
+import { examinationVersion, movingRules, type MediaError } from '../media.policy.ts';
 import type { FileClaim } from './claims.ts';
 import type { Digest } from './digest.ts';
 import { recordRenditions, type Rendition } from './renditions.ts';
@@ -35,7 +36,7 @@ export async function recordReady(
       sql`status = 'ready', size_bytes = ${sizeBytes}, mime = ${mime}, kind = ${kind}, width = ${width}, height = ${height}, duration_ms = ${durationMs}, erases_at = ${erasesAt},
           ${checksums(digest)}`,
       now,
-      isContinued ? now : null,
+      { continuesAt: isContinued ? now : null },
     );
     await recordRenditions(tx, claim.id, renditions, now);
     if (claim.purpose === 'library') await syncSources(tx, claim.clubId, { mediaIds: [claim.id] }, now);
@@ -72,21 +73,42 @@ export async function recordPicture(
       claim,
       sql`size_bytes = ${sizeBytes}, mime = ${mime}, width = ${width}, height = ${height}, renditions_due_at = NULL, ${checksums(digest)}`,
       now,
-      emptiesAt,
+      { continuesAt: emptiesAt },
     );
     await recordRenditions(tx, claim.id, [picture], now);
   });
 }
 
-/** What was missing of a file that is ready. @param made.dueAt when renditions that are still missing are due @throws LeaseLost */
+/**
+ * What was missing of a file that is ready. Renditions that others replace stay until nobody can have an address of them (MED-27).
+ * @param claim with the size and the length that were found last
+ * @param made.renditions absent: those that there are stay
+ * @param made.dueAt when renditions that are still missing are due; until then it is not examined by newer rules
+ * @throws LeaseLost
+ */
 export async function recordMissing(
   db: Database,
   claim: FileClaim,
-  { digest, renditions, dueAt }: { digest: Digest | undefined; renditions: readonly Rendition[]; dueAt: Date | null },
+  {
+    digest,
+    renditions,
+    dueAt,
+  }: {
+    digest: Digest | undefined;
+    renditions?: readonly Rendition[] | undefined;
+    dueAt: Date | null;
+  },
   now: Date,
 ): Promise<void> {
+  const { width, height, durationMs } = claim;
+  const examined = dueAt === null ? sql`${examinationVersion}` : sql`examined`;
   await db.transaction(async (tx) => {
-    await end(tx, claim, sql`${checksums(digest)}, renditions_due_at = ${dueAt}`, now);
+    const changes = sql`${checksums(digest)}, renditions_due_at = ${dueAt}, width = ${width}, height = ${height}, duration_ms = ${durationMs}`;
+    await end(tx, claim, changes, now, { examined });
+    if (!renditions) return;
+    const erasesAt = new Date(now.getTime() + movingRules.readableMs[claim.visibility]);
+    for (const { key } of Object.values(claim.renditions ?? {}))
+      await leaveBehind(tx, { clubId: claim.clubId, key, erasesAt });
     await recordRenditions(tx, claim.id, renditions, now);
   });
 }
@@ -111,17 +133,20 @@ export async function recordEnd(db: Database, claim: FileClaim, now: Date): Prom
 const checksums = (digest: Digest | undefined): Sql =>
   digest ? sql`sha256 = ${digest.sha256}, crc32 = ${digest.crc32}, fault_count = 0` : sql`fault_count = 0`;
 
-/** @param continuesAt when another step is due; null where none is */
+/**
+ * @param options.continuesAt when another step is due; null where none is
+ * @param options.examined by which rules the file is examined once no step is due
+ */
 async function end(
   tx: Transaction,
   { id, clubId, fence, status }: FileClaim,
   changes: Sql,
   now: Date,
-  continuesAt: Date | null = null,
+  { continuesAt = null, examined = sql`${examinationVersion}` }: { continuesAt?: Date | null; examined?: Sql } = {},
 ): Promise<void> {
-  const processedAt = continuesAt === null ? now : null;
+  const ended = continuesAt === null ? sql`processed_at = ${now}, examined = ${examined}` : sql`processed_at = NULL`;
   const recorded = await tx.run(sql`
-    UPDATE media SET ${changes}, looks_at = ${continuesAt}, lease_until = NULL, processed_at = ${processedAt}, updated_at = ${now}
+    UPDATE media SET ${changes}, looks_at = ${continuesAt}, lease_until = NULL, ${ended}, updated_at = ${now}
      WHERE id = ${id} AND fence = ${fence} AND lease_until IS NOT NULL AND status = ${status} AND removed_at IS NULL`);
   if (recorded === 0) throw new LeaseLost();
   if (continuesAt === null) await wakeMove(tx, { id, clubId }, now);

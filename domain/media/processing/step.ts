@@ -6,7 +6,10 @@ import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 import type { MediaKind, MediaStatus } from '../../../entities/media/values.ts';
 import { eraseFile } from '../erasure.ts';
+import type { FoundFile } from '../file-content.ts';
 import {
+  examinationVersion,
+  getsMp4,
   isReadAtOnce,
   keptPictureBox,
   processingRules,
@@ -166,13 +169,13 @@ async function workOn(
   tell('renditions');
   const renditions = await picturesOf(deps, claim, found, contents, signal);
   // A video is ready as it was uploaded: what is made of it follows in a step of its own.
-  const isContinued = found.kind === 'video' && claim.purpose === 'library';
+  const isContinued = getsMp4({ kind: found.kind, purpose: claim.purpose });
   await forgetOthers(deps, claim, renditions);
   await recordReady(db, claim, { found, digest, renditions, isContinued }, now);
   return isContinued ? 'turn' : undefined;
 }
 
-/** What is missing of a file that is ready: its checksums, and its renditions. */
+/** What is missing of a file that is ready: its checksums, its renditions, and what newer rules find in it (MED-30). */
 async function complement(
   deps: ProcessingDeps,
   claim: FileClaim,
@@ -182,11 +185,16 @@ async function complement(
   const { db, storage } = deps;
   tell('checksums');
   const digest = claim.hasDigest ? undefined : await digestWhole(contents, claim, signal);
+  const found = await foundAnew(deps, claim, contents, { signal, tell });
+  const { width = null, height = null, durationMs = null } = found ?? claim;
+  const file = { ...claim, width, height, durationMs };
+  const isVideo = getsMp4(claim);
   tell('renditions');
-  const isVideo = claim.kind === 'video' && claim.purpose === 'library';
-  const made = isVideo
-    ? await makeVideo(storage, deps.video, contents, claim, { signal, tell })
-    : await picturesOf(deps, claim, claim, contents, signal);
+  const made = keepsRenditions(claim, found)
+    ? undefined
+    : isVideo
+      ? await makeVideo(storage, deps.video, contents, file, { signal, tell })
+      : await picturesOf(deps, claim, claim, contents, signal);
   if (made === 'disk' || made === 'place') {
     const wait = made === 'disk' ? videoRules.diskWaitMs : videoRules.placeWaitMs;
     await recordWait(db, claim, { digest, at: new Date(now.getTime() + wait) });
@@ -195,10 +203,31 @@ async function complement(
   if (isVideo) await deps.failpoint('file_rendered');
   // Upkeep wakes it again when there may be an ffmpeg.
   const dueAt = made === 'ffmpeg' ? new Date(now.getTime() + videoRules.ffmpegWaitMs) : null;
-  const renditions = made === 'ffmpeg' ? [] : made;
-  await forgetOthers(deps, claim, renditions);
-  await recordMissing(db, claim, { digest, renditions, dueAt }, now);
+  // What cannot be made anew stays as it was made before.
+  const renditions = made === 'ffmpeg' || (made?.length === 0 && claim.renditions !== null) ? undefined : made;
+  await forgetOthers(deps, claim, renditions ?? []);
+  await recordMissing(db, file, { digest, renditions, dueAt }, now);
   return undefined;
+}
+
+/** @returns what newer rules find in a picture or a video that is ready; undefined where there are none, or they find a fault in it */
+async function foundAnew(
+  { readers }: ProcessingDeps,
+  claim: FileClaim,
+  contents: Contents,
+  { signal, tell }: { signal: AbortSignal; tell: (words: string) => void },
+): Promise<FoundFile | undefined> {
+  if (claim.examined >= examinationVersion || !['image', 'video'].includes(claim.kind)) return undefined;
+  tell('identification');
+  const found = await readers.identify(contents, claim, { signal });
+  if (!found) throw new Error('A file that has arrived is not in the store');
+  return 'error' in found || found.kind !== claim.kind ? undefined : found;
+}
+
+/** Renditions of before serve on, but those of a video with colours that its MP4 must not have. */
+function keepsRenditions({ kind, purpose, renditions, examined }: FileClaim, found: FoundFile | undefined): boolean {
+  const isMade = getsMp4({ kind, purpose }) ? renditions?.video !== undefined : renditions !== null;
+  return isMade && examined < examinationVersion && found?.hasWideColors !== true;
 }
 
 async function picturesOf(

@@ -1,10 +1,11 @@
 /** Of a video: an MP4 that every browser plays, and a picture. ffmpeg makes them of a copy on the disk (MED-24). */
 import { createReadStream, createWriteStream } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ClubPermits } from '../../../platform/engine/club-permits.ts';
+import { colorTable } from '../../../platform/infra/images/colors.mjs';
 import { shrinkImage } from '../../../platform/infra/images/shrink.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import type { Ffmpeg } from '../../../platform/infra/video/ffmpeg.ts';
@@ -13,6 +14,7 @@ import { pictureBox, videoBounds, videoRules, videoSize } from '../media.policy.
 import type { FileClaim } from './claims.ts';
 import type { Contents } from './contents.ts';
 import { storePicture, storeRendition, type Rendition } from './renditions.ts';
+import { colorFilters, conversionOf, readColors, standardColors } from './video-colors.ts';
 
 export interface VideoDeps {
   ffmpeg: Ffmpeg;
@@ -59,9 +61,12 @@ export async function makeVideo(
     const needed = Number(claim.sizeBytes) + videoBounds(durationMs).fileBytes + videoRules.reserveBytes;
     if ((await freeBytes(workDirectory)) < needed) return 'disk';
     return await inWorkDirectory<Rendition[] | VideoWait>(workDirectory, async (directory) => {
-      const work = { ffmpeg, directory, demuxer, durationMs, size: videoSize({ width, height }), signal, tell };
+      const source = { width, height };
+      const begun = { ffmpeg, directory, demuxer, durationMs, size: videoSize(source), signal, tell };
       tell('copy to the disk');
       await copy(contents, path.join(directory, original), signal);
+      const filters = await filtersFor(begun, source);
+      const work = { ...begun, filters };
       const made = [...(await picture(storage, claim, work)), ...(await playable(storage, claim, work))];
       // What another process has filled meanwhile is no fault of the file.
       return made.length < 2 && (await freeBytes(workDirectory)) < videoRules.reserveBytes ? 'disk' : made;
@@ -74,7 +79,7 @@ export async function makeVideo(
   }
 }
 
-interface Work {
+interface BegunWork {
   ffmpeg: Ffmpeg;
   directory: string;
   demuxer: string;
@@ -83,6 +88,11 @@ interface Work {
   size: { width: number; height: number };
   signal: AbortSignal;
   tell: (words: string) => void;
+}
+
+interface Work extends BegunWork {
+  /** Of each output: its size and its colours. */
+  filters: Readonly<Record<'video' | 'picture', string>>;
 }
 
 const original = 'original';
@@ -94,25 +104,48 @@ async function copy(contents: Pick<Contents, 'stream'>, file: string, signal: Ab
 }
 
 /** Reads the copy alone: no container makes ffmpeg open another file or address. */
-function input({ directory, demuxer }: Work): string[] {
+function input({ directory, demuxer }: BegunWork): string[] {
   const bounds = ['-max_pixels', String(videoRules.mostPixels), '-threads', String(videoRules.threads)];
   return ['-protocol_whitelist', 'file,pipe', '-f', demuxer, ...bounds, '-i', `file:${path.join(directory, original)}`];
 }
 
-const scaledTo = ({ width, height }: Work['size']) => `scale=${width}:${height},setsar=1`;
+/**
+ * Looks at the first picture: the stream as it is says its colours, and a PNG of it whether it is transparent. What ffmpeg cannot look at
+ * says nothing.
+ */
+async function filtersFor(work: BegunWork, source: Work['size']): Promise<Work['filters']> {
+  const { ffmpeg, directory, durationMs, size, signal, tell } = work;
+  tell('colors');
+  const probes = { matroska: path.join(directory, 'colors.mkv'), png: path.join(directory, 'colors.png') };
+  const bounds = { ...videoBounds(durationMs), timeMs: videoRules.pictureMs };
+  const first = ['-map', '0:v:0', '-frames:v', '1'];
+  const asItIs = [...first, '-c', 'copy', '-f', 'matroska', '-y', `file:${probes.matroska}`];
+  await ffmpeg.run([...input(work), ...asItIs], { bounds, signal });
+  const small = [...first, '-vf', 'scale=16:16', '-c:v', 'png', '-f', 'image2pipe', '-y', `file:${probes.png}`];
+  await ffmpeg.run([...input(work), ...small], { bounds, signal });
+  const colors = await readColors(probes);
+  const convert = conversionOf(colors);
+  const table = convert && path.join(directory, 'colors.cube');
+  if (table) await writeFile(table, colorTable(convert));
+  const filters = (as: 'video' | 'picture') => colorFilters(colors, { source, target: size, table, as });
+  return { video: filters('video'), picture: filters('picture') };
+}
 
 async function picture(storage: Pick<ObjectStore, 'put'>, claim: FileClaim, work: Work): Promise<Rendition[]> {
-  const { ffmpeg, directory, durationMs, size, signal, tell } = work;
+  const { ffmpeg, directory, durationMs, filters, signal, tell } = work;
   tell('picture');
   const file = path.join(directory, 'picture.png');
   const at = Math.min(videoRules.pictureAtMs, durationMs / 10) / 1_000;
-  const output = ['-map', '0:v:0', '-frames:v', '1', '-vf', scaledTo(size), '-c:v', 'png', '-f', 'image2pipe'];
+  const output = ['-map', '0:v:0', '-frames:v', '1', '-vf', filters.picture, '-c:v', 'png', '-f', 'image2pipe'];
   const bounds = { ...videoBounds(durationMs), timeMs: videoRules.pictureMs };
-  const outcome = await ffmpeg.run(['-ss', String(at), ...input(work), ...output, '-y', `file:${file}`], {
-    bounds,
-    signal,
-  });
-  const frame = outcome === 'done' ? await readFile(file).catch(() => undefined) : undefined;
+  let frame: Buffer | undefined;
+  // A picture that stands still may have no frame but the first.
+  for (const seconds of [at, 0]) {
+    const args = ['-ss', String(seconds), ...input(work), ...output, '-y', `file:${file}`];
+    const outcome = await ffmpeg.run(args, { bounds, signal });
+    frame = outcome === 'done' ? await readFile(file).catch(() => undefined) : undefined;
+    if (frame && frame.length > 0) break;
+  }
   const [small] = (frame && (await shrinkImage(frame, [pictureBox]))) ?? [];
   return small ? [await storePicture(storage, claim, 'thumbnail', small)] : [];
 }
@@ -132,12 +165,13 @@ async function playable(storage: Pick<ObjectStore, 'put'>, claim: FileClaim, wor
 }
 
 /** H.264 and AAC, the first picture and the first sound, without metadata, playable before it has arrived whole. */
-function playableOutput({ durationMs, size }: Work): string[] {
-  const frames = ['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '23', '-pix_fmt', 'yuv420p', '-vf', scaledTo(size)];
+function playableOutput({ durationMs, filters }: Work): string[] {
+  const codec = ['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '23', '-pix_fmt', 'yuv420p', ...standardColors];
+  const frames = [...codec, '-vf', filters.video];
   const rate = ['-maxrate', String(videoRules.bitsASecond), '-bufsize', String(2 * videoRules.bitsASecond)];
   const sound = ['-c:a', 'aac', '-b:a', String(videoRules.soundBitsASecond), '-ac', '2', '-ar', '48000'];
   const streams = ['-map', '0:v:0', '-map', '0:a:0?', '-sn', '-dn', '-map_metadata', '-1', '-map_chapters', '-1'];
   // A container that states a length and goes on is cut there.
   const bounds = ['-t', String(durationMs / 1_000 + 1), '-threads', String(videoRules.threads)];
-  return [...streams, ...frames, ...rate, ...sound, ...bounds, '-movflags', '+faststart', '-f', 'mp4'];
+  return [...streams, ...frames, ...rate, ...sound, ...bounds, '-movflags', '+faststart+write_colr', '-f', 'mp4'];
 }

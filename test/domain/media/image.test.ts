@@ -1,6 +1,8 @@
 /** Images that are whole, cut short or damaged, of every type. */
 import { expect } from 'chai';
 import fc from 'fast-check';
+import sharp from 'sharp';
+import { liesOnItsSide } from '../../../domain/media/exif.ts';
 import { imageTypeOf, measureImage } from '../../../domain/media/image.ts';
 import type { ImageType } from '../../../domain/media/media.policy.ts';
 import { gif, jpeg, png, pngChunk, webp } from '../../toolkit/builders/pictures.ts';
@@ -37,6 +39,43 @@ describe('a complete image', () => {
       expect(measureImage(type, bytes), type).to.deep.equal({ width: 4, height: 5, isAnimated: false });
     }
   });
+});
+
+describe('a photo that lies on its side', () => {
+  for (const format of ['jpeg', 'png', 'webp'] as const)
+    it(`has the size that people see: ${format}, in each of the eight orientations`, async () => {
+      const sizes = [];
+      for (let orientation = 1; orientation <= 8; orientation++) {
+        const lying = sharp({ create: { width: 40, height: 20, channels: 3, background: 'teal' } });
+        const bytes = await lying.withMetadata({ orientation }).toFormat(format).toBuffer();
+        const { width, height } = measureImage(`image/${format}`, bytes) ?? {};
+        sizes.push([width, height]);
+      }
+      const [lying, standing] = [
+        [40, 20],
+        [20, 40],
+      ];
+      expect(sizes).to.deep.equal([lying, lying, lying, lying, standing, standing, standing, standing]);
+    });
+
+  const entry = '0112000300000001';
+  const exifs: Readonly<Record<string, [string, boolean]>> = {
+    'big-endian, with the mark': ['457869660000 4d4d002a00000008 0001 0112000300000001 00060000', true],
+    'little-endian, without it': ['49492a0008000000 0100 1201030001000000 08000000', true],
+    'behind another entry': [`4d4d002a00000008 0002 0100000300000001 00060000 ${entry} 00050000`, true],
+    'upside down': [`4d4d002a00000008 0001 ${entry} 00030000`, false],
+    'no orientation that there is': [`4d4d002a00000008 0001 ${entry} 00090000`, false],
+    'of another type': ['4d4d002a00000008 0001 0112000400000001 00000006', false],
+    'that says nothing of it': ['4d4d002a00000008 0001 0100000300000001 00060000', false],
+    'that ends too early': [`4d4d002a00000008 0001 ${entry}`, false],
+    'that points beyond its end': [`4d4d002affffffff 0001 ${entry} 00060000`, false],
+    'of no order': [`5858002a00000008 0001 ${entry} 00060000`, false],
+    'of nothing': ['', false],
+  };
+  for (const [title, [hex, is]] of Object.entries(exifs))
+    it(`reads Exif ${title}`, () => {
+      expect(liesOnItsSide(Buffer.from(hex.replaceAll(' ', ''), 'hex'))).to.equal(is);
+    });
 });
 
 describe('an image that lies', () => {

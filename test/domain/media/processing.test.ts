@@ -422,7 +422,7 @@ describe('an upload that has arrived (MED-16)', () => {
     it('gets a preview and a thumbnail, upright and without metadata; the original stays as it is (MED-22)', async () => {
       const file = await photo();
       const ready = await uploadFile({ club }, file);
-      expect(ready).to.include({ status: 'ready', width: 2_000, height: 1_000 });
+      expect(ready).to.include({ status: 'ready', width: 1_000, height: 2_000 });
       const plain = { type: 'image/jpeg', format: 'jpeg', exif: undefined, orientation: undefined };
       expect(await shown(ready.preview_url)).to.deep.equal({ ...plain, width: 800, height: 1_600 });
       expect(await shown(ready.thumbnail_url)).to.deep.equal({ ...plain, width: 160, height: 320 });

@@ -1,0 +1,168 @@
+/**
+ * Colours of a video: what its bytes say of them, and the filters that make BT.709 of them, which every screen shows right (MED-31,
+ * docs/adr/0056-colors-by-a-table.md).
+ */
+import { open } from 'node:fs/promises';
+import { toStandardColors } from '../../../platform/infra/images/colors.mjs';
+
+/** Codes of ITU-T H.273; 2 is "unspecified". */
+export interface VideoColors {
+  primaries: number;
+  transfer: number;
+  matrix: number;
+  /** Whether black is 0, and not 16 of 255. */
+  isFullRange: boolean;
+  hasAlpha: boolean;
+}
+
+const unspecified = 2;
+const unknownColors: VideoColors = {
+  primaries: unspecified,
+  transfer: unspecified,
+  matrix: unspecified,
+  isFullRange: false,
+  hasAlpha: false,
+};
+
+/** Names that ffmpeg has for matrices, by their code. */
+const matrixNames: Readonly<Record<number, string>> = {
+  1: 'bt709',
+  4: 'fcc',
+  5: 'bt470',
+  6: 'smpte170m',
+  7: 'smpte240m',
+  9: 'bt2020',
+  10: 'bt2020',
+};
+
+/** A video that says nothing of its colours has those of its time: BT.601 below 720 lines, BT.709 from there on. */
+function matrixOf({ matrix }: VideoColors, { width, height }: { width: number; height: number }): string {
+  const isHd = Math.max(width, height) >= 1_280 || Math.min(width, height) >= 720;
+  return matrixNames[matrix] ?? (isHd ? 'bt709' : 'smpte170m');
+}
+
+const exact = 'flags=bicubic+accurate_rnd+full_chroma_int';
+
+/**
+ * @param options.source size of the video @param options.target size of what is made
+ * @param options.table a file with the table of {@link conversionOf}; absent where there is none
+ * @param options.as `video`: 8 bits of 4:2:0; `picture`: RGB
+ * @returns what `-vf` takes: scaled, without transparency, in BT.709
+ */
+export function colorFilters(
+  colors: VideoColors,
+  {
+    source,
+    target,
+    table,
+    as,
+  }: {
+    source: { width: number; height: number };
+    target: { width: number; height: number };
+    table?: string | undefined;
+    as: 'video' | 'picture';
+  },
+): string {
+  const range = colors.isFullRange ? ':in_range=pc' : '';
+  const scaled = `scale=${target.width}:${target.height}:${exact}:in_color_matrix=${matrixOf(colors, source)}${range}`;
+  const toVideo = 'out_color_matrix=bt709:out_range=tv,format=yuv420p';
+  const said = 'setsar=1,sidedata=delete,setparams=range=tv:color_primaries=bt709:color_trc=bt709:colorspace=bt709';
+  const changes = [
+    // What is transparent becomes black, as players show it.
+    ...(colors.hasAlpha ? ['format=gbrap16le', 'premultiply=inplace=1'] : []),
+    ...(colors.hasAlpha || table !== undefined ? ['format=gbrp16le'] : []),
+    ...(table === undefined ? [] : [`lut3d=file=${quoted(table)}`]),
+  ];
+  if (as === 'picture') return [`${scaled}:out_range=pc`, ...changes, 'format=rgb24', 'setsar=1'].join(',');
+  if (changes.length === 0) return [`${scaled}:${toVideo}`, said].join(',');
+  return [`${scaled}:out_range=pc`, ...changes, `scale=${exact}:${toVideo}`, said].join(',');
+}
+
+/** As ffmpeg reads a value within the options of a filter, and these within a graph. */
+function quoted(text: string): string {
+  return text.replaceAll(/[\\':]/g, String.raw`\$&`).replaceAll(/[\\'[\],;]/g, String.raw`\$&`);
+}
+
+/** What an encoder writes into the file beside the pictures. */
+export const standardColors = [
+  '-color_range',
+  'tv',
+  '-color_primaries',
+  'bt709',
+  '-color_trc',
+  'bt709',
+  '-colorspace',
+  'bt709',
+] as const;
+
+/** @returns what turns its colours into those of BT.709; undefined where they are those */
+export const conversionOf = ({ primaries, transfer }: VideoColors) => toStandardColors({ primaries, transfer });
+
+/** Of the probes that {@link file://./video.ts} has ffmpeg make, the head of each is enough. */
+const headBytes = 1_024 * 1_024;
+
+async function headOf(file: string): Promise<Buffer> {
+  const handle = await open(file).catch(() => undefined);
+  if (!handle) return Buffer.alloc(0);
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(headBytes), 0, headBytes);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** @param probes files that ffmpeg has made of the first frame: Matroska, and a PNG; one that is missing says nothing */
+export async function readColors(probes: { matroska: string; png: string }): Promise<VideoColors> {
+  const [matroska, png] = [await headOf(probes.matroska), await headOf(probes.png)];
+  return { ...unknownColors, ...colorsIn(matroska), hasAlpha: isPngWithAlpha(png) };
+}
+
+/** Of the kinds of colour that a PNG can have, 4 and 6 have transparency. */
+function isPngWithAlpha(png: Buffer): boolean {
+  const colorTypeAt = 25;
+  return png.length > colorTypeAt && [4, 6].includes(png.readUInt8(colorTypeAt));
+}
+
+/** Elements of Matroska that lead to the colours, and those that say them. */
+const containers: ReadonlySet<number> = new Set([0x18538067, 0x1654ae6b, 0xae, 0xe0, 0x55b0]);
+const [matrixId, rangeId, transferId, primariesId] = [0x55b1, 0x55b9, 0x55ba, 0x55bb];
+const fullRange = 2;
+
+/** @param bytes the head of a Matroska file that ffmpeg has written */
+function colorsIn(bytes: Buffer): Partial<VideoColors> {
+  const values = new Map<number, number>();
+  try {
+    for (let at = 0; at < bytes.length;) {
+      const id = variableInteger(bytes, at, { withMarker: true });
+      const size = variableInteger(bytes, id.end, { withMarker: false });
+      if (containers.has(id.value)) at = size.end;
+      else {
+        if ([matrixId, rangeId, transferId, primariesId].includes(id.value))
+          values.set(id.value, bytes.readUIntBE(size.end, size.value));
+        at = size.end + size.value;
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error; // the head ends within an element
+  }
+  const of = (id: number) => values.get(id) ?? unspecified;
+  return {
+    primaries: of(primariesId),
+    transfer: of(transferId),
+    matrix: of(matrixId),
+    isFullRange: values.get(rangeId) === fullRange,
+  };
+}
+
+/** Its length is said by the zeros at its beginning. @throws RangeError */
+function variableInteger(
+  bytes: Buffer,
+  at: number,
+  { withMarker }: { withMarker: boolean },
+): { value: number; end: number } {
+  const length = Math.clz32(bytes.readUInt8(at)) - 23;
+  let value = withMarker ? bytes.readUInt8(at) : bytes.readUInt8(at) & (0xff >> length);
+  for (let next = 1; next < length; next++) value = value * 256 + bytes.readUInt8(at + next);
+  return { value, end: at + length };
+}

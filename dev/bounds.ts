@@ -218,6 +218,12 @@ const rows: Section = {
       beyond: '`409 too_many_uploads`',
     },
     {
+      what: 'Languages with subtitles',
+      of: 'video or sound',
+      most: number(mediaRules.maxTracks),
+      beyond: '`409 too_many_tracks`',
+    },
+    {
       what: 'Videos of a library that are being uploaded',
       of: 'club',
       most: number(resumableRules.maxOpen),

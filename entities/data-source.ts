@@ -112,6 +112,7 @@ import { MediaFolder } from './media/media-folder.ts';
 import { LeftoverObject } from './media/leftover-object.ts';
 import { MediaMove } from './media/media-move.ts';
 import { MediaRendition } from './media/media-rendition.ts';
+import { MediaTrack } from './media/media-track.ts';
 import { MediaUpload } from './media/media-upload.ts';
 import { MediaUse } from './media/media-use.ts';
 import { ClubStorageChange } from './media/club-storage-change.ts';
@@ -178,6 +179,7 @@ import { SourcesByReader1795753000100 } from './migrations/1795753000100-sources
 import { PassagesByTime1795753000200 } from './migrations/1795753000200-passages-by-time.ts';
 import { ExaminedFiles1795752000000 } from './migrations/1795752000000-examined-files.ts';
 import { UnexaminedFiles1795752100000 } from './migrations/1795752100000-unexamined-files.ts';
+import { MediaTracks1795753000300 } from './migrations/1795753000300-media-tracks.ts';
 import { Refunds1795745000000 } from './migrations/1795745000000-refunds.ts';
 import { TurnsOfStreams1795600000000 } from './migrations/1795600000000-turns-of-streams.ts';
 import { PdfPages1795399700000 } from './migrations/1795399700000-pdf-pages.ts';
@@ -330,6 +332,7 @@ const entities = [
   LeftoverObject,
   MediaMove,
   MediaRendition,
+  MediaTrack,
   MediaUpload,
   MediaUse,
   Membership,
@@ -487,6 +490,7 @@ export const migrations = [
   WarningsOfSources1795753000000,
   SourcesByReader1795753000100,
   PassagesByTime1795753000200,
+  MediaTracks1795753000300,
   Refunds1795745000000,
   ExaminedFiles1795752000000,
   UnexaminedFiles1795752100000,

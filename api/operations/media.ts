@@ -10,6 +10,7 @@ import * as publishing from '../../domain/media/publishing.ts';
 import * as references from '../../domain/media/references.ts';
 import * as replacing from '../../domain/media/replacing.ts';
 import * as reservation from '../../domain/media/reservation.ts';
+import * as tracks from '../../domain/media/tracks.ts';
 import * as uses from '../../domain/media/uses.ts';
 import * as storage from '../../domain/media/storage.ts';
 import type { MediaOwner } from '../../domain/media/media.ts';
@@ -68,6 +69,12 @@ function leadOn(answerWith: AnswerWith, { location, tag }: { location: string; t
 
 export const listMediaUsage: Operation<'listMediaUsage'> = async ({ params, query, db }) =>
   page(await uses.usesOf(db, params.clubId, params.mediaId, query));
+
+export const putMediaTrack: Operation<'putMediaTrack'> = async ({ params, body, deps, now }) =>
+  data(await tracks.putTrack(deps, params, body, now));
+
+export const removeMediaTrack: Operation<'removeMediaTrack'> = async ({ params, deps, now }) =>
+  noContent(await tracks.removeTrack(deps, params, now));
 
 export const removeMedia: Operation<'removeMedia'> = async ({ params, query, deps, now }) =>
   noContent(await erasure.removeMedia(deps, params.clubId, params.mediaId, now, query));

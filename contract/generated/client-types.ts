@@ -6370,6 +6370,49 @@ export interface paths {
         patch: operations["updateMedia"];
         trace?: never;
     };
+    "/v1/clubs/{clubId}/media/{mediaId}/tracks/{language}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Give a video or sound subtitles
+         * @description Adds the subtitles of a language, or puts others in their place. Agents read them, in the club's language if there are such, and cite them with `from_seconds` and `to_seconds`. Only a video or sound that the club has uploaded may have some (`422 invalid_file`), in 20 languages at most (`409 too_many_tracks`).
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `invalid_file` | 422 | A file does not belong to this person, is not ready, or was sent already. |
+         *     | `too_many_tracks` | 409 | The video or sound has subtitles in as many languages as it may have. |
+         */
+        put: operations["putMediaTrack"];
+        post?: never;
+        /**
+         * Remove subtitles
+         * @description Agents that have read them know them no more; the text that old answers cite of them stays.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `invalid_file` | 422 | A file does not belong to this person, is not ready, or was sent already. |
+         */
+        delete: operations["removeMediaTrack"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clubs/{clubId}/media/{mediaId}/usage": {
         parameters: {
             query?: never;
@@ -7956,6 +7999,7 @@ export interface components {
          *     | `upload_ended` | 409 | The file has arrived already, or its upload has failed or taken too long. |
          *     | `upload_offset` | 409 | The resumable upload stands elsewhere than `Upload-Offset` says: ask it with `HEAD`. |
          *     | `too_many_uploads` | 409 | The library has as many open uploads as a library may have. |
+         *     | `too_many_tracks` | 409 | The video or sound has subtitles in as many languages as it may have. |
          *     | `too_many_images` | 409 | The student has as many images that no question shows as a student may have. |
          *     | `too_many_files` | 409 | The student has as many files for assignments that are not sent as a student may have. |
          *     | `too_many_imports` | 409 | The club has as many imports that have not ended as a club may have. |
@@ -7996,7 +8040,7 @@ export interface components {
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          *     | `busy` | 503 | Other requests, most likely of the same club, hold what this one needs; nothing was changed. The header `Retry-After` says how many seconds to wait. | A later version may add values: accept those that you do not know.
          */
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_images" | "too_many_files" | "too_many_imports" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "token_gone" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy" | string;
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_tracks" | "too_many_images" | "too_many_files" | "too_many_imports" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "token_gone" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy" | string;
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -8637,6 +8681,31 @@ export interface components {
         MediaMp4: "pending" | "made" | "impossible";
         /** @description Derived from provider, kind, file type and extension; `embed` covers external references. A later version may add values: accept those that you do not know. */
         MediaScreenType: "video" | "image" | "audio" | "pdf" | "file" | "embed" | string;
+        /** @description `captions` also tell what is to be heard beside the words. A later version may add values: accept those that you do not know. */
+        MediaTrackKind: "subtitles" | "captions" | string;
+        /**
+         * @description `captions` also tell what is to be heard beside the words.
+         * @enum {string}
+         */
+        MediaTrackKindInput: "subtitles" | "captions";
+        /**
+         * @description Subtitles of a video or sound in one language; every field is always present.
+         * @example {
+         *       "language": "pt-BR",
+         *       "label": "Português",
+         *       "kind": "subtitles",
+         *       "url": "https://files.example.com/media/7c9e6679?signature=abc"
+         *     }
+         */
+        MediaTrack: {
+            /** @description Language tag (BCP 47), such as `pt-BR`; one track a language. */
+            language: string;
+            /** @description 1 to 100 characters; what players call it. */
+            label: string;
+            kind: components["schemas"]["MediaTrackKind"];
+            /** @description Its WebVTT file; signed, good for 15 minutes, never stored. */
+            url: string;
+        };
         /**
          * @description A file or video of the club, or a reference to one elsewhere.
          * @example {
@@ -8704,6 +8773,8 @@ export interface components {
             type?: components["schemas"]["MediaScreenType"];
             /** @description Signed, short-lived; for hosted files it downloads with the original name, for hosted video it is a 720p MP4 as soon as that is made; of work that a student handed in it is always the file as it was handed in; external references have none. */
             download_url?: string;
+            /** @description Subtitles, in the order in which they were added; only of a video or sound that has some. */
+            tracks?: components["schemas"]["MediaTrack"][];
             /**
              * Format: date-time
              * @description A video that the club's plan does not keep is removed on this date: a live or meeting recording, or any hosted video after the plan has lost `video_hosting`. Absent means that the media does not expire.
@@ -16057,6 +16128,20 @@ export interface components {
             archived?: boolean;
             /** @description Whether the caller marks it. */
             favorite?: boolean;
+        };
+        /**
+         * @description The subtitles of a language.
+         * @example {
+         *       "content": "WEBVTT\n\n00:01.000 --> 00:04.000\nTie a bowline.\n",
+         *       "label": "English"
+         *     }
+         */
+        MediaTrackChange: {
+            /** @description A file in WebVTT or SRT. Its cues follow one another, do not overlap, and end with the video or sound (a second later at most); a fault is told with its line. Notes and styles are left out. */
+            content: string;
+            /** @description What players call it; absent: the language in its own words. */
+            label?: string;
+            kind?: components["schemas"]["MediaTrackKindInput"];
         };
         /**
          * @description A place that uses a file of the library. Every field is always present.
@@ -41456,6 +41541,165 @@ export interface operations {
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    putMediaTrack: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a file of this club.
+                 * @example 7c9e6679-7425-40de-944b-e07fc1f90ae7
+                 */
+                mediaId: components["parameters"]["MediaId"];
+                /**
+                 * @description Language tag (BCP 47), such as `en` or `pt-BR`.
+                 * @example pt-BR
+                 */
+                language: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MediaTrackChange"];
+            };
+        };
+        responses: {
+            /** @description The subtitles. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "language": "pt-BR",
+                     *         "label": "Português",
+                     *         "kind": "subtitles",
+                     *         "url": "https://files.example.com/media/7c9e6679?signature=abc"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MediaTrack"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description A value breaks a rule; the message names its field. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    removeMediaTrack: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a file of this club.
+                 * @example 7c9e6679-7425-40de-944b-e07fc1f90ae7
+                 */
+                mediaId: components["parameters"]["MediaId"];
+                /**
+                 * @description Language tag (BCP 47), such as `en` or `pt-BR`.
+                 * @example pt-BR
+                 */
+                language: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Removed. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A value breaks a rule; the message names its field. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             429: components["responses"]["RateLimited"];
             default: components["responses"]["Otherwise"];
         };

@@ -103,6 +103,8 @@ export const mediaRules = {
   maxUnsentPostFiles: 20,
   /** Of a student: addresses that are good for the upload of a picture of theirs. */
   maxAvatarUploads: 10,
+  /** Of a video or sound: languages with subtitles. */
+  maxTracks: 20,
 } as const;
 
 /** Resumable uploads (MED-26). */

@@ -14,6 +14,7 @@ import type {
   MediaVisibility,
   RenditionRole,
   ScreenType,
+  TrackKind,
 } from '../../entities/media/values.ts';
 import {
   examinationVersion,
@@ -59,7 +60,20 @@ export interface StoredMedia {
   renditions: Partial<Record<RenditionRole, { key: string; mime: string }>> | null;
   /** Whether something may still be made of it, once it is ready. */
   isUnfinished: boolean;
+  /** In the order in which they were added; null where there is none. */
+  tracks: StoredTrack[] | null;
 }
+
+/** Subtitles, as they are stored. */
+export interface StoredTrack {
+  /** BCP 47. */
+  language: string;
+  label: string;
+  kind: TrackKind;
+  key: string;
+}
+
+export const trackType = 'text/vtt; charset=utf-8';
 
 /** What of a media row makes a {@link StoredMedia}. */
 export const mediaColumns = columns(
@@ -88,10 +102,13 @@ export const mediaColumns = columns(
     'createdAt',
   ],
   'media',
-).and<Pick<StoredMedia, 'error' | 'renditions' | 'isUnfinished'>>(sql`media.error,
+).and<Pick<StoredMedia, 'error' | 'renditions' | 'isUnfinished' | 'tracks'>>(sql`media.error,
   media.processed_at IS NULL OR media.renditions_due_at IS NOT NULL OR media.examined < ${raw(String(examinationVersion))} AS "isUnfinished",
   (SELECT jsonb_object_agg(made.role, jsonb_build_object('key', made.object_key, 'mime', made.mime))
-     FROM media_renditions made WHERE made.media_id = media.id AND made.version = ${raw(String(renditionVersion))}) AS renditions`);
+     FROM media_renditions made WHERE made.media_id = media.id AND made.version = ${raw(String(renditionVersion))}) AS renditions,
+  (SELECT jsonb_agg(jsonb_build_object('language', track.language, 'label', track.label, 'kind', track.kind, 'key', track.object_key)
+                    ORDER BY track.created_at, track.language)
+     FROM media_tracks track WHERE track.media_id = media.id) AS tracks`);
 
 /** Whose file it is: one of the club's library, or one of its students'. */
 export interface MediaOwner {
@@ -134,6 +151,7 @@ export async function presentMedia(stored: StoredMedia, storage: ObjectStore): P
     ...(stored.error !== null && { error: stored.error }),
     ...(stored.folderId !== null && { folder_id: stored.folderId }),
     ...(stored.expiresAt !== null && { expires_at: stored.expiresAt.toISOString() }),
+    ...(stored.tracks && { tracks: await Promise.all(stored.tracks.map((track) => presentTrack(track, storage))) }),
     ...(stored.status === 'ready' && (await addressesOf(stored, storage))),
   };
 }
@@ -143,6 +161,15 @@ function mp4Of({ status, renditions, isUnfinished }: StoredMedia): RecordOf<'Med
   if (status === 'failed') return 'impossible';
   if (renditions?.video) return 'made';
   return status !== 'ready' || isUnfinished ? 'pending' : 'impossible';
+}
+
+/** The record of subtitles; its address is signed as those of files are. */
+export async function presentTrack(
+  { language, label, kind, key }: StoredTrack,
+  storage: Pick<ObjectStore, 'signGet'>,
+): Promise<RecordOf<'MediaTrack'>> {
+  const disposition = dispositionOf('inline', `${language}.vtt`);
+  return { language, label, kind, url: await storage.signGet(key, { disposition, contentType: trackType }) };
 }
 
 async function addressesOf(

@@ -49,3 +49,7 @@ export type MediaUseKind = (typeof mediaUseKinds)[number];
 /** What is made of a file for screens (MED-22). */
 export const renditionRoles = ['preview', 'thumbnail', 'video'] as const;
 export type RenditionRole = (typeof renditionRoles)[number];
+
+/** Of a track: the words alone, or also what is to be heard beside them. */
+export const trackKinds = ['subtitles', 'captions'] as const;
+export type TrackKind = (typeof trackKinds)[number];

@@ -63,6 +63,7 @@ export const errorStatus = {
   upload_ended: 409,
   upload_offset: 409,
   too_many_uploads: 409,
+  too_many_tracks: 409,
   too_many_images: 409,
   too_many_files: 409,
   too_many_imports: 409,

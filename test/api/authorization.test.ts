@@ -267,6 +267,8 @@ const table: Record<OperationId, Row> = {
   openPublicMedia: { sessions: nobody, answer: 'not_found' },
   openPublicThumbnail: { sessions: nobody, answer: 'not_found' },
   listMediaUsage: { sessions: admin, roles, answer: 'not_found' },
+  putMediaTrack: { sessions: admin, roles: content, answer: 'not_found' },
+  removeMediaTrack: { sessions: admin, roles: content, answer: 'not_found' },
   removeMedia: { sessions: admin, roles: content, answer: 'not_found' },
   completeMedia: { sessions: ['student', 'admin'], roles: content, answer: 'not_found' },
   renewUpload: { sessions: ['student', 'admin'], roles: content, answer: 'not_found' },

@@ -6,7 +6,8 @@ import type { Language } from '../../../entities/clubs/values.ts';
 import { serveThread, type Orderer } from '../../../platform/infra/thread-work.ts';
 import { indexingRules } from '../indexing/indexing.policy.ts';
 import { cutPassages, type Passage } from '../indexing/passages.policy.ts';
-import { readFile, readLesson } from './read-out.ts';
+import { readFile, readLesson, readSubtitles } from './read-out.ts';
+import type { ReadOut } from './sections.ts';
 import { Unreadable } from './unreadable.ts';
 import type { SourceWarning } from '../../../entities/agents/values.ts';
 
@@ -15,6 +16,8 @@ export type Source = { language: Language } & (
   | { kind: 'lesson'; markdown: string }
   /** `says`: its type as announced. */
   | { kind: 'media'; bytes: Uint8Array; says: string | null }
+  /** Of a video or sound: WebVTT. */
+  | { kind: 'subtitles'; bytes: Uint8Array }
 );
 
 export type ThreadMessage =
@@ -30,8 +33,7 @@ const passagesAMessage = 500;
 async function extract(source: Source, orderer: Orderer): Promise<ThreadResult> {
   const tell = (message: ThreadMessage) => orderer.tell(message);
   const onPage = (done: number, total: number) => tell({ tells: 'progress', done, total });
-  const { pageCount, sections, warnings } =
-    source.kind === 'lesson' ? await readLesson(source.markdown) : await readFile(source.bytes, source.says, onPage);
+  const { pageCount, sections, warnings } = await readOut(source, onPage);
   let count = 0;
   let passages: Passage[] = [];
   for (const passage of cutPassages(sections, source.language)) {
@@ -44,6 +46,11 @@ async function extract(source: Source, orderer: Orderer): Promise<ThreadResult> 
   }
   tell({ tells: 'passages', passages });
   return { pageCount, warnings };
+}
+
+function readOut(source: Source, onPage: (done: number, total: number) => void): Promise<ReadOut> | ReadOut {
+  if (source.kind === 'lesson') return readLesson(source.markdown);
+  return source.kind === 'media' ? readFile(source.bytes, source.says, onPage) : readSubtitles(source.bytes);
 }
 
 serveThread(async (source, orderer) => {

@@ -34,7 +34,7 @@ export async function extract(
   const bounds = { workMs, maxHeapMb, maxBuffersMb };
   const ended = await createThreads(module, bounds, { uses: 1 }).run<ThreadResult>({
     data: source,
-    transfer: source.kind === 'media' ? [source.bytes.buffer as ArrayBuffer] : [],
+    transfer: 'bytes' in source ? [source.bytes.buffer as ArrayBuffer] : [],
     signal: options.signal,
     onTold(told) {
       const message = told as ThreadMessage;

@@ -3,6 +3,7 @@ import { fileTypeFromBuffer } from 'file-type';
 import { openArchive } from './archive.ts';
 import { decodeText, kindOfText, readMarkdown, readPlain } from './plain-text.ts';
 import { SectionBuilder, type ReadOut } from './sections.ts';
+import { BadSubtitles, parseSubtitles, readCues } from './subtitles.policy.ts';
 import { hasWords } from './text.policy.ts';
 import { readingTheFile, Unreadable } from './unreadable.ts';
 
@@ -31,6 +32,17 @@ export async function readFile(
   if (!sections.some(({ paragraphs }) => paragraphs.some(({ text }) => hasWords(text))))
     throw new Unreadable('no_text', into.warnings());
   return { pageCount, sections, warnings: into.warnings() };
+}
+
+/** @param bytes as they are stored, of WebVTT @throws Unreadable too_large, file_corrupt */
+export function readSubtitles(bytes: Uint8Array): ReadOut {
+  const into = new SectionBuilder();
+  try {
+    readCues(parseSubtitles(new TextDecoder().decode(bytes), null), into);
+  } catch (error) {
+    throw error instanceof BadSubtitles ? new Unreadable('file_corrupt') : error;
+  }
+  return { pageCount: null, sections: into.end(), warnings: into.warnings() };
 }
 
 async function readInto(

@@ -3,6 +3,7 @@ import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import { Media } from '../../../entities/media/media.ts';
+import type { MediaKind } from '../../../entities/media/values.ts';
 import type { Language } from '../../../entities/clubs/values.ts';
 import type { Claim } from './claims.ts';
 import type { Source } from '../extraction/extraction-thread.ts';
@@ -10,7 +11,7 @@ import { indexingRules } from './indexing.policy.ts';
 
 export type LoadedSource = { title: string; language: Language } & (
   | { source: Source }
-  | { code: 'file_missing' | 'too_large' | 'no_text' }
+  | { code: 'file_missing' | 'too_large' | 'no_text' | 'unsupported_type' }
 );
 
 interface Row {
@@ -20,6 +21,10 @@ interface Row {
   objectKey: string | null;
   sizeBytes: string | null;
   mime: string | null;
+  kind: MediaKind | null;
+  /** Of the subtitles that are read. */
+  trackKey: string | null;
+  trackBytes: number | null;
 }
 
 /**
@@ -33,20 +38,31 @@ export async function loadSource(
 ): Promise<LoadedSource | undefined> {
   const row = await db.one<Row>(
     sql`SELECT coalesce(lesson.title, file.title) AS title, club.language, lesson.content,
-               ${columns(Media, ['objectKey', 'sizeBytes', 'mime'], 'file')}
+               ${columns(Media, ['objectKey', 'sizeBytes', 'mime', 'kind'], 'file')},
+               track.object_key AS "trackKey", track.size_bytes AS "trackBytes"
           FROM agent_sources source
           JOIN clubs club ON club.id = source.club_id
           LEFT JOIN lessons lesson ON lesson.id = source.lesson_id
           LEFT JOIN media file ON file.id = source.media_id
+          LEFT JOIN LATERAL (
+            SELECT object_key, size_bytes FROM media_tracks WHERE media_id = file.id
+             ORDER BY split_part(language, '-', 1) <> club.language, created_at, language LIMIT 1) AS track ON true
          WHERE source.id = ${claim.sourceId}`,
   );
   if (!row) return undefined;
   const { title, language } = row;
   if (row.content !== null) return { title, language, source: { kind: 'lesson', language, markdown: row.content } };
+  if (row.trackKey !== null && row.trackBytes !== null) {
+    const bytes = await fetchFile(storage, row.trackKey, row.trackBytes, signal);
+    return bytes
+      ? { title, language, source: { kind: 'subtitles', language, bytes } }
+      : { title, language, code: 'file_missing' };
+  }
   const size = Number(row.sizeBytes ?? 0);
   if (size > indexingRules.maxFileBytes) return { title, language, code: 'too_large' };
   if (row.objectKey === null) return { title, language, code: 'file_missing' };
   if (size === 0) return { title, language, code: 'no_text' };
+  if (row.kind === 'video' || row.kind === 'audio') return { title, language, code: 'unsupported_type' };
   const bytes = await fetchFile(storage, row.objectKey, size, signal);
   if (!bytes) return { title, language, code: 'file_missing' };
   return { title, language, source: { kind: 'media', language, bytes, says: row.mime } };

@@ -1,0 +1,44 @@
+/** Subtitles of a video or sound of the library, one for each language (MED-33). */
+import { Check, Column, Entity, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { oneOf } from '../one-of.ts';
+import { Media } from './media.ts';
+import { trackKinds, type TrackKind } from './values.ts';
+
+/** A row that goes, or gets another object, leaves its object to be erased: a trigger writes it to `leftover_objects`. */
+@Entity('media_tracks')
+@Check('media_tracks_kind', oneOf('kind', trackKinds))
+export class MediaTrack {
+  @PrimaryColumn({ type: 'uuid' })
+  mediaId: string;
+
+  /** BCP 47, in its canonical form, such as `pt-BR`. */
+  @PrimaryColumn({ type: 'text' })
+  language: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  /** What players call it. */
+  @Column({ type: 'text' })
+  label: string;
+
+  @Column({ type: 'text' })
+  kind: TrackKind;
+
+  /** Where its WebVTT stands in the private bucket. */
+  @Column({ type: 'text' })
+  objectKey: string;
+
+  @Column({ type: 'integer' })
+  sizeBytes: number;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz' })
+  updatedAt: Date;
+
+  @ManyToOne(() => Media, { onDelete: 'CASCADE' })
+  media: Relation<Media>;
+}

@@ -15,6 +15,7 @@ import { beginDigests } from '../domain/community/digests/beginning.ts';
 import type { DigestDeps } from '../domain/community/digests/sending.ts';
 import { stepDigest } from '../domain/community/digests/step.ts';
 import { fillSpace } from '../domain/joining/joining.ts';
+import { judgeCompletions, type JudgingDeps } from '../domain/learning/courses/judging.ts';
 import { processFile, type ProcessingDeps } from '../domain/media/processing/step.ts';
 import { indexSource, type IndexingDeps } from '../domain/knowledge/indexing/source-step.ts';
 import { lookAtMailDomain } from '../domain/mail/domains/checking.ts';
@@ -43,6 +44,7 @@ export interface ActivityDeps extends VaultDeps {
   deliveries: DeliveryDeps;
   mails: MailDeps;
   campaigns: TestMailDeps;
+  completions: JudgingDeps;
   digests: DigestDeps;
   mailDomains: MailDomainSettings;
   automations: RunDeps;
@@ -107,6 +109,9 @@ export const activities = {
       const { heartbeat, cancellationSignal: stop } = Context.current();
       return moveFile(moves, id, timeOfStep(now), { beat: heartbeat, stop });
     },
+  }),
+  courseCompletion: ({ completions }: Given<'completions'>) => ({
+    judgeCompletions: (id: Id, now: number) => heartbeating(() => judgeCompletions(completions, id, timeOfStep(now))),
   }),
   spaceFill: ({ db }: Given<'db'>) => ({ fillSpace: activityOf(fillSpace, { db }) }),
   spaceDigest: ({ digests }: Given<'digests'>) => ({

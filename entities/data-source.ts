@@ -81,6 +81,7 @@ import { Student } from './identity/student.ts';
 import { Certificate } from './learning/certificate.ts';
 import { CertificateFile } from './learning/certificate-file.ts';
 import { CourseCompletion } from './learning/course-completion.ts';
+import { CourseCompletionLook } from './learning/course-completion-look.ts';
 import { Mentorship } from './mentorships/mentorship.ts';
 import { MentorshipDelivery } from './mentorships/mentorship-delivery.ts';
 import { MentorshipSession } from './mentorships/mentorship-session.ts';
@@ -174,6 +175,8 @@ import { AddressesOfGoneFiles1795743000000 } from './migrations/1795743000000-ad
 import { OpenAddresses1795743100000 } from './migrations/1795743100000-open-addresses.ts';
 import { AttemptErrorCodes1795749000000 } from './migrations/1795749000000-attempt-error-codes.ts';
 import { OverloadedEndpoints1795749100000 } from './migrations/1795749100000-overloaded-endpoints.ts';
+import { CourseCompletionLooks1795750000000 } from './migrations/1795750000000-course-completion-looks.ts';
+import { StudentsOfALesson1795750100000 } from './migrations/1795750100000-students-of-a-lesson.ts';
 import { WarningsOfSources1795753000000 } from './migrations/1795753000000-warnings-of-sources.ts';
 import { SourcesByReader1795753000100 } from './migrations/1795753000100-sources-by-reader.ts';
 import { PassagesByTime1795753000200 } from './migrations/1795753000200-passages-by-time.ts';
@@ -313,6 +316,7 @@ const entities = [
   CommunitySpace,
   Course,
   CourseCompletion,
+  CourseCompletionLook,
   AccessDelivery,
   Enrollment,
   Fact,
@@ -487,6 +491,8 @@ export const migrations = [
   OpenAddresses1795743100000,
   AttemptErrorCodes1795749000000,
   OverloadedEndpoints1795749100000,
+  CourseCompletionLooks1795750000000,
+  StudentsOfALesson1795750100000,
   WarningsOfSources1795753000000,
   SourcesByReader1795753000100,
   PassagesByTime1795753000200,

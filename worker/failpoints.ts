@@ -14,6 +14,7 @@
  * - a transactional mail: `transactional_claimed`, `transactional_handed_over`
  * - a step of an automation's run: `run_step_decided`, `run_step_done` (not committed), `run_step_recorded`, `run_mail_claimed`,
  *   `run_mail_handed_over`
+ * - a step of the completions of a course: `course_page_read`, `course_student_judged` (committed), `course_page_recorded`
  *
  * The process ends at the first pass, as by SIGKILL.
  */

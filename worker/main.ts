@@ -172,6 +172,7 @@ export async function startWorker(
       onOutcome: (status) => campaignMails.inc({ status }),
       failpoint,
     },
+    completions: { db, publicUrl: config.api.publicUrl, failpoint },
     digests: {
       db,
       vault,

@@ -113,6 +113,19 @@ export const mediaExpiry = stepWorkflow<Activities['mediaExpiry'], 'lookAtMediaE
   { waitingFor: ({ at, waitingFor }) => `its ${waitingFor} ${inAbout(at - Date.now())}` },
 );
 
+/** The completions of a course that no student asked for: a lesson was withdrawn, or access came back. A page of students after another. */
+export const courseCompletion = stepWorkflow<Activities['courseCompletion'], 'judgeCompletions'>(
+  'judgeCompletions',
+  {
+    startToCloseTimeout: '1m', // fifty short transactions take a second; a repeated step skips the students who are done
+    heartbeatTimeout: '10s', // the step beats every 2.5 s: the death of its worker is noticed so soon
+  },
+  {
+    waitingFor: ({ at }) =>
+      at === undefined ? 'the next students' : `an access that begins ${inAbout(at - Date.now())}`,
+  },
+);
+
 /** The memberships of a space that takes everybody with access, or that is private from now on: a page of students after another. */
 export const spaceFill = stepWorkflow<Activities['spaceFill'], 'fillSpace'>(
   'fillSpace',

@@ -5,6 +5,7 @@ import { Student } from '../identity/student.ts';
 import { Lesson } from './lesson.ts';
 
 @Entity('lesson_progress')
+@Index('lesson_progress_completed', ['lessonId', 'studentId'], { where: 'completed' })
 export class LessonProgress {
   @PrimaryColumn({ type: 'uuid' })
   studentId: string;

@@ -11,6 +11,7 @@ import { AutomationRun } from '../../entities/automations/automation-run.ts';
 import { Campaign } from '../../entities/campaigns/campaign.ts';
 import { TestMail } from '../../entities/campaigns/test-mail.ts';
 import { CommunitySpace } from '../../entities/community/community-space.ts';
+import { CourseCompletionLook } from '../../entities/learning/course-completion-look.ts';
 import { SpaceDigest } from '../../entities/community/space-digest.ts';
 import { AddOn } from '../../entities/billing/add-on.ts';
 import { Media } from '../../entities/media/media.ts';
@@ -263,6 +264,15 @@ export const workflowTypes = {
     attributes: { ClubId: 'clubId' },
     summary: 'a file that becomes public or private',
     due: [{ at: 'looksAt', where: null, leased: true }],
+  }),
+  courseCompletion: row(CourseCompletionLook, {
+    id: 'course-completion',
+    key: 'courseId',
+    taskQueue: 'upkeep',
+    priority: bulk,
+    attributes: { ClubId: 'clubId' },
+    summary: 'completions of a course that its students did not ask for',
+    due: [{ at: 'looksAt', where: null, leased: false }],
   }),
   spaceFill: row(CommunitySpace, {
     id: 'space-fill',

@@ -112,6 +112,7 @@ const chosenByNoRequest: Readonly<Record<string, readonly string[]>> = {
     'club_storage(club_id,kind)',
     'club_student_counts(club_id)',
     'code_failure_counts(address_key)',
+    'course_completion_looks(course_id)',
     'list_tallies(club_id,list,subject_id,marked)',
     'mail_clicks(mail_id,link_id,machine)',
     'mail_soft_bounces(mail_id,at)',

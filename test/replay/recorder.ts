@@ -155,7 +155,7 @@ export async function activitiesOf(
   relay: Pick<RelayHere, 'carryingAfterEach'>,
   answers: ActivityDeps['answers'],
 ): Promise<Record<string, object>> {
-  const { db, vault } = await testDeps();
+  const { db, vault, publicUrl } = await testDeps();
   const { mail, classroomUrl, dashboardUrl } = readConfig();
   const { sendMail } = createSmtpSender(mail);
   const links = { classroomUrl, dashboardUrl };
@@ -222,6 +222,7 @@ export async function activitiesOf(
       ...all.sweep({ db, onRescued() {} }),
       ...all.retention({ db, vault, storage: await testObjectStore() }),
       ...all.mediaExpiry({ db, vault, storage: await testObjectStore() }),
+      ...all.courseCompletion({ completions: { db, publicUrl, failpoint: async () => {} } }),
       ...all.spaceFill({ db }),
       ...all.beginDigests({ db }),
     },

@@ -252,6 +252,12 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     changes: [["await wake(tx, 'spaceFill', [{ id: spaceId, clubId }], now);", '']],
     engine: 'space-fills',
   },
+  'completions-woken': {
+    rule: 'ENG-3: who asks for the completions of a course wakes their run',
+    file: 'domain/watches/completions.ts',
+    changes: [["await wake(tx, 'courseCompletion', begun, now);", '']],
+    engine: 'course-completions',
+  },
   'who-left-stays-out': {
     rule: 'COMM-8: who has left or is banned is made no member again, and is not counted',
     file: 'domain/joining/joining.ts',

@@ -60,6 +60,7 @@ const explained: Readonly<Record<string, string>> = {
   repository_items: 'ids of files of the library',
   community_spaces: 'of clubs: names and settings',
   space_digests: 'of clubs: dates and counts',
+  course_completion_looks: 'ids of courses, and the id of a student while a run passes them',
   automation_course_looks: 'ids of courses whose lessons changed',
   automation_course_watches: 'ids of runs and courses',
   failing_steps: 'ids of rows whose step fails, and a count',

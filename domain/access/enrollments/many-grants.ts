@@ -7,6 +7,7 @@ import { Enrollment } from '../../../entities/access/enrollment.ts';
 import { bulk } from '../../../entities/facts/values.ts';
 import type { EnrollmentSource } from '../../../entities/access/values.ts';
 import { followAccess } from '../../joining/joining.ts';
+import { judgeCoursesOfAccess } from '../../watches/completions.ts';
 import { hasEnded } from './rows.ts';
 import { termsOf } from './enrollments.ts';
 
@@ -54,7 +55,9 @@ export async function grantToMany(tx: Transaction, grants: ManyGrants, now: Date
      SELECT (one->>'id')::uuid, ${clubId}, (one->>'studentId')::uuid, (one->>'deliveryId')::uuid, (one->>'cohortId')::uuid, ${source},
             (one->>'startsAt')::timestamptz, (one->>'endsAt')::timestamptz, ${now}, ${now}
        FROM jsonb_array_elements(${JSON.stringify(fresh)}::jsonb) AS one`);
-  await followAccess(tx, { clubId, studentIds: [...new Set(fresh.map(({ studentId }) => studentId))] }, now);
+  const enrolled = { clubId, studentIds: [...new Set(fresh.map(({ studentId }) => studentId))] };
+  await followAccess(tx, enrolled, now);
+  await judgeCoursesOfAccess(tx, enrolled, now);
   await recordFacts(
     tx,
     fresh.map(({ id, studentId }) => ({

@@ -11,6 +11,7 @@ import { wake } from '../../../platform/engine/wakes.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import { lockStudent } from '../../identity/accounts.ts';
 import { followAccess } from '../../joining/joining.ts';
+import { judgeCoursesOfAccess } from '../../watches/completions.ts';
 import type { EnrollmentTimes } from './enrollments.policy.ts';
 
 /** Of `enrollmentsWithDelivery`. */
@@ -79,8 +80,8 @@ export async function supersede(tx: Transaction, enrollmentId: Id, now: Date): P
 }
 
 /**
- * Records what happened to it: `access.*`. A subscription's access has a timer, which looks at every change of it, and memberships of
- * spaces follow the access.
+ * Records what happened to it: `access.*`. A subscription's access has a timer, which looks at every change of it, memberships of
+ * spaces follow the access, and so do completions of courses.
  */
 export async function recordAccess(
   tx: Transaction,
@@ -92,5 +93,6 @@ export async function recordAccess(
   if (source === 'subscription' && originId !== null && type !== 'access.granted')
     await wake(tx, 'subscriptionEnd', [{ id: originId, clubId }], now);
   await followAccess(tx, { clubId, studentIds: [studentId] }, now);
+  await judgeCoursesOfAccess(tx, { clubId, studentIds: [studentId] }, now);
   await recordFact(tx, { clubId, type, studentId, subjectId: id, occurredAt: now, ...(details && { details }) });
 }

@@ -5,6 +5,7 @@ import { Course } from '../../../entities/learning/course.ts';
 import { CourseCompletion } from '../../../entities/learning/course-completion.ts';
 import { IsNull } from 'typeorm';
 import { randomInt } from 'node:crypto';
+import type { Priority } from '../../../entities/facts/values.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
@@ -28,6 +29,8 @@ interface Pair {
 /** A student's completion of a course. */
 export interface Completion extends Pair {
   completedAt: Date;
+  /** Of `certificate.issued`; normal if absent. */
+  priority?: Priority;
 }
 
 /** @returns a code that nobody can guess */
@@ -45,14 +48,14 @@ function drawCode(): string {
 export async function issueOnCompletion(
   tx: Transaction,
   publicUrl: string,
-  { clubId, studentId, courseId, completedAt }: Completion,
+  { clubId, studentId, courseId, completedAt, priority }: Completion,
   now: Date,
 ): Promise<void> {
   const student = await lockStudent(tx, clubId, studentId);
   const course = await readPrint(tx, { clubId, studentId, courseId });
   if (!course.certificateOnCompletion || (await hasOne(tx, studentId, courseId))) return;
   const completed = { ...course, completedAt };
-  await insert(tx, { publicUrl, clubId, studentId, courseId, student, course: completed }, drawCode, now);
+  await insert(tx, { publicUrl, clubId, studentId, courseId, student, course: completed, priority }, drawCode, now);
 }
 
 /**
@@ -110,11 +113,12 @@ interface Issue extends Pair {
   publicUrl: string;
   student: { name: string; email: string };
   course: Print;
+  priority?: Priority | undefined;
 }
 
 /** The student is held, and has none of this course: what stands in the way can only be the code of another. */
 async function insert(tx: Transaction, issue: Issue, draw: () => string, now: Date): Promise<Id> {
-  const { clubId, studentId, courseId, student, course } = issue;
+  const { clubId, studentId, courseId, student, course, priority } = issue;
   const id = newId();
   for (;;) {
     const code = draw();
@@ -123,7 +127,14 @@ async function insert(tx: Transaction, issue: Issue, draw: () => string, now: Da
               club_name, lesson_count, hours, verify_url, completed_at, issued_at)
        VALUES (${id}, ${clubId}, ${studentId}, ${courseId}, ${code}, ${student.name}, ${student.email}, ${course.courseTitle}, ${course.clubName}, ${course.lessonCount}, ${course.hours}, ${`${issue.publicUrl}/certificates/${code}`}, ${course.completedAt}, ${now}) ON CONFLICT (code) DO NOTHING RETURNING id`);
     if (!issued) continue;
-    await recordFact(tx, { clubId, type: 'certificate.issued', studentId, subjectId: id, occurredAt: now });
+    await recordFact(tx, {
+      clubId,
+      type: 'certificate.issued',
+      studentId,
+      subjectId: id,
+      occurredAt: now,
+      ...(priority !== undefined && { priority }),
+    });
     return id;
   }
 }

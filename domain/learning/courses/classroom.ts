@@ -80,14 +80,20 @@ export async function openCourse(
   return { ...presentCourse(row), modules: row.modules };
 }
 
-/** The progress of a student in a course that they see. @throws Error where they do not: the caller has just looked */
-export async function readProgress(tx: Transaction, reader: Reader, courseId: Id, now: Date): Promise<ClassroomCourse> {
-  const row = await tx.one<CourseRow>(
+/** A course that the student sees, with their progress. */
+export type VisibleCourse = CourseRow;
+
+/** @returns undefined if the student does not see the course */
+export async function findVisibleCourse(
+  db: Queries,
+  reader: Reader,
+  courseId: Id,
+  now: Date,
+): Promise<VisibleCourse | undefined> {
+  return db.one<CourseRow>(
     sql`SELECT ${courseColumns} FROM courses course ${joinProgress(reader.id)}
          WHERE ${visibleTo(reader, now)} AND course.id = ${courseId}`,
   );
-  if (!row) throw new Error('A course vanished inside a transaction that holds it');
-  return presentCourse(row);
 }
 
 /** @throws DomainError not_found, alike for whatever the student cannot take */
@@ -160,7 +166,7 @@ function presentVisibleLesson(lesson: VisibleLesson, media: RecordOf<'Media'>[])
   };
 }
 
-function presentCourse(row: CourseRow): ClassroomCourse {
+export function presentCourse(row: VisibleCourse): ClassroomCourse {
   return {
     id: row.id,
     public_id: row.publicId,

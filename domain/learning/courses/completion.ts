@@ -8,7 +8,9 @@ import type { AddressedDeps, DatabaseDeps } from '../../deps.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
 import { lockStudent } from '../../identity/accounts.ts';
 import { issueOnCompletion } from '../certificates/certificates.ts';
-import { lockVisibleLessonForShare, readProgress } from './classroom.ts';
+import type { Priority } from '../../../entities/facts/values.ts';
+import { findVisibleCourse, lockVisibleLessonForShare, presentCourse, type VisibleCourse } from './classroom.ts';
+import { isWhole } from './progress.ts';
 import type { Reader } from '../../identity/student-ref.ts';
 import { wakeRunsOf } from '../../watches/watches.ts';
 import { awardPoints } from '../engagement/points.ts';
@@ -21,9 +23,8 @@ export type RequireCompletable = (tx: Transaction, reader: Reader, lessonId: Id)
 
 /**
  * Completes a lesson. Its first completion by the student records `lesson.completed` and awards its points, once ever.
- * When all published lessons of the course are completed then, `course.completed` is recorded, once ever, and the course's
- * certificate is issued. The course is judged by each completion that a student sends, also of a lesson that is completed
- * already, and by nothing else: unpublishing or removing a lesson completes no course by itself.
+ * Each completion that a student sends also judges the course ({@link judgeCourse}), even if the lesson is completed already. What
+ * administrators withdraw judges it by a run (DEC-153, `judging.ts`).
  * @throws DomainError not_found where the student does not see the lesson, what `requireCompletable` throws: nothing is written
  */
 export async function completeLesson(
@@ -44,16 +45,31 @@ export async function completeLesson(
       await awardPoints(tx, { clubId: reader.clubId, studentId: reader.id, points: lesson.points, cause }, now);
     } else await wakeRunsOf(tx, reader.id, ['lesson.completed'], now); // done again, perhaps: no fact tells of it
 
-    const course = await readProgress(tx, reader, lesson.courseId, now);
-    const whole = course.completed_lesson_count === course.lesson_count;
-    if (whole && (await markCourseCompleted(tx, reader, lesson.courseId, now))) {
-      await recordFact(tx, factAbout(reader, 'course.completed', lesson.courseId, now));
-      const completion = { clubId: reader.clubId, studentId: reader.id, courseId: lesson.courseId, completedAt: now };
-      await issueOnCompletion(tx, publicUrl, completion, now);
-      course.completed_at = now.toISOString();
-    }
-    return { completed_at: firstCompletedAt.toISOString(), course };
+    const course = await judgeCourse(tx, publicUrl, { reader, courseId: lesson.courseId }, now);
+    if (!course) throw new Error('A course vanished inside a transaction that holds it');
+    return { completed_at: firstCompletedAt.toISOString(), course: presentCourse(course) };
   });
+}
+
+/**
+ * The one place that completes a course: if the student sees it and has completed all its published lessons, `course.completed` is
+ * recorded and the certificate issued, once ever. The caller holds the student, and shares the course.
+ * @param about.priority of what is recorded; normal if absent
+ * @returns the course with the student's progress; undefined if the student does not see it
+ */
+export async function judgeCourse(
+  tx: Transaction,
+  publicUrl: string,
+  { reader, courseId, priority }: { reader: Reader; courseId: Id; priority?: Priority },
+  now: Date,
+): Promise<VisibleCourse | undefined> {
+  const course = await findVisibleCourse(tx, reader, courseId, now);
+  if (!course || !isWhole(course) || !(await markCourseCompleted(tx, reader, courseId, now))) return course;
+  const urgency = priority === undefined ? {} : { priority };
+  await recordFact(tx, { ...factAbout(reader, 'course.completed', courseId, now), ...urgency });
+  const completion = { clubId: reader.clubId, studentId: reader.id, courseId, completedAt: now, ...urgency };
+  await issueOnCompletion(tx, publicUrl, completion, now);
+  return { ...course, completedAt: now };
 }
 
 /**

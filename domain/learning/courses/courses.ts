@@ -11,6 +11,7 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 import { setCover } from '../../media/covers.ts';
+import { judgeCourseLater } from '../../watches/completions.ts';
 import { insertWithPublicId, refusalOf } from '../../../platform/infra/postgres/public-ids.ts';
 
 type CourseRecord = RecordOf<'Course'>;
@@ -152,6 +153,8 @@ export async function updateCourse(
       await setCover(tx, clubId, { kind: 'course', id: courseId }, input.cover_media_id);
     const after = await findCourse(tx, clubId, courseId);
     const contentChanged = after.title !== before.title; // what is found in a lesson says which course it is of
+    if (after.status === 'published' && before.status !== 'published')
+      await judgeCourseLater(tx, { clubId, courseId }, now); // lessons may have been withdrawn while nobody saw the course
     if (contentChanged || after.status !== before.status)
       await syncSources(tx, clubId, { courseIds: [courseId], contentChanged }, now);
     return after;

@@ -2,6 +2,7 @@
 import { Lesson } from '../../../entities/learning/lesson.ts';
 import { LessonComment } from '../../../entities/learning/lesson-comment.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
+import { judgeCourseLater } from '../../watches/completions.ts';
 import { noteCourseChanged, requireUnnamed } from '../../watches/watches.ts';
 import { mediaIdsIn, mostMentions } from '../../media/mentions.policy.ts';
 import { setUses } from '../../media/uses.ts';
@@ -101,6 +102,8 @@ export async function updateLesson(
     const after = await findRow(tx, clubId, lessonId);
     if ((after.publishedAt === null) !== (before.publishedAt === null))
       await noteCourseChanged(tx, after.courseId, now);
+    if (before.publishedAt !== null && after.publishedAt === null)
+      await judgeCourseLater(tx, { clubId, courseId: after.courseId }, now);
     const contentChanged = after.content !== before.content;
     await syncSources(tx, clubId, { lessonIds: [lessonId], contentChanged }, now);
     return presentLesson(after);
@@ -124,6 +127,7 @@ export async function removeLesson({ db }: DatabaseDeps, clubId: Id, lessonId: I
       { id: lessonId },
       { removedAt: now, updatedAt: now, moduleId: null, publishedAt: null },
     );
+    if (publishedAt !== null) await judgeCourseLater(tx, { clubId, courseId }, now);
     await tx.manager.delete(LessonComment, { lessonId });
     await setUses(tx, clubId, { kind: 'lesson', id: lessonId }, []);
     await syncSources(tx, clubId, { lessonIds: [lessonId] }, now);

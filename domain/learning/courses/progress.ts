@@ -29,6 +29,11 @@ export const joinProgress = (studentId: Id): Sql => sql`
      WHERE lesson.course_id = course.id AND lesson.published_at IS NOT NULL) counted
   LEFT JOIN course_completions completion ON completion.course_id = course.id AND completion.student_id = ${studentId}`;
 
+/** Whether all published lessons of the course are completed; one without a published lesson never is (EVT-15). */
+export function isWhole({ lessonCount, completedLessonCount }: Omit<Progress, 'completedAt'>): boolean {
+  return lessonCount > 0 && completedLessonCount === lessonCount;
+}
+
 const courseProgress = columns(
   Course,
   { courseId: 'id', coursePublicId: 'publicId', courseTitle: 'title', courseStatus: 'status' },

@@ -4,6 +4,7 @@ import { agentScenarios } from './agents.ts';
 import { automationScenarios } from './automations.ts';
 import { campaignScenarios } from './campaigns.ts';
 import { communityScenarios } from './community.ts';
+import { learningScenarios } from './learning.ts';
 import { mailScenarios } from './mail.ts';
 import { mediaScenarios } from './media.ts';
 import { mentorshipScenarios } from './mentorships.ts';
@@ -16,6 +17,7 @@ export const playedScenarios: Scenarios = {
   ...automationScenarios,
   ...campaignScenarios,
   ...communityScenarios,
+  ...learningScenarios,
   ...mailScenarios,
   ...mediaScenarios,
   ...mentorshipScenarios,

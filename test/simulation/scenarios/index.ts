@@ -7,6 +7,7 @@ import { addOns } from './add-ons.ts';
 import { answers } from './answers.ts';
 import { automations } from './automations.ts';
 import { campaigns } from './campaigns.ts';
+import { courseCompletions } from './course-completions.ts';
 import { digests } from './digests.ts';
 import { imports } from './imports.ts';
 import { mailDomains } from './mail-domains.ts';
@@ -35,6 +36,7 @@ export const scenarios = {
   campaigns,
   sales: salesOfPlatforms,
   'space-fills': spaceFills,
+  'course-completions': courseCompletions,
   imports,
   automations,
   'mail-domains': mailDomains,
@@ -66,6 +68,7 @@ export const playedBy: Readonly<Record<WorkflowType, Engine>> = {
   sourceIndex: 'sources',
   mediaProcessing: 'media-processing',
   mediaMove: 'media-moves',
+  courseCompletion: 'course-completions',
   spaceFill: 'space-fills',
   spaceDigest: 'digests',
 };

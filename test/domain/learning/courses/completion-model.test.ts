@@ -8,6 +8,7 @@ import { completeLesson, undoCompletion } from '../../../../domain/learning/cour
 import { updateCourse } from '../../../../domain/learning/courses/courses.ts';
 import { removeLesson, updateLesson } from '../../../../domain/learning/courses/lessons.ts';
 import { completionsOf } from '../../../toolkit/assert/facts.ts';
+import { judge } from '../../../toolkit/drive/completions.ts';
 import { testDeps } from '../../../toolkit/stack/database.ts';
 import { buildLearner, buildOpenCourse } from '../../../toolkit/builders/access.ts';
 import { buildClub } from '../../../toolkit/builders/clubs.ts';
@@ -27,7 +28,7 @@ const acts = fc.array(
 );
 type Act = typeof acts extends fc.Arbitrary<(infer One)[]> ? One : never;
 
-/** A model of EVT-14 and EVT-15. */
+/** A model of EVT-14, EVT-15 and DEC-153, in which the run ends after each act. */
 class Model {
   readonly facts: string[] = [];
   #open = true;
@@ -38,6 +39,7 @@ class Model {
   do(act: Act): boolean {
     if (act.kind === 'open' || act.kind === 'close') {
       this.#open = act.kind === 'open';
+      this.#judgeCourse();
       return false;
     }
     const lesson = this.#lessons[act.lesson];
@@ -45,18 +47,23 @@ class Model {
     if (act.kind === 'complete' || act.kind === 'undo') {
       if (!this.#open || lesson.state !== 'published') return true;
       lesson.completed = act.kind === 'complete';
-      if (lesson.completed) this.#judge(act.lesson, lesson);
+      if (lesson.completed && !lesson.told) {
+        this.facts.push(`lesson ${act.lesson}`);
+        lesson.told = true;
+      }
+      this.#judgeCourse();
       return false;
     }
     if (lesson.state === 'removed') return true;
     lesson.state = { publish: 'published', unpublish: 'hidden', remove: 'removed' }[act.kind];
+    this.#judgeCourse();
     return false;
   }
 
-  #judge(index: number, lesson: { told: boolean }): void {
-    if (!lesson.told) this.facts.push(`lesson ${index}`);
-    lesson.told = true;
-    if (this.#courseCompleted || this.published.some(({ completed }) => !completed)) return;
+  #judgeCourse(): void {
+    const { published } = this;
+    if (!this.#open || this.#courseCompleted) return;
+    if (published.length === 0 || published.some(({ completed }) => !completed)) return;
     this.#courseCompleted = true;
     this.facts.push('course');
   }
@@ -113,6 +120,7 @@ describe('a course that is completed and edited at the same time', function () {
             (error: unknown) => error instanceof DomainError && error.code === 'not_found',
           );
           expect(outcome, JSON.stringify(act)).to.equal(model.do(act));
+          expect(await judge(course.id, now)).to.deep.equal({ done: true, outcome: 'judged' });
           const { rows } = await listCourses(new Queries(manager), reader, { page: 1, page_size: 20 }, new Date(now));
           expect(
             rows.map((row) => [row.lesson_count, row.completed_lesson_count, row.completed_at !== undefined]),

@@ -1,0 +1,26 @@
+/** Takes the steps of `course-completion/<course>`. */
+import {
+  judgeCompletions,
+  type CourseCompletionStep,
+  type JudgingDeps,
+} from '../../../domain/learning/courses/judging.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { testDeps } from '../stack/database.ts';
+
+/** One step. @param failpoint a place where the test acts in the middle of it */
+export async function judgeOnce(
+  courseId: Id,
+  now = Date.now(),
+  failpoint: JudgingDeps['failpoint'] = async () => {},
+): Promise<CourseCompletionStep> {
+  const { db, publicUrl } = await testDeps();
+  return judgeCompletions({ db, publicUrl, failpoint }, courseId, now);
+}
+
+/** Steps until the run has ended, or waits. @returns the last one */
+export async function judge(courseId: Id, now = Date.now()): Promise<CourseCompletionStep> {
+  for (;;) {
+    const step = await judgeOnce(courseId, now);
+    if (step.done || step.at !== undefined) return step;
+  }
+}

@@ -1,0 +1,93 @@
+import { expect } from 'chai';
+import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
+import { buildOpenCourse, type OpenCourse } from '../toolkit/builders/access.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
+import { callsOf } from '../toolkit/drive/club-calls.ts';
+import { until } from '../toolkit/drive/until.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
+import { useTemporal, useWorkerProcesses } from '../toolkit/stack/worker.ts';
+
+const second = 1_000;
+const many = 120;
+
+/** Three workers are killed one after the other while they complete a course for its students; a fourth ends it. */
+describe('a worker is killed while a course is completed for its students', function () {
+  this.timeout(30 * second);
+  const startWorker = useWorkerProcesses('upkeep');
+  const temporal = useTemporal();
+  const places = ['course_page_read', 'course_student_judged', 'course_page_recorded'] as const;
+  /** How many students have completed the course when each is dead. */
+  const left = new Map<string, { signal: NodeJS.Signals | null; completed: number }>();
+  let club: TestClub;
+  let course: OpenCourse;
+
+  before('three are killed, and a fourth takes over', async function () {
+    this.timeout(240 * second);
+    club = await buildClub();
+    course = await buildOpenCourse(club.id, { lessons: 2, certificateOnCompletion: true });
+    await addLearners();
+    let isWithdrawn = false;
+    for (const place of places) {
+      // Temporal gives the step to the next worker when its heartbeats have been missing for 10 s.
+      const worker = await startWorker({ FAILPOINT: place });
+      if (!isWithdrawn) {
+        const lesson = course.lessons[1]?.id ?? '';
+        expect((await callsOf(club)('PATCH', `/lessons/${lesson}`, { published: false })).status).to.equal(200);
+      }
+      isWithdrawn = true;
+      const { signal } = await worker.exited;
+      left.set(place, { signal, completed: await count('course_completions') });
+    }
+    await startWorker();
+    await until('the run', { timeoutMs: 90 * second }, async () => (await count('course_completion_looks')) === 0);
+  });
+
+  async function addLearners(): Promise<void> {
+    const source = await testDatabase();
+    await source.query(
+      `WITH added AS (
+         INSERT INTO students (id, club_id, name, email, opened_by, created_at)
+         SELECT gen_random_uuid(), $1, 'One of many', 'many' || number || '@example.com', 'club', now() FROM generate_series(1, $4::int) AS number
+         RETURNING id),
+       enrolled AS (
+         INSERT INTO enrollments (id, club_id, student_id, delivery_id, source, starts_at, created_at, updated_at)
+         SELECT gen_random_uuid(), $1, id, $2, 'grant', now() - interval '1 minute', now(), now() FROM added)
+       INSERT INTO lesson_progress (student_id, lesson_id, club_id, first_completed_at, completed, updated_at)
+       SELECT id, $3, $1, now(), true, now() FROM added`,
+      [club.id, course.deliveryId, course.lessons[0]?.id, many],
+    );
+  }
+
+  async function count(table: 'course_completions' | 'course_completion_looks' | 'certificates'): Promise<number> {
+    const source = await testDatabase();
+    const [row] = await source.query<{ count: number }[]>(
+      `SELECT count(*)::int AS count FROM ${table} WHERE course_id = $1`,
+      [course.id],
+    );
+    return row?.count ?? -1;
+  }
+
+  it('keeps what is committed: nobody after the look, one student, and then a page', () => {
+    expect(Object.fromEntries(left)).to.deep.equal({
+      course_page_read: { signal: 'SIGKILL', completed: 0 },
+      course_student_judged: { signal: 'SIGKILL', completed: 1 },
+      course_page_recorded: { signal: 'SIGKILL', completed: 51 },
+    });
+  });
+
+  it('completes the course once for each student, with one certificate and one event of each', async () => {
+    expect([await count('course_completions'), await count('certificates')]).to.deep.equal([many, many]);
+    const source = await testDatabase();
+    const facts = await source.query<{ type: string; facts: number; students: number }[]>(
+      `SELECT type, count(*)::int AS facts, count(DISTINCT student_id)::int AS students FROM facts WHERE club_id = $1 GROUP BY 1 ORDER BY 1`,
+      [club.id],
+    );
+    // A relay of a worker carries them on: those that still stand are as many as their students.
+    for (const { facts: recorded, students } of facts) expect(recorded).to.equal(students);
+  });
+
+  it('ends its run as judged', async () => {
+    const run = temporal().workflow.getHandle(workflowIdOf('courseCompletion', course.id));
+    expect(await run.result()).to.equal('judged');
+  });
+});

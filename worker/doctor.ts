@@ -14,12 +14,15 @@ import { smtpMistakes } from '../platform/infra/smtp.ts';
 import { lookForFairness } from './fairness.ts';
 import { engineMistakes } from './start-checks.ts';
 import { connectCommand, connectWorkers } from './temporal.ts';
+import { compareZones, mistakesIn, remarksOn, type ZoneReport } from '../platform/infra/postgres/time-zones.ts';
 
 interface Check {
   /** What is looked at. */
   readonly title: string;
   /** @returns a sentence for each mistake, which says what to do */
   readonly look: () => Promise<readonly string[]>;
+  /** @returns a sentence for each thing to know that keeps nothing from serving; asked for if there is no mistake */
+  readonly remark?: () => Promise<readonly string[]>;
 }
 
 /** All that is looked at, in the order in which it is told. */
@@ -30,6 +33,7 @@ function checksOf(config: Config): readonly Check[] {
       title: 'Postgres: clock, schema, time limits, prepared statements, LISTEN',
       look: () => databaseMistakes(database),
     },
+    zonesCheck(database),
     { title: 'Keys: MASTER_KEY, MASTER_KEYS_OLD', look: () => keyMistakes(config) },
     {
       title: 'Temporal: connections, version, namespace, search attributes',
@@ -49,6 +53,17 @@ function checksOf(config: Config): readonly Check[] {
       ? []
       : [{ title: 'SMTP: BULK_SMTP_URL', look: () => smtpMistakes(mail.bulkSmtpUrl, 'BULK_SMTP_URL') }]),
   ];
+}
+
+/** Both are told of one comparison. */
+function zonesCheck(database: Config['database']): Check {
+  let compared: Promise<ZoneReport> | undefined;
+  const compare = () => (compared ??= compareZones(database, new Date()));
+  return {
+    title: 'Time zones: those of Node, and of Postgres',
+    look: async () => mistakesIn(await compare()),
+    remark: async () => remarksOn(await compare()),
+  };
 }
 
 /** Workers reach Temporal in another way than commands do: by Rust, and the authorities of the system. @returns what only they would meet */
@@ -84,22 +99,24 @@ async function fairnessMistakes(temporal: Config['temporal']): Promise<string[]>
 
 /**
  * @param say gets a line for each check, in their order
- * @returns whether nothing is wrong
+ * @returns whether nothing is wrong; a warning is nothing wrong
  */
 export async function examine(config: Config, say: (line: string) => void): Promise<boolean> {
-  const looks = checksOf(config).map(async ({ title, look }) => {
+  const looks = checksOf(config).map(async ({ title, look, remark }) => {
     const mistakes = await look().catch((error: unknown) => {
       const { code, name } = describeError(error);
       const reason = error instanceof StartProblem ? '' : ` (${code ?? name})`;
       return [`It could not be looked at${reason}: see to the other mistakes first.`];
     });
-    return { title, mistakes };
+    const remarks = mistakes.length === 0 && remark ? await remark() : [];
+    return { title, mistakes, remarks };
   });
   let isRight = true;
   for (const look of looks) {
-    const { title, mistakes } = await look;
-    say(`${mistakes.length === 0 ? 'ok   ' : 'WRONG'}  ${title}`);
-    for (const mistake of mistakes) say(`         ${mistake.replaceAll('\n', '\n         ')}`);
+    const { title, mistakes, remarks } = await look;
+    const word = mistakes.length > 0 ? 'WRONG' : remarks.length > 0 ? 'warn ' : 'ok   ';
+    say(`${word}  ${title}`);
+    for (const sentence of [...mistakes, ...remarks]) say(`         ${sentence.replaceAll('\n', '\n         ')}`);
     isRight &&= mistakes.length === 0;
   }
   return isRight;

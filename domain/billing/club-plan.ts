@@ -11,6 +11,8 @@ import {
   type PlanStatus,
   type Resource,
 } from '../../entities/billing/values.ts';
+import type { LocalMonth } from '../../platform/core/local-time.ts';
+import { isIn, readClubMonth } from './club-month.ts';
 import { addOns, plans } from './plans.policy.ts';
 
 type ClubPlanRecord = RecordOf<'ClubPlan'>;
@@ -31,13 +33,13 @@ interface PlanRow {
   bought: Partial<Record<AddOnKind, number>> | null;
 }
 
-/** Whether `add_on` of `club` is in force: an AI budget only in the month in which it was paid, by the club's time zone. */
-const inForce = (now: Date) =>
-  sql`add_on.status = 'active' AND (add_on.kind <> 'ai_budget' OR
-     date_trunc('month', add_on.settled_at AT TIME ZONE club.time_zone) = date_trunc('month', ${now}::timestamptz AT TIME ZONE club.time_zone))`;
+/** Whether `add_on` is in force: an AI budget only in the month in which it was paid. */
+const inForce = (month: LocalMonth) =>
+  sql`add_on.status = 'active' AND (add_on.kind <> 'ai_budget' OR ${isIn(month, sql`add_on.settled_at`)})`;
 
 /** @param clubId of a club that exists */
 export async function readClubPlan(db: Queries, clubId: Id, now: Date): Promise<ClubPlanRecord> {
+  const month = await readClubMonth(db, clubId, now);
   const row =
     await db.one<PlanRow>(sql`SELECT ${columns(ClubPlan, ['plan', 'status', 'currentPeriodEnd'], 'plan')}, club.opening_plan AS "openingPlan",
             ((SELECT coalesce(sum(students), 0) FROM club_student_counts WHERE club_id = club.id)
@@ -45,10 +47,10 @@ export async function readClubPlan(db: Queries, clubId: Id, now: Date): Promise<
             ((SELECT coalesce(sum(bytes), 0) FROM club_storage WHERE club_id = club.id)
              + (SELECT coalesce(sum(bytes), 0) FROM club_storage_changes WHERE club_id = club.id)) AS stored,
             (SELECT coalesce(sum(spent_micros), 0) FROM club_ai_months
-              WHERE club_id = club.id AND month = date_trunc('month', ${now}::timestamptz AT TIME ZONE club.time_zone)) AS spent,
+              WHERE club_id = club.id AND month = ${month.month}) AS spent,
             (SELECT jsonb_object_agg(kind, adds)
                FROM (SELECT kind, sum(adds) AS adds FROM add_ons add_on
-                      WHERE add_on.club_id = club.id AND ${inForce(now)} GROUP BY kind) AS sums) AS bought
+                      WHERE add_on.club_id = club.id AND ${inForce(month)} GROUP BY kind) AS sums) AS bought
        FROM clubs club LEFT JOIN club_plans plan ON plan.club_id = club.id WHERE club.id = ${clubId}`);
   if (!row) throw new Error('A club vanished under the session that acts in it');
   const name = row.plan ?? row.openingPlan;

@@ -4,6 +4,7 @@ import type { Resource } from '../../entities/billing/values.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
+import { readClubMonth } from './club-month.ts';
 import { limitOf, termsOf, type Terms } from './terms.ts';
 
 /**
@@ -19,13 +20,11 @@ export async function recordOverage(
   now: Date,
 ): Promise<void> {
   if (excess <= 0) return;
-  await tx.run(sql`WITH club AS (
-       SELECT id, time_zone, date_trunc('month', ${now}::timestamptz AT TIME ZONE time_zone) AS month FROM clubs WHERE id = ${clubId}),
-     noted AS (
-       INSERT INTO overage_turns (club_id, turns_at)
-       SELECT id, (month + interval '1 month') AT TIME ZONE time_zone FROM club ON CONFLICT (club_id) DO NOTHING)
+  const { month, endsAt } = await readClubMonth(tx, clubId, now);
+  await tx.run(sql`WITH noted AS (
+       INSERT INTO overage_turns (club_id, turns_at) VALUES (${clubId}, ${endsAt}) ON CONFLICT (club_id) DO NOTHING)
      INSERT INTO overages AS recorded (club_id, resource, month, excess, reached_at)
-     SELECT id, ${resource}, month, ${excess}, ${now} FROM club
+     VALUES (${clubId}, ${resource}, ${month}, ${excess}, ${now})
      ON CONFLICT (club_id, resource, month) DO UPDATE SET excess = excluded.excess, reached_at = excluded.reached_at
       WHERE recorded.excess < excluded.excess`);
 }

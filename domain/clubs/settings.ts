@@ -2,12 +2,13 @@
 import type { RecordOf } from '../../contract/contract.ts';
 import { Club } from '../../entities/clubs/club.ts';
 import { syncSources } from '../knowledge/sources.ts';
-import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../deps.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { plainName } from '../../platform/core/names.ts';
+import { isZoneName } from '../../platform/core/time-zones.ts';
 
 type ClubRecord = RecordOf<'Club'>;
 
@@ -31,7 +32,7 @@ export async function updateClub(
 ): Promise<ClubRecord> {
   return db.transaction(async (tx) => {
     const before = await readClub(tx, clubId, sql`FOR NO KEY UPDATE`);
-    if (input.time_zone !== undefined) await requireTimeZone(tx, input.time_zone);
+    if (input.time_zone !== undefined) requireTimeZone(input.time_zone);
     const language = input.language ?? before.language;
     await tx.run(
       sql`UPDATE clubs SET name = coalesce(${input.name === undefined ? null : plainName(input.name)}, name), time_zone = coalesce(${input.time_zone ?? null}, time_zone), language = ${language} WHERE id = ${clubId}`,
@@ -47,20 +48,10 @@ async function readClub(db: Queries, clubId: Id, lock = sql``): Promise<ClubRow>
   return row;
 }
 
-/** Both must know it: Postgres counts months in it, and Node hours of a day. @throws DomainError invalid_request */
-export async function requireTimeZone(tx: Transaction, name: string): Promise<void> {
-  const known = await tx.rows(sql`SELECT 1 FROM pg_timezone_names WHERE name = ${name}`);
-  if (known.length === 0 || !isKnownHere(name))
+/** @throws DomainError invalid_request unless Node knows the zone (DEC-154) */
+export function requireTimeZone(name: string): void {
+  if (!isZoneName(name))
     throw new DomainError('invalid_request', 'time_zone must be a name of the IANA time zone database.');
-}
-
-function isKnownHere(name: string): boolean {
-  try {
-    Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function presentClub(row: ClubRow): ClubRecord {

@@ -1,6 +1,7 @@
 /** The step of a transactional mail: claim, send, record (ENG-2). Sent at least once, because a person waits for it. */
 import type { Database, Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
+import { zoneHere } from '../../platform/core/time-zones.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { CalendarEvent } from '../../platform/core/calendar.policy.ts';
 import { mayStandInMail } from '../../platform/core/names.ts';
@@ -277,7 +278,8 @@ function isWanted(
 }
 
 /** @returns such as `Monday 2 March 2026 at 09:00 (Europe/Berlin)` */
-function shownTime(at: Date, timeZone: string): string {
+function shownTime(at: Date, zone: string): string {
+  const timeZone = zoneHere(zone);
   const day = new Intl.DateTimeFormat('en-GB', {
     timeZone,
     weekday: 'long',

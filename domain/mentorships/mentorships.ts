@@ -112,7 +112,7 @@ export async function createMentorship(
   return db.transaction(async (tx) => {
     await requireFeature(tx, clubId, 'community');
     await requireMember(tx, clubId, input.mentor_id);
-    await requireTimeZone(tx, input.time_zone);
+    requireTimeZone(input.time_zone);
     requireSense(hours);
     await requireRoomForMentorship(tx, clubId);
     await insertWithPublicId('mentorship', input, async (publicId) => {
@@ -148,7 +148,7 @@ export async function updateMentorship(
     const publishes = input.status === 'published' && before.status !== 'published';
     if (publishes) await requireFeature(tx, clubId, 'community');
     if (input.mentor_id !== undefined) await requireMember(tx, clubId, input.mentor_id);
-    if (input.time_zone !== undefined) await requireTimeZone(tx, input.time_zone);
+    if (input.time_zone !== undefined) requireTimeZone(input.time_zone);
     requireSense({
       weeklyHours: input.weekly_hours ?? before.weeklyHours,
       exceptions: input.exceptions ?? before.exceptions,

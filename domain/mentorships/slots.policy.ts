@@ -1,7 +1,8 @@
 /** When sessions of a mentorship may begin, by its hours and the clock of its zone (MENT-4). What is booked is not asked here. */
 import { Temporal } from 'temporal-polyfill';
 import type { DatedHours, DayHours, WeeklyHours } from '../../entities/mentorships/values.ts';
-import { firstInstantAt } from '../../platform/core/local-time.ts';
+import { firstInstantAt, localAt } from '../../platform/core/local-time.ts';
+import { zoneHere } from '../../platform/core/time-zones.ts';
 
 /** What decides which sessions a mentorship offers. */
 export interface Offer {
@@ -32,8 +33,8 @@ export function bookableTimes({ noticeMinutes, horizonDays }: Offer, now: Date):
  */
 export function slotsBetween(offer: Offer, from: Date, to: Date): Date[] {
   const starts = new Set<number>();
-  const first = localDate(from, offer.timeZone).subtract({ days: 1 });
-  const last = localDate(to, offer.timeZone).add({ days: 1 });
+  const first = localAt(offer.timeZone, from).toPlainDate().subtract({ days: 1 });
+  const last = localAt(offer.timeZone, to).toPlainDate().add({ days: 1 });
   for (let date = first; Temporal.PlainDate.compare(date, last) <= 0; date = date.add({ days: 1 }))
     for (const hours of hoursOf(offer, date))
       for (const start of startsIn(hours, date, offer))
@@ -94,12 +95,9 @@ function* startsIn(hours: DayHours, date: Temporal.PlainDate, offer: Offer): Gen
 
 /** @returns the first instant that shows the time; undefined for a time that clocks skip */
 function startAt(local: Temporal.PlainDateTime, zone: string): number | undefined {
-  const zoned = local.toZonedDateTime(zone);
+  const zoned = local.toZonedDateTime(zoneHere(zone));
   return zoned.toPlainDateTime().equals(local) ? zoned.epochMilliseconds : undefined;
 }
-
-const localDate = (at: Date, zone: string) =>
-  Temporal.Instant.fromEpochMilliseconds(at.getTime()).toZonedDateTimeISO(zone).toPlainDate();
 
 /** @param time such as `09:30`; `24:00` for the end of the day */
 function minuteOf(time: string): number {

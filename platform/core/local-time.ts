@@ -1,5 +1,6 @@
-/** Times of a club's day, by the rules of its time zone. */
+/** Times of a club's day and month, by the rules of its time zone as Node has them (DEC-154). */
 import { Temporal } from 'temporal-polyfill';
+import { zoneHere } from './time-zones.ts';
 
 /**
  * @param local such as `2026-03-02T09:00`
@@ -8,7 +9,7 @@ import { Temporal } from 'temporal-polyfill';
  */
 export function instantOf(local: string, zone: string): Date | undefined {
   const plain = Temporal.PlainDateTime.from(local);
-  const zoned = plain.toZonedDateTime(zone, { disambiguation: 'earlier' });
+  const zoned = plain.toZonedDateTime(zoneHere(zone), { disambiguation: 'earlier' });
   return zoned.toPlainDateTime().equals(plain) ? new Date(zoned.epochMilliseconds) : undefined;
 }
 
@@ -31,7 +32,7 @@ export function nextOpening(window: DayWindow, zone: string, now: Date): Date {
   const time = timeOf(window.from);
   for (let days = 0; days <= daysSearched; days++) {
     const local = today.add({ days }).toPlainDateTime(time);
-    const second = new Date(local.toZonedDateTime(zone, { disambiguation: 'later' }).epochMilliseconds);
+    const second = new Date(local.toZonedDateTime(zoneHere(zone), { disambiguation: 'later' }).epochMilliseconds);
     const opening = [firstInstantAt(local, zone), second].find((at) => at >= now && isOpen(window, zone, at));
     if (opening) return opening;
   }
@@ -48,8 +49,9 @@ function isOpen({ from, to }: DayWindow, zone: string, at: Date): boolean {
   return from < to ? shown >= from && shown < to : shown >= from || shown < to;
 }
 
-const localAt = (zone: string, at: Date): Temporal.ZonedDateTime =>
-  Temporal.Instant.fromEpochMilliseconds(at.getTime()).toZonedDateTimeISO(zone);
+/** @returns what the clock of the zone shows */
+export const localAt = (zone: string, at: Date): Temporal.ZonedDateTime =>
+  Temporal.Instant.fromEpochMilliseconds(at.getTime()).toZonedDateTimeISO(zoneHere(zone));
 
 /** @param minute of the day */
 const timeOf = (minute: number): Temporal.PlainTime =>
@@ -93,13 +95,35 @@ export function localDateOf(minute: number, zone: string, now: Date): LocalDate 
   };
 }
 
+/** A calendar month of a zone. */
+export interface LocalMonth {
+  /** Its first day, such as `2026-03-01`. */
+  month: string;
+  startsAt: Date;
+  /** The beginning of the next month. */
+  endsAt: Date;
+}
+
+/** @returns the month that it is in the zone now. Each instant is in one month, also if clocks are set over its beginning. */
+export function localMonthOf(zone: string, now: Date): LocalMonth {
+  const first = localAt(zone, now).toPlainDate().with({ day: 1 });
+  const month = monthFrom(first, zone);
+  // Clocks that are set back over midnight show the last day of the month before once more.
+  return now < month.endsAt ? month : monthFrom(first.add({ months: 1 }), zone);
+}
+
+function monthFrom(first: Temporal.PlainDate, zone: string): LocalMonth {
+  const beginning = (day: Temporal.PlainDate): Date => firstInstantAt(day.toPlainDateTime(), zone);
+  return { month: first.toString(), startsAt: beginning(first), endsAt: beginning(first.add({ months: 1 })) };
+}
+
 /**
  * @param local such as `2026-03-29T02:30`
  * @returns the first instant at which the clock of the zone shows that time or a later one: after a gap that it is in, and the
  *   first of two
  */
 export function firstInstantAt(local: Temporal.PlainDateTime, zone: string): Date {
-  const zoned = local.toZonedDateTime(zone, { disambiguation: 'earlier' });
+  const zoned = local.toZonedDateTime(zoneHere(zone), { disambiguation: 'earlier' });
   if (zoned.toPlainDateTime().equals(local)) return new Date(zoned.epochMilliseconds);
   return new Date((zoned.getTimeZoneTransition('next') ?? zoned).epochMilliseconds);
 }

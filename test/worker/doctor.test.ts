@@ -12,11 +12,14 @@ import { scriptArguments } from '../../dev/project.ts';
 import { createObjectStore } from '../../platform/infra/object-store.ts';
 import { examine } from '../../worker/doctor.ts';
 import { startTemporalTerminator } from '../toolkit/fakes/temporal-terminator.ts';
+import { buildClub } from '../toolkit/builders/clubs.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
 import { testBucket } from '../toolkit/stack/storage.ts';
 
 const titles = [
   'Postgres: clock, schema, time limits, prepared statements, LISTEN',
+  'Time zones: those of Node, and of Postgres',
   'Keys: MASTER_KEY, MASTER_KEYS_OLD',
   'Temporal: connections, version, namespace, search attributes',
   'Temporal: fairness between clubs',
@@ -45,6 +48,20 @@ describe('worker/doctor', function () {
     expect(isRight).to.equal(true);
   });
 
+  it('warns of zones that Node and Postgres know otherwise, and is content', async () => {
+    const source = await testDatabase();
+    const { id } = await buildClub();
+    await source.query(`UPDATE clubs SET time_zone = 'CET' WHERE id = $1`, [id]);
+    const { isRight, lines } = await run({ CORS_ORIGINS: origin, BULK_SMTP_URL: process.env['SMTP_URL'] ?? '' });
+    await source.query(`UPDATE clubs SET time_zone = 'UTC' WHERE id = $1`, [id]);
+    expect(lines[1]).to.equal(`warn   ${titles[1]}`);
+    expect(lines[2]).to.match(
+      /^ {9}CET: from \d{4}-\d\d-\d\d on, at the latest, Node shows UTC\+2, and Postgres UTC\+1\.$/,
+    );
+    expect(lines[3]).to.match(/^ {9}No result depends on it: .*NODE_ICU_DATA; Postgres by the package tzdata/);
+    expect([lines[4], isRight]).to.deep.equal([`ok     ${titles[2]}`, true]);
+  });
+
   it('says what to do, of all that is wrong at once', async () => {
     const other = 'https://other.example.com';
     const { isRight, lines } = await run({
@@ -62,17 +79,19 @@ describe('worker/doctor', function () {
     expect(lines).to.deep.equal([
       `WRONG  ${titles[0]}`,
       '         Postgres cannot be used (ECONNREFUSED): is DATABASE_URL right, and is the server up?',
-      `ok     ${titles[1]}`,
-      `WRONG  ${titles[2]}`,
-      `         ${away}`,
+      `WRONG  ${titles[1]}`,
+      '         It could not be looked at (ECONNREFUSED): see to the other mistakes first.',
+      `ok     ${titles[2]}`,
       `WRONG  ${titles[3]}`,
-      '         It could not be looked at: see to the other mistakes first.',
+      `         ${away}`,
       `WRONG  ${titles[4]}`,
+      '         It could not be looked at: see to the other mistakes first.',
+      `WRONG  ${titles[5]}`,
       `         S3 does not let pages of ${other} send files to the bucket club-private (S3_PRIVATE_BUCKET): an API sets that rule at its start: start one first. If its key has no s3:PutBucketCORS, set it by hand (docs/how-to/operate.md, Let browsers upload).`,
       '         S3 answers 404 where a file is sent to the bucket missing (S3_PUBLIC_BUCKET): does it exist, and may the key of S3_ACCESS_KEY_ID write there (docs/how-to/deploy.md, Buckets)?',
-      `WRONG  ${titles[5]}`,
-      '         It could not be looked at (NoSuchBucket): see to the other mistakes first.',
       `WRONG  ${titles[6]}`,
+      '         It could not be looked at (NoSuchBucket): see to the other mistakes first.',
+      `WRONG  ${titles[7]}`,
       smtp('SMTP_URL'),
       'WRONG  SMTP: BULK_SMTP_URL',
       smtp('BULK_SMTP_URL'),
@@ -95,7 +114,7 @@ describe('worker/doctor', function () {
         execFile(process.execPath, [...scriptArguments('main.ts'), 'doctor'], { env }, (_, stdout) => resolve(stdout));
       });
       const lines = said.split('\n');
-      expect(lines[lines.indexOf(`WRONG  ${titles[2]}`) + 1]).to.equal(
+      expect(lines[lines.indexOf(`WRONG  ${titles[3]}`) + 1]).to.equal(
         `         The workers' connection to Temporal at ${terminator.address} finds no certificates of authorities on this machine: install the package ca-certificates, or name an authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH.`,
       );
     } finally {
@@ -108,7 +127,7 @@ describe('worker/doctor', function () {
     const { privateBucket } = readConfig().storage;
     const { lines } = await run({ S3_PUBLIC_BUCKET: privateBucket, CORS_ORIGINS: origin });
     expect(lines.filter((line) => line.includes('PUBLIC_FILES_URL'))).to.deep.equal([
-      `WRONG  ${titles[5]}`,
+      `WRONG  ${titles[6]}`,
       '         A file of the bucket club-private (S3_PUBLIC_BUCKET) cannot be read by everybody below PUBLIC_FILES_URL (403): allow s3:GetObject to everybody by the policy of the bucket, and switch "Block public access" off for it first where the store has that; or let PUBLIC_FILES_URL lead to what may read it (docs/how-to/deploy.md, Buckets).',
     ]);
     expect(await (await testBucket()).objects('public/readable-', privateBucket)).to.deep.equal([]);

@@ -5,6 +5,7 @@
  */
 import { AgentCharge } from '../../../entities/agents/agent-charge.ts';
 import type { PlanName } from '../../../entities/billing/values.ts';
+import { isIn, readClubMonth } from '../../billing/club-month.ts';
 import { plans } from '../../billing/plans.policy.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
@@ -30,29 +31,26 @@ export interface Budget {
 
 /** @returns the budget of the month that `now` is in @throws Error if there is no such club */
 export async function budgetOf(db: Queries, clubId: Id, now: Date): Promise<Budget> {
+  const month = await readClubMonth(db, clubId, now);
   const row = await db.one<{
-    month: string;
-    turnsAt: Date;
     plan: PlanName;
     own: number | null;
     bought: string;
     spent: string;
     reserved: string;
-  }>(sql`SELECT this.month::text AS month, (this.month + interval '1 month') AT TIME ZONE club.time_zone AS "turnsAt", coalesce(plan.plan, club.opening_plan) AS plan, club.ai_monthly_limit AS own,
+  }>(sql`SELECT coalesce(plan.plan, club.opening_plan) AS plan, club.ai_monthly_limit AS own,
             coalesce(used.spent_micros, 0) AS spent, coalesce(used.reserved_micros, 0) AS reserved,
             (SELECT coalesce(sum(adds), 0) FROM add_ons
-              WHERE club_id = club.id AND kind = 'ai_budget' AND status = 'active'
-                AND date_trunc('month', settled_at AT TIME ZONE club.time_zone)::date = this.month) AS bought
+              WHERE club_id = club.id AND kind = 'ai_budget' AND status = 'active' AND ${isIn(month, sql`settled_at`)}) AS bought
        FROM clubs club
-      CROSS JOIN LATERAL (SELECT date_trunc('month', ${now}::timestamptz AT TIME ZONE club.time_zone)::date AS month) this
        LEFT JOIN club_plans plan ON plan.club_id = club.id
-       LEFT JOIN club_ai_months used ON used.club_id = club.id AND used.month = this.month
+       LEFT JOIN club_ai_months used ON used.club_id = club.id AND used.month = ${month.month}
       WHERE club.id = ${clubId}`);
   if (!row) throw new Error('There is no such club');
   const allowed = plans[row.plan].allowances.ai_budget.included + Number(row.bought);
   return {
-    month: row.month,
-    turnsAt: row.turnsAt,
+    month: month.month,
+    turnsAt: month.endsAt,
     allowed,
     own: row.own,
     limitMicros: BigInt(Math.min(allowed, row.own ?? allowed)) * microsACent,

@@ -1,5 +1,6 @@
 /** The mail of a digest: its frame is compiled once, and filled in for each student (COMM-18). Everything that people wrote is escaped. */
 import { LRUCache } from 'lru-cache';
+import { zoneHere } from '../../../platform/core/time-zones.ts';
 import { escapeHtml } from '../../../platform/core/text.policy.ts';
 import type { Letterhead } from '../../mail/content/compile.ts';
 import { frameMjml, mjmlToHtml } from '../../mail/content/frame.ts';
@@ -99,7 +100,7 @@ function timesIn(timeZone: string): Intl.DateTimeFormat {
   const known = formats.get(timeZone);
   if (known) return known;
   const made = new Intl.DateTimeFormat('en-GB', {
-    timeZone,
+    timeZone: zoneHere(timeZone),
     day: 'numeric',
     month: 'long',
     hour: '2-digit',

@@ -3,6 +3,7 @@ import { Queries } from '../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { requireFeature, requireStudents } from '../../../domain/billing/allowances.ts';
+import { readClubPlan } from '../../../domain/billing/club-plan.ts';
 import { turnMonths } from '../../../domain/billing/overages.ts';
 import type { PlanName } from '../../../entities/billing/values.ts';
 import { plans, type Plan } from '../../../domain/billing/plans.policy.ts';
@@ -180,6 +181,28 @@ describe('places for students', () => {
       );
     await Promise.all([add(), add(), add(), add()]);
     expect(await overagesOf(clubId)).to.deep.equal(['students 2026-04-01 4']);
+  });
+
+  it('counts the month by the zone as Node knows it, and by UTC where Node does not know it (DEC-154)', async () => {
+    const source = await testDatabase();
+    await buildPlan(clubId, 'business');
+    await buildStudentCount(clubId, included('business'));
+    const deps = await testDeps();
+    const summer = new Date('2026-03-31T22:30:00Z'); // April by a clock of summer; Postgres knows CET without one
+    for (const [zone, turnsAt] of [
+      ['CET', '2026-04-30T22:00:00.000Z'],
+      ['Mars/Olympus', '2026-04-01T00:00:00.000Z'],
+    ]) {
+      await source.query(`UPDATE clubs SET time_zone = $2 WHERE id = $1`, [clubId, zone]);
+      await createStudent(deps, clubId, { name: 'Ada', email: someone() }, summer);
+      const [turn] = await source.query<{ at: Date }[]>(`SELECT turns_at AS at FROM overage_turns WHERE club_id = $1`, [
+        clubId,
+      ]);
+      expect(turn?.at.toISOString()).to.equal(turnsAt);
+      await source.query(`DELETE FROM overage_turns WHERE club_id = $1`, [clubId]);
+      await readClubPlan(new Queries(source.manager), clubId, summer);
+    }
+    expect(await overagesOf(clubId)).to.deep.equal(['students 2026-03-01 2', 'students 2026-04-01 1']);
   });
 
   it('keeps the highest excess of the month after students have left', async () => {

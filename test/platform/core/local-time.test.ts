@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { localDateOf, nextMinuteOfDay, nextOpening } from '../../../platform/core/local-time.ts';
+import { localDateOf, localMonthOf, nextMinuteOfDay, nextOpening } from '../../../platform/core/local-time.ts';
 
 const at = (minute: string, days: number, zone: string, now: string) => {
   const [hour = 0, rest = 0] = minute.split(':').map(Number);
@@ -182,4 +182,52 @@ describe('a date of a zone, and 8:00 of it (COMM-17)', () => {
       new Date('2011-12-30T10:00:00Z'),
     );
   });
+});
+
+describe('the month of a club (DEC-154)', () => {
+  const monthAt = (zone: string, now: string) => {
+    const { month, startsAt, endsAt } = localMonthOf(zone, new Date(now));
+    return [month, startsAt.toISOString(), endsAt.toISOString()];
+  };
+
+  for (const [zone, now, month] of [
+    ['UTC', '2026-03-31T23:59:59.999Z', ['2026-03-01', '2026-03-01T00:00:00.000Z', '2026-04-01T00:00:00.000Z']],
+    [
+      'Pacific/Auckland',
+      '2026-03-31T11:00:00Z',
+      ['2026-04-01', '2026-03-31T11:00:00.000Z', '2026-04-30T12:00:00.000Z'],
+    ],
+    ['Europe/Berlin', '2026-12-31T23:00:00Z', ['2027-01-01', '2026-12-31T23:00:00.000Z', '2027-01-31T23:00:00.000Z']],
+    // Clocks are set forward over the midnight that begins the month.
+    ['Africa/Cairo', '1982-10-01T12:00:00Z', ['1982-10-01', '1982-09-30T21:00:00.000Z', '1982-10-31T22:00:00.000Z']],
+    // A day is left out, and the month ends as it should.
+    ['Pacific/Apia', '2011-12-29T20:00:00Z', ['2011-12-01', '2011-12-01T10:00:00.000Z', '2011-12-31T10:00:00.000Z']],
+  ] as const)
+    it(`begins and ends with the local midnight: ${zone}, ${now}`, () => {
+      expect(monthAt(zone, now)).to.deep.equal(month);
+    });
+
+  it('is one for each instant: clocks that are set back over midnight begin no month before again', () => {
+    const months = ['2009-11-01T02:59:59Z', '2009-11-01T03:00:00Z', '2009-11-01T03:30:00Z'].map((now) =>
+      monthAt('America/Goose_Bay', now),
+    );
+    const [october, november] = ['2009-10-01T03:00:00.000Z', '2009-11-01T03:00:00.000Z'];
+    expect(months).to.deep.equal([
+      ['2009-10-01', october, november],
+      ['2009-11-01', november, '2009-12-01T04:00:00.000Z'],
+      ['2009-11-01', november, '2009-12-01T04:00:00.000Z'],
+    ]);
+  });
+
+  for (const zone of ['Europe/Berlin', 'America/Goose_Bay', 'Africa/Cairo', 'Pacific/Apia', 'Africa/Casablanca'])
+    it(`follows the month before without a gap and without an overlap: ${zone}, 2008 to 2013`, () => {
+      let end = localMonthOf(zone, new Date('2008-01-15T12:00:00Z')).endsAt;
+      for (let months = 0; months < 12 * 6; months++) {
+        const next = localMonthOf(zone, end);
+        const before = localMonthOf(zone, new Date(end.getTime() - 1));
+        expect([before.endsAt, next.startsAt], next.month).to.deep.equal([end, end]);
+        expect(next.endsAt.getTime(), next.month).to.be.greaterThan(end.getTime());
+        end = next.endsAt;
+      }
+    });
 });

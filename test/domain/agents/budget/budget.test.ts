@@ -32,6 +32,32 @@ const outcomeOf = (asking: Promise<unknown>) =>
     (error: unknown) => (error as { code?: string }).code,
   );
 
+describe('the month of an AI budget, where Node and Postgres know the zone otherwise (DEC-154)', () => {
+  // Postgres takes CET for an abbreviation without summer time. Node knows a zone with it.
+  const at = new Date('2026-03-31T22:30:00Z');
+
+  it('is that of Node', async () => {
+    const asker = await buildAsker((await buildClub()).id);
+    await timeZone(asker.clubId, 'CET');
+    expect((await standing(asker, at)).month).to.equal('2026-04-01');
+    const { turnsAt } = await budgetOf(new Queries((await testDatabase()).manager), asker.clubId, at);
+    expect(turnsAt.toISOString()).to.equal('2026-04-30T22:00:00.000Z');
+    const paid = { kind: 'ai_budget', adds: 1_000, status: 'active', payment_id: 'pi_1' };
+    await buildAddOn(asker.clubId, { ...paid, settled_at: new Date(at.getTime() - 1_800_001) });
+    expect((await standing(asker, at)).limit, 'paid in March').to.equal(budget);
+    await buildAddOn(asker.clubId, { ...paid, settled_at: new Date(at.getTime() - 1_800_000) });
+    expect((await standing(asker, at)).limit, 'paid in April').to.equal(budget + 10n * dollar);
+  });
+
+  it('is that of UTC where neither knows the zone: nothing breaks', async () => {
+    const asker = await buildAsker((await buildClub()).id);
+    await timeZone(asker.clubId, 'Mars/Olympus');
+    expect((await standing(asker, at)).month).to.equal('2026-03-01');
+    await endAnswer(await buildCharge(asker, dollar, at), { status: 'complete', cost: dollar, at });
+    expect(await standing(asker, at)).to.include({ month: '2026-03-01', spent: dollar });
+  });
+});
+
 describe('AI budget of a club and month', () => {
   let asker: Asker;
   beforeEach(async () => {

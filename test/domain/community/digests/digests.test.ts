@@ -98,6 +98,15 @@ describe('when a digest begins (COMM-17)', () => {
     await join(ada);
   });
 
+  it('also if Node does not know the zone of a club: its own by UTC, the others’ as ever (DEC-154)', async () => {
+    const other = await buildWritingClub(before(day));
+    await deps.db.run(sql`UPDATE clubs SET time_zone = 'Mars/Olympus' WHERE id = ${other.id}`);
+    await buildSpaceMembership(await buildSpace(other.id), (await buildStudent(other.id)).id, { digest: true });
+    await begin();
+    expect([await datesOf(), await datesOf(other.id)]).to.deep.equal([['2026-03-02'], ['2026-03-02']]);
+    await deps.db.run(sql`UPDATE clubs SET time_zone = 'UTC' WHERE id = ${other.id}`);
+  });
+
   it('at 8:00 of the club’s zone, once for a date, with a wake of its run', async () => {
     await begin(before(1));
     expect(await datesOf()).to.deep.equal([]);

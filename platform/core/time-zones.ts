@@ -1,0 +1,48 @@
+/** Names of time zones: Node alone decides which there are, and what their clocks show (DEC-154). */
+
+const known = new Map<string, boolean>();
+
+/** @returns whether Node has rules for the zone */
+export function isKnownHere(zone: string): boolean {
+  const before = known.get(zone);
+  if (before !== undefined) return before;
+  const answer = canFormat(zone);
+  if (known.size < mostRemembered) known.set(zone, answer);
+  return answer;
+}
+
+/** More than there are zones; names that callers make up are not remembered for ever. */
+const mostRemembered = 2_000;
+
+function canFormat(timeZone: string): boolean {
+  try {
+    Intl.DateTimeFormat('en', { timeZone });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A stored zone that this Node does not know: another version accepted it. Its clock shows UTC then, and `doctor` says so. */
+export function zoneHere(zone: string): string {
+  return isKnownHere(zone) ? zone : 'UTC';
+}
+
+/** Names of three letters in the IANA database. ICU knows more, such as `PST`, which are no names of zones there. */
+const shortNames = new Set(['CET', 'EET', 'EST', 'GMT', 'HST', 'MET', 'MST', 'PRC', 'ROC', 'ROK', 'UCT', 'UTC', 'WET']);
+const canonical = new Map(Intl.supportedValuesOf('timeZone').map((name) => [name.toLowerCase(), name]));
+
+/** @returns whether somebody may choose the name: Node knows it, and it is spelled as the IANA database spells it */
+export function isZoneName(name: string): boolean {
+  const named = canonical.get(name.toLowerCase());
+  if (named !== undefined) return named === name;
+  if (!isKnownHere(name) || (name.length === 3 && !shortNames.has(name))) return false;
+  // An old name, such as Asia/Kolkata beside ICU's Asia/Calcutta: Node does not tell how it is spelled.
+  const parts = name.split('/');
+  return parts[0] !== 'SystemV' && parts.every((part) => isSpelled(part, parts.length > 1));
+}
+
+/** The longest parts of capitals alone are `GMT`, `NSW` and `UCT`. */
+function isSpelled(part: string, isOfPath: boolean): boolean {
+  return /^[A-Z]/.test(part) && !(isOfPath && part.length > 3 && /^[A-Z_]+$/.test(part));
+}

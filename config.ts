@@ -7,6 +7,7 @@ import ipaddr from 'ipaddr.js';
 import { pricedModels } from './domain/agents/prompt/prices.policy.ts';
 import { plans } from './domain/billing/plans.policy.ts';
 import { planNames } from './entities/billing/values.ts';
+import { usualFfmpeg } from './platform/infra/video/ffmpeg.ts';
 import { taskQueues } from './platform/engine/workflow-types.ts';
 import { Secret } from './platform/core/secret.ts';
 import { StartProblem } from './platform/core/start-problem.ts';
@@ -168,8 +169,8 @@ export const declarations = {
   video: {
     ffmpeg: text(
       'FFMPEG_BINARY',
-      'ffmpeg: a path, or a name on the PATH. Without one, videos are delivered as they were uploaded.',
-      { default: 'ffmpeg' },
+      'ffmpeg: a path, or a name on the PATH. Without one that makes renditions, videos are delivered as they were uploaded.',
+      { default: usualFfmpeg },
     ),
     workDirectory: text(
       'MEDIA_WORK_DIRECTORY',

@@ -1,6 +1,6 @@
 /**
- * The command `doctor`: tries every connection as the service uses it, and says what to do where one will not serve. It leaves nothing
- * behind but closed runs of Temporal, which the namespace forgets.
+ * The command `doctor`: tries every connection as the service uses it, and ffmpeg, and says what to do where one will not serve. It
+ * leaves nothing behind but closed runs of Temporal, which the namespace forgets.
  */
 import { readConfig, type Config } from '../config.ts';
 import { StartProblem } from '../platform/core/start-problem.ts';
@@ -11,18 +11,20 @@ import { databaseMistakes } from '../platform/infra/postgres/start-checks.ts';
 import { runOnce } from '../platform/infra/process.ts';
 import { publicFilesMistakes } from '../platform/infra/public-files-check.ts';
 import { smtpMistakes } from '../platform/infra/smtp.ts';
+import { ffmpegAt, usualFfmpeg } from '../platform/infra/video/ffmpeg.ts';
 import { lookForFairness } from './fairness.ts';
 import { engineMistakes } from './start-checks.ts';
 import { connectCommand, connectWorkers } from './temporal.ts';
-import { compareZones, mistakesIn, remarksOn, type ZoneReport } from '../platform/infra/postgres/time-zones.ts';
+import { compareZones, mistakesIn, remarksOn } from '../platform/infra/postgres/time-zones.ts';
 
 interface Check {
   /** What is looked at. */
   readonly title: string;
-  /** @returns a sentence for each mistake, which says what to do */
-  readonly look: () => Promise<readonly string[]>;
-  /** @returns a sentence for each thing to know that keeps nothing from serving; asked for if there is no mistake */
-  readonly remark?: () => Promise<readonly string[]>;
+  /**
+   * @param note takes a warning: what serves all the same
+   * @returns a sentence for each mistake, which says what to do
+   */
+  readonly look: (note: (sentence: string) => void) => Promise<readonly string[]>;
 }
 
 /** All that is looked at, in the order in which it is told. */
@@ -33,7 +35,7 @@ function checksOf(config: Config): readonly Check[] {
       title: 'Postgres: clock, schema, time limits, prepared statements, LISTEN',
       look: () => databaseMistakes(database),
     },
-    zonesCheck(database),
+    { title: 'Time zones: those of Node, and of Postgres', look: (note) => compareZonesOf(database, note) },
     { title: 'Keys: MASTER_KEY, MASTER_KEYS_OLD', look: () => keyMistakes(config) },
     {
       title: 'Temporal: connections, version, namespace, search attributes',
@@ -52,19 +54,30 @@ function checksOf(config: Config): readonly Check[] {
     ...(mail.bulkSmtpUrl.reveal() === mail.smtpUrl.reveal()
       ? []
       : [{ title: 'SMTP: BULK_SMTP_URL', look: () => smtpMistakes(mail.bulkSmtpUrl, 'BULK_SMTP_URL') }]),
+    ...(config.worker.taskQueues.length === 0 || config.worker.taskQueues.includes('media')
+      ? [{ title: 'ffmpeg: it makes renditions of videos', look: ffmpegLook(config.video.ffmpeg) }]
+      : []),
   ];
 }
 
-/** Both are told of one comparison. */
-function zonesCheck(database: Config['database']): Check {
-  let compared: Promise<ZoneReport> | undefined;
-  const compare = () => (compared ??= compareZones(database, new Date()));
-  return {
-    title: 'Time zones: those of Node, and of Postgres',
-    look: async () => mistakesIn(await compare()),
-    remark: async () => remarksOn(await compare()),
-  };
+async function compareZonesOf(database: Config['database'], note: (sentence: string) => void): Promise<readonly string[]> {
+  const report = await compareZones(database, new Date());
+  remarksOn(report).forEach(note);
+  return mistakesIn(report);
 }
+
+/** A machine without ffmpeg may be meant so, unless it is named by its path; an ffmpeg that makes no renditions is a mistake (DEC-162). */
+const ffmpegLook =
+  (executable: string): Check['look'] =>
+  async (note) => {
+    const ffmpeg = ffmpegAt(executable);
+    await ffmpeg.look();
+    const { file, mistakes = [], notes = [] } = ffmpeg.finding ?? {};
+    notes.forEach(note);
+    if (file !== undefined || executable !== usualFfmpeg) return mistakes;
+    mistakes.forEach(note);
+    return [];
+  };
 
 /** Workers reach Temporal in another way than commands do: by Rust, and the authorities of the system. @returns what only they would meet */
 async function workerMistakes(temporal: Config['temporal']): Promise<string[]> {
@@ -102,21 +115,20 @@ async function fairnessMistakes(temporal: Config['temporal']): Promise<string[]>
  * @returns whether nothing is wrong; a warning is nothing wrong
  */
 export async function examine(config: Config, say: (line: string) => void): Promise<boolean> {
-  const looks = checksOf(config).map(async ({ title, look, remark }) => {
-    const mistakes = await look().catch((error: unknown) => {
+  const looks = checksOf(config).map(async ({ title, look }) => {
+    const notes: string[] = [];
+    const mistakes = await look((sentence) => notes.push(sentence)).catch((error: unknown) => {
       const { code, name } = describeError(error);
       const reason = error instanceof StartProblem ? '' : ` (${code ?? name})`;
       return [`It could not be looked at${reason}: see to the other mistakes first.`];
     });
-    const remarks = mistakes.length === 0 && remark ? await remark() : [];
-    return { title, mistakes, remarks };
+    return { title, mistakes, notes };
   });
   let isRight = true;
   for (const look of looks) {
-    const { title, mistakes, remarks } = await look;
-    const word = mistakes.length > 0 ? 'WRONG' : remarks.length > 0 ? 'warn ' : 'ok   ';
-    say(`${word}  ${title}`);
-    for (const sentence of [...mistakes, ...remarks]) say(`         ${sentence.replaceAll('\n', '\n         ')}`);
+    const { title, mistakes, notes } = await look;
+    say(`${mistakes.length > 0 ? 'WRONG' : notes.length > 0 ? 'warn ' : 'ok   '}  ${title}`);
+    for (const sentence of [...mistakes, ...notes]) say(`         ${sentence.replaceAll('\n', '\n         ')}`);
     isRight &&= mistakes.length === 0;
   }
   return isRight;

@@ -34,6 +34,7 @@ import {
   runProcess,
   throwMistakes,
 } from '../platform/infra/process.ts';
+import type { FfmpegFinding } from '../platform/infra/video/ffmpeg-look.ts';
 import { ffmpegAt, type Ffmpeg } from '../platform/infra/video/ffmpeg.ts';
 import { keyMistakes, openVault } from '../platform/infra/keys/open-vault.ts';
 import { freeBytes, removeAbandoned } from '../platform/infra/work-directory.ts';
@@ -122,8 +123,11 @@ export async function startWorker(
   const attemptPlaces = createAttemptPlaces();
   const failpoint = failpointFrom(env);
   const served = config.worker.taskQueues.length > 0 ? config.worker.taskQueues : taskQueues;
-  const ffmpeg = ffmpegAt(config.video.ffmpeg);
-  if (served.includes('media')) await prepareVideo(config.video.workDirectory, ffmpeg, log);
+  const ffmpeg = ffmpegAt(config.video.ffmpeg, (finding) => logFfmpeg(finding, log));
+  if (served.includes('media')) {
+    await prepareVideo(config.video.workDirectory);
+    await ffmpeg.look();
+  }
   const answers = createAnswerDeps(config, db, storage, log, failpoint);
   const links = { classroomUrl: config.classroomUrl, dashboardUrl: config.dashboardUrl };
   const mailsThrough = ({ sendMail }: SmtpSender): ActivityDeps['mails'] => ({
@@ -288,7 +292,7 @@ export async function startWorker(
   const isSweptInTime = () => !served.includes('upkeep') || sweeps.isInTime();
   const health = await serveHealth(
     config,
-    () => ({ status: 'ok', ...(served.includes('media') && { ffmpeg: ffmpeg.isThere ? 'there' : 'missing' }) }),
+    () => ({ status: 'ok', ...(served.includes('media') && { ffmpeg: stateOf(ffmpeg) }) }),
     () => {
       if (!promotion.isInTime()) return { reason: 'not_promoted' };
       const isReady =
@@ -375,12 +379,22 @@ async function createWorkers(
 }
 
 /** @throws StartProblem */
-async function prepareVideo(workDirectory: string, ffmpeg: Ffmpeg, log: Logger): Promise<void> {
+async function prepareVideo(workDirectory: string): Promise<void> {
   await removeAbandoned(workDirectory).catch((error: unknown) => {
     throw new StartProblem(`MEDIA_WORK_DIRECTORY cannot be used (${describeError(error).code ?? 'no code'}).`);
   });
-  if (!(await ffmpeg.look()))
-    log.warn('there is no ffmpeg: videos are delivered as they were uploaded; set FFMPEG_BINARY, or install it');
+}
+
+/** Once at the start, and again each time that a look finds something else. */
+function logFfmpeg({ file, version, mistakes, notes }: FfmpegFinding, log: Logger): void {
+  if (mistakes.length === 0) log.info({ file, version }, 'renditions of videos are made with ffmpeg');
+  for (const sentence of [...mistakes, ...notes]) log.warn({ file, version }, sentence);
+}
+
+/** For /healthz: `unusable` is a program that is there and makes no renditions. */
+function stateOf({ isThere, finding }: Ffmpeg): 'there' | 'missing' | 'unusable' {
+  if (isThere === true) return 'there';
+  return finding?.file === undefined ? 'missing' : 'unusable';
 }
 
 async function serveHealth(

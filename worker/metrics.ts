@@ -308,7 +308,7 @@ export function registerFfmpegGauge(ffmpeg: Pick<Ffmpeg, 'isThere'>): () => void
   const name = 'media_ffmpeg_there';
   const gauge: Gauge = new Gauge({
     name,
-    help: 'Of workers that make MP4s of videos: 1 where the last look or run found ffmpeg, 0 where it did not.',
+    help: 'Of workers that make MP4s of videos: 1 where the last look found an ffmpeg that makes them, 0 where it did not.',
     collect() {
       gauge.set(ffmpeg.isThere ? 1 : 0);
     },

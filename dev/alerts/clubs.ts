@@ -52,7 +52,8 @@ export const clubAlerts = {
     expr: 'media_ffmpeg_there == 0',
     lasting: '10m',
     severity: 'warning',
-    summary: 'The worker {{ $labels.instance }} finds no ffmpeg: videos stay as they were uploaded.',
+    summary:
+      'The worker {{ $labels.instance }} finds no ffmpeg that makes renditions: videos stay as they were uploaded.',
   },
   UploadsRefused: {
     expr: `${growth('upload_writes_refused_total', '15m', ['reason'])} > 20`,

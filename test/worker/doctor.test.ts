@@ -7,6 +7,8 @@ import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { readConfig } from '../../config.ts';
+import { components } from '../../dev/components/catalogue.ts';
+import { locate } from '../../dev/components.ts';
 import { makeAuthority } from '../../dev/certificates.ts';
 import { scriptArguments } from '../../dev/project.ts';
 import { createObjectStore } from '../../platform/infra/object-store.ts';
@@ -26,16 +28,24 @@ const titles = [
   'S3: files are sent once, from the pages of CORS_ORIGINS',
   'S3: everybody reads public files, at PUBLIC_FILES_URL',
   'SMTP: SMTP_URL',
+  'ffmpeg: it makes renditions of videos',
 ] as const;
+const withoutFfmpeg =
+  'videos stay as they were uploaded; install ffmpeg with libx264, AAC and zscale (Debian: apt-get install ffmpeg), or set FFMPEG_BINARY to one.';
 const origin = 'https://dashboard.example.com';
 
 describe('worker/doctor', function () {
   this.timeout(60_000);
-  before(() => testStack());
+  let ffmpeg: string;
+  before(async () => {
+    await testStack();
+    ffmpeg = await locate(components.ffmpeg);
+  });
 
   async function run(env: Record<string, string>) {
     const lines: string[] = [];
-    const isRight = await examine(readConfig({ ...process.env, ...env }), (line) => lines.push(line));
+    const given = { ...process.env, FFMPEG_BINARY: ffmpeg, ...env };
+    const isRight = await examine(readConfig(given), (line) => lines.push(line));
     return { isRight, lines };
   }
 
@@ -71,6 +81,7 @@ describe('worker/doctor', function () {
       CORS_ORIGINS: other,
       SMTP_URL: 'smtp://127.0.0.1:9',
       BULK_SMTP_URL: 'smtp://127.0.0.1:19',
+      FFMPEG_BINARY: '/nowhere/ffmpeg',
     });
     const away =
       'Temporal at 127.0.0.1:9 cannot be reached (ECONNREFUSED): is TEMPORAL_ADDRESS right, and is the server up?';
@@ -95,8 +106,45 @@ describe('worker/doctor', function () {
       smtp('SMTP_URL'),
       'WRONG  SMTP: BULK_SMTP_URL',
       smtp('BULK_SMTP_URL'),
+      `WRONG  ${titles[7]}`,
+      `         There is no ffmpeg at /nowhere/ffmpeg: ${withoutFfmpeg}`,
     ]);
     expect(isRight).to.equal(false);
+  });
+
+  it('notes that there is no ffmpeg, refuses one that makes no renditions, asks no worker without videos', async () => {
+    const directory = await mkdtemp(path.join(os.tmpdir(), 'club-doctor-'));
+    const { PATH } = process.env;
+    // Servers that are away answer sooner than those that are looked at in full.
+    const away = {
+      DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none',
+      TEMPORAL_ADDRESS: '127.0.0.1:9',
+      S3_ENDPOINT: 'http://127.0.0.1:9',
+      SMTP_URL: 'smtp://127.0.0.1:9',
+    };
+    const ofFfmpeg = async (env: Record<string, string>) => {
+      const { lines } = await run({ ...away, FFMPEG_BINARY: '', ...env });
+      const at = lines.findIndex((line) => line.includes('ffmpeg'));
+      return at < 0 ? [] : lines.slice(at);
+    };
+    try {
+      process.env['PATH'] = directory;
+      expect(await ofFfmpeg({})).to.deep.equal([
+        `NOTE   ${titles[7]}`,
+        `         There is no ffmpeg named ffmpeg on the PATH: ${withoutFfmpeg}`,
+      ]);
+      expect(await ofFfmpeg({ WORKER_TASK_QUEUES: 'webhooks' })).to.deep.equal([]);
+      const lacking = path.join(directory, 'ffmpeg');
+      await writeFile(lacking, '#!/bin/sh\necho "ffmpeg version 4.4.2"\n', { mode: 0o755 });
+      const [verdict, mistake] = await ofFfmpeg({});
+      expect(verdict).to.equal(`WRONG  ${titles[7]}`);
+      expect(mistake).to.match(
+        /ffmpeg \(ffmpeg 4\.4\.2\) lacks the encoders libx264, aac and png, the filters scale and setsar, the muxers/,
+      );
+    } finally {
+      process.env['PATH'] = PATH;
+      await rm(directory, { recursive: true });
+    }
   });
 
   it('says that workers find no authorities on a machine where commands reach Temporal by those of Node', async () => {

@@ -26,7 +26,7 @@ export interface VideoDeps {
   permits: Pick<ClubPermits, 'take'>;
 }
 
-/** Why it must wait: there is no ffmpeg, no room on the disk, or no place beside other videos. */
+/** Why it must wait: there is no ffmpeg that makes renditions, no room on the disk, or no place beside other videos. */
 export type VideoWait = 'ffmpeg' | 'disk' | 'place';
 
 /** By what the container was found to be: ffmpeg guesses nothing. */
@@ -69,7 +69,9 @@ export async function makeVideo(
       const work = { ...begun, filters };
       const made = [...(await picture(storage, claim, work)), ...(await playable(storage, claim, work))];
       // What another process has filled meanwhile is no fault of the file.
-      return made.length < 2 && (await freeBytes(workDirectory)) < videoRules.reserveBytes ? 'disk' : made;
+      if (made.length < 2 && (await freeBytes(workDirectory)) < videoRules.reserveBytes) return 'disk';
+      // Nor is an ffmpeg that has gone meanwhile, or that an update has broken.
+      return made.length < 2 && !(await ffmpeg.look({ anew: true })) ? 'ffmpeg' : made;
     });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return 'disk';

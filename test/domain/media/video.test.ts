@@ -1,9 +1,11 @@
 /** Videos of the library: ready as they were uploaded, then with what ffmpeg makes of them (MED-24). */
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect } from 'chai';
 import sharp from 'sharp';
+import { components } from '../../../dev/components/catalogue.ts';
+import { locate } from '../../../dev/components.ts';
 import { videoBounds, videoPlaces, videoRules, videoSize } from '../../../domain/media/media.policy.ts';
 import { playedFileOf } from '../../../domain/media/played-file.ts';
 import { processOldFiles } from '../../../domain/media/processing/catching-up.ts';
@@ -110,6 +112,29 @@ describe('a video of the library (MED-24)', () => {
     expect(await processedFile(id, { at: later })).to.deep.equal({ done: true, outcome: 'ready' });
     expect(await keysOf(club)).to.have.length(3);
     expect(await processOldFiles(deps.db, new Date(later.getTime() + 600 * minute))).to.equal(0);
+  });
+
+  it('waits an hour for an ffmpeg that lacks an encoder, or that breaks while it works on the video', async () => {
+    const real = await locate(components.ffmpeg);
+    const wrapper = path.join(workDirectory, 'ffmpeg');
+    const gone = path.join(workDirectory, 'gone');
+    const breaks = {
+      lacking: `case "$*" in *-encoders) echo " V....D png"; exit;; esac; exec ${real} "$@"`,
+      // An update takes its libraries away once the picture is made.
+      updated: `[ -e ${gone} ] && exit 127; case "$*" in *original*) ${real} "$@"; touch ${gone}; exit;; esac; exec ${real} "$@"`,
+    };
+    for (const [name, script] of Object.entries(breaks)) {
+      await writeFile(wrapper, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+      const id = await readyVideo(large);
+      const deps = await depsWith({ ffmpeg: ffmpegAt(wrapper) });
+      const now = new Date();
+      expect(await processOnce(deps, id, now), name).to.deep.equal({ done: true, outcome: 'ready' });
+      expect((await fetched((await read(id)).download_url)).bytes.equals(large), name).to.equal(true);
+      const later = new Date(now.getTime() + 60 * minute);
+      expect(await processOldFiles(deps.db, later), name).to.equal(1);
+      expect(await processedFile(id, { at: later }), name).to.deep.equal({ done: true, outcome: 'ready' });
+      expect((await read(id)).thumbnail_url, name).to.be.a('string');
+    }
   });
 
   it('waits for room on the disk and for a place beside other videos; neither is a fault', async () => {

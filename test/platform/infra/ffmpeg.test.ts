@@ -69,9 +69,30 @@ describe('platform/infra/video/ffmpeg', function () {
       file,
     ];
     const within = (memoryMb: number) => runFfmpeg(program, large, { bounds: { ...bounds, memoryMb }, signal });
-    expect([await within(2_048), await within(100)], 'memory').to.deep.equal(['done', 'failed']);
-    expect(await failed({ fileBytes: 51_200 }), 'file').to.equal('failed');
+    // With 20 MB the loader of a distribution's ffmpeg cannot map its libraries: that does not mean that there is no ffmpeg.
+    expect([await within(2_048), await within(100), await within(20)], 'memory').to.deep.equal([
+      'done',
+      'failed',
+      'failed',
+    ]);
+    const frames = ['-f', 'lavfi', '-i', 'testsrc=s=640x360:d=100000', '-c:v', 'mjpeg', '-f', 'avi', '-y', file];
+    const beganAt = Date.now();
+    const small = { ...bounds, fileBytes: 51_200 };
+    expect(await runFfmpeg(program, frames, { bounds: small, signal }), 'file').to.equal('failed');
+    expect(Date.now() - beganAt, 'by its size, not by its time').to.be.below(small.timeMs - 1_000);
     expect((await stat(file)).size).to.be.at.most(51_200);
+  });
+
+  it('bounds the memory that is written, and not the room that is only set aside (seen on Linux alone)', async function () {
+    if (platform() !== 'linux') this.skip();
+    // Node sets aside many gigabytes at its start.
+    const hoard = `
+      const [fs, kept] = [require("node:fs"), []];
+      for (;;) { kept.push(Buffer.alloc(10_000_000, 1)); fs.writeFileSync(${JSON.stringify(file)}, String(kept.length)); }`;
+    const hoarding = path.join(directory, 'hoard.sh');
+    await writeFile(hoarding, `#!/bin/sh\nexec '${process.execPath}' -e '${hoard}'\n`, { mode: 0o755 });
+    expect(await runFfmpeg(hoarding, [], { bounds: { ...bounds, memoryMb: 700 }, signal })).to.equal('failed');
+    expect(Number(await readFile(file, 'utf8'))).to.be.within(10, 73);
   });
 
   it('ends when it is told to', async () => {

@@ -32,6 +32,7 @@ export function simulatedProcessing(db: Database, deps: SimulatedDeps): Processi
     video: {
       ffmpeg: {
         look: () => Promise.resolve(false),
+        finding: undefined,
         isThere: false,
         run: () => Promise.reject(new Error('There is no ffmpeg')),
       },

@@ -1,0 +1,137 @@
+/** Programs of this machine: found on the PATH, and looked at within bounds of time and output. */
+import { spawn } from 'node:child_process';
+import { constants } from 'node:fs';
+import { access, lstat, stat } from 'node:fs/promises';
+import path from 'node:path';
+
+export interface Lookup {
+  /** Absolute paths of executable files of this name, in the order of the PATH. */
+  readonly files: readonly string[];
+  /** A clause for each entry of this name that cannot be executed: the path, and why. */
+  readonly unusable: readonly string[];
+}
+
+/** So long a program may take to say its version: distributions' programs load hundreds of libraries from a cold disk. */
+export const answerTimeoutMs = 15_000;
+const mostOutputBytes = 4 * 1_048_576;
+const mostWords = 200;
+/** Between the end of a program and that of its output. */
+const drainMs = 500;
+
+/**
+ * Looks a program up without starting it.
+ * @param program a path, or a name that is looked up in the absolute directories of `searchPath`
+ */
+export async function lookUp(program: string, searchPath: string): Promise<Lookup> {
+  const directories = new Set(searchPath.split(path.delimiter).filter((directory) => path.isAbsolute(directory)));
+  const places = program.includes('/')
+    ? [path.resolve(program)]
+    : [...directories].map((directory) => path.join(directory, program));
+  const files: string[] = [];
+  const unusable: string[] = [];
+  for (const place of places) {
+    const flaw = await whyNotExecutable(place);
+    if (flaw === undefined) files.push(place);
+    else if (flaw !== 'absent') unusable.push(`${place} ${flaw}`);
+  }
+  return { files, unusable };
+}
+
+/** @returns undefined if the file can be executed, `absent` if there is nothing, otherwise why it cannot */
+async function whyNotExecutable(file: string): Promise<string | undefined> {
+  try {
+    if (!(await stat(file)).isFile()) return 'is no file';
+    await access(file, constants.X_OK);
+    return undefined;
+  } catch (error) {
+    const { code = 'no code' } = error as NodeJS.ErrnoException;
+    if (code === 'EACCES') return 'may not be executed by this user';
+    const isLink = await lstat(file).then(
+      (found) => found.isSymbolicLink(),
+      () => false,
+    );
+    if (isLink) return 'is a link that leads to no file';
+    return code === 'ENOENT' || code === 'ENOTDIR' ? 'absent' : `cannot be looked at (${code})`;
+  }
+}
+
+/**
+ * Starts a program and waits for what it says, such as its version. It ends with its children at the bound of time or output.
+ * @param program a path, or a name on the PATH
+ * @param options.env its whole environment; ours when absent
+ * @returns its standard output, then its standard error
+ * @throws Error with a clause that continues the program's name: how it failed, in its own last words
+ */
+export function askProgram(
+  program: string,
+  args: readonly string[],
+  { timeoutMs = answerTimeoutMs, env }: { timeoutMs?: number; env?: NodeJS.ProcessEnv } = {},
+): Promise<string> {
+  const asked = args.join(' ');
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true, // a group of its own: a script's children end with it
+      ...(env !== undefined && { env }),
+    });
+    const output = { out: [] as Buffer[], error: [] as Buffer[], bytes: 0 };
+    let failure: string | undefined;
+    const end = () => {
+      try {
+        if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+      } catch {
+        // All of the group have ended.
+      }
+    };
+    const fail = (why: string) => {
+      failure ??= why;
+      end();
+    };
+    const collect = (chunks: Buffer[]) => (chunk: Buffer) => {
+      output.bytes += chunk.length;
+      if (output.bytes > mostOutputBytes) fail(`says more than ${mostOutputBytes / 1_048_576} MB to ${asked}`);
+      else chunks.push(chunk);
+    };
+    child.stdout.on('data', collect(output.out));
+    child.stderr.on('data', collect(output.error));
+    const limit = setTimeout(() => fail(`does not answer ${asked} within ${timeoutMs / 1_000} s`), timeoutMs);
+    process.once('exit', end);
+    const finish = () => {
+      clearTimeout(limit);
+      process.off('exit', end);
+    };
+    child.once('error', (error: NodeJS.ErrnoException) => {
+      finish();
+      const { code = 'no code' } = error;
+      reject(
+        new Error(code === 'ENOENT' ? 'is not installed, or its interpreter is not' : `cannot be started (${code})`),
+      );
+    });
+    child.once('exit', () => {
+      end();
+      // What it has left in a group of its own may keep its output open.
+      setTimeout(() => [child.stdout, child.stderr].forEach((stream) => stream.destroy()), drainMs).unref();
+    });
+    child.once('close', (code, signal) => {
+      finish();
+      const said = Buffer.concat([...output.out, ...output.error]).toString('utf8');
+      if (failure !== undefined) reject(new Error(failure));
+      else if (code !== 0) reject(new Error(`ends with ${signal ?? `exit code ${code}`}: ${lastWords(said)}`));
+      else resolve(said);
+    });
+  });
+}
+
+/** @returns the first words that a program has said, to be quoted */
+export function firstWords(output: string): string {
+  const line = output.split('\n').find((one) => one.trim() !== '');
+  return line === undefined ? 'nothing' : `"${printable(line).slice(0, mostWords)}"`;
+}
+
+function lastWords(output: string): string {
+  const line = output.split('\n').findLast((one) => one.trim() !== '');
+  return line === undefined ? 'it says nothing' : printable(line).slice(-mostWords);
+}
+
+/** A shell quotes the bytes of a program for another machine. */
+const printable = (line: string): string => line.replaceAll(/[\p{C}\uFFFD]+/gu, '?').trim();

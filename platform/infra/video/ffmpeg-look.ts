@@ -1,0 +1,170 @@
+/** Looks whether the ffmpeg of this machine can make renditions, and says what is wrong and what to do (DEC-162). */
+import { stat } from 'node:fs/promises';
+import { askProgram, firstWords, lookUp } from '../programs.ts';
+import type { FfmpegBounds, runFfmpeg } from './ffmpeg.ts';
+
+export interface FfmpegFinding {
+  /** The absolute path; absent if there is no such program. */
+  readonly file?: string;
+  /** As it says itself, such as `7.1.5-0+deb13u1`. */
+  readonly version?: string;
+  /** A clause that continues the name of the program; absent if nothing is wrong with it. */
+  readonly flaw?: string;
+  /** A sentence for each reason why it makes no renditions at all, and what to do. */
+  readonly mistakes: readonly string[];
+  /** A sentence for each program of that name that is passed over, and for each part that only some videos need. */
+  readonly notes: readonly string[];
+  /** Changes with the file. */
+  readonly identity?: string;
+}
+
+type Part = 'encoder' | 'decoder' | 'filter' | 'muxer' | 'demuxer';
+interface Need {
+  readonly part: Part;
+  readonly name: string;
+  /** Videos that go without it; absent if none does. */
+  readonly only?: string;
+}
+
+/** What the renditions of a video are made with (MED-24). `rawvideo` is for the test picture. */
+const needs: readonly Need[] = [
+  { part: 'encoder', name: 'libx264' },
+  { part: 'encoder', name: 'aac' },
+  { part: 'encoder', name: 'png' },
+  { part: 'filter', name: 'scale' },
+  { part: 'filter', name: 'setsar' },
+  { part: 'muxer', name: 'mp4' },
+  { part: 'muxer', name: 'image2pipe' },
+  { part: 'demuxer', name: 'mov' },
+  { part: 'demuxer', name: 'matroska' },
+  { part: 'demuxer', name: 'rawvideo' },
+  { part: 'filter', name: 'zscale', only: 'videos in HDR' },
+  { part: 'filter', name: 'tonemap', only: 'videos in HDR' },
+];
+
+/** A machine that is busy presses the test picture late. */
+const trialBounds: FfmpegBounds = { timeMs: 60_000, memoryMb: 2_048, fileBytes: 1_048_576 };
+/** Four grey pictures, pressed as a video is. */
+const trial = [
+  '-protocol_whitelist file,pipe -threads 2 -f rawvideo -pix_fmt yuv420p -s 64x64 -i file:/dev/zero -frames:v 4',
+  '-vf scale=32:32,setsar=1 -c:v libx264 -threads 2 -preset veryfast -f mp4 -movflags frag_keyframe+empty_moov',
+  '-y file:/dev/null',
+].flatMap((words) => words.split(' '));
+
+const consequence = 'videos stay as they were uploaded';
+const remedy =
+  'install ffmpeg with libx264, AAC and zscale (Debian: apt-get install ffmpeg), or set FFMPEG_BINARY to one';
+
+/**
+ * Looks the program up, asks for its version and its parts, and lets it press a test picture within the bounds of a video. Debian's
+ * takes a second for all of it. Of several on the PATH it finds the first that is right.
+ * @param executable a path, or a name on the PATH
+ * @param given.env the environment of the program
+ * @param given.before an earlier finding, which stands while its program was right and is the same file
+ */
+export async function lookAtFfmpeg(
+  executable: string,
+  { run, env, before }: { run: typeof runFfmpeg; env: NodeJS.ProcessEnv; before: FfmpegFinding | undefined },
+): Promise<FfmpegFinding> {
+  const { files, unusable } = await lookUp(executable, process.env['PATH'] ?? '');
+  const known = before?.mistakes.length === 0 ? before : undefined;
+  if (known?.file !== undefined && files.includes(known.file) && (await identityOf(known.file)) === known.identity)
+    return known;
+  const wrongOnes: FfmpegFinding[] = [];
+  for (const file of files) {
+    const identity = await identityOf(file);
+    const found = await lookAtFile(file, { run, env, identity });
+    const notes = wrongOnes.flatMap(({ mistakes }) => mistakes).concat(found.notes);
+    if (found.mistakes.length === 0) return { ...found, notes };
+    wrongOnes.push(found);
+  }
+  const [first] = wrongOnes;
+  if (first === undefined) return { mistakes: [missing(executable, unusable)], notes: [] };
+  return { ...first, mistakes: wrongOnes.flatMap(({ mistakes }) => mistakes) };
+}
+
+async function lookAtFile(
+  file: string,
+  { run, env, identity }: { run: typeof runFfmpeg; env: NodeJS.ProcessEnv; identity: string },
+): Promise<FfmpegFinding> {
+  const found = { file, identity };
+  const ask = (args: readonly string[]) => askProgram(file, args, { env });
+  try {
+    const said = await ask(['-version']);
+    const [, version] = /^ffmpeg version (\S+)/m.exec(said) ?? [];
+    if (version === undefined) return wrong(found, `says ${firstWords(said)} to -version, so it is no ffmpeg`);
+    const there = { ...found, version };
+    const lacking = await lackingParts(ask);
+    const essential = lacking.filter(({ only }) => only === undefined);
+    if (essential.length > 0) return wrong(there, `lacks ${listed(essential)}`);
+    const { signal } = new AbortController();
+    if ((await run(file, trial, { bounds: trialBounds, signal })) !== 'done') {
+      const bounds = `${trialBounds.memoryMb} MB of memory, ${trialBounds.timeMs / 1_000} s`;
+      return wrong(there, `presses no test picture within its bounds (${bounds})`);
+    }
+    return poor(there, lacking);
+  } catch (error) {
+    return wrong(found, (error as Error).message);
+  }
+}
+
+type Found = Pick<FfmpegFinding, 'version' | 'identity'> & { file: string };
+
+const wrong = (found: Found, flaw: string): FfmpegFinding => ({
+  ...found,
+  flaw,
+  mistakes: [`${named(found)} ${flaw}: ${consequence}; ${remedy}.`],
+  notes: [],
+});
+
+/** @param lacking parts that only some videos need */
+function poor(found: Found, lacking: readonly Need[]): FfmpegFinding {
+  if (lacking.length === 0) return { ...found, mistakes: [], notes: [] };
+  const flaw = `lacks ${listed(lacking)}`;
+  const videos = [...new Set(lacking.map(({ only }) => only))].join(' and ');
+  return {
+    ...found,
+    flaw,
+    mistakes: [],
+    notes: [`${named(found)} ${flaw}: the colours of ${videos} are not converted; ${remedy}.`],
+  };
+}
+
+const named = ({ file, version }: Found): string => (version === undefined ? file : `${file} (ffmpeg ${version})`);
+
+function missing(executable: string, unusable: readonly string[]): string {
+  const place = executable.includes('/') ? `at ${executable}` : `named ${executable} on the PATH`;
+  const seen = unusable.length === 0 ? '' : ` (${unusable.join(', ')})`;
+  return `There is no ffmpeg ${place}${seen}: ${consequence}; ${remedy}.`;
+}
+
+/** @returns what changes with the file that it leads to */
+async function identityOf(file: string): Promise<string> {
+  const found = await stat(file).catch(() => undefined);
+  return [found?.dev, found?.ino, found?.size, found?.mtimeMs].join(' ');
+}
+
+/** @throws Error as `askProgram` does */
+async function lackingParts(ask: (args: readonly string[]) => Promise<string>): Promise<Need[]> {
+  const lacking: Need[] = [];
+  for (const part of new Set(needs.map((need) => need.part))) {
+    const names = namesIn(await ask(['-hide_banner', `-${part}s`]));
+    lacking.push(...needs.filter((need) => need.part === part && !names.has(need.name)));
+  }
+  return lacking;
+}
+
+/** @param list such as ` V....D libx264   libx264 H.264 …`: marks, then the names, between commas */
+function namesIn(list: string): Set<string> {
+  return new Set(list.split('\n').flatMap((line) => line.trim().split(/\s+/)[1]?.split(',') ?? []));
+}
+
+/** Such as `the encoders libx264 and aac, the filter scale`. */
+function listed(parts: readonly Need[]): string {
+  return [...Map.groupBy(parts, ({ part }) => part)]
+    .map(([part, same]) => {
+      const names = same.map(({ name }) => name).join(', ');
+      return `the ${part}${same.length > 1 ? 's' : ''} ${names.replace(/, ([^,]+)$/, ' and $1')}`;
+    })
+    .join(', ');
+}

@@ -3,5 +3,9 @@
 # Needs Node and npm; installs what is missing, and prints the addresses. `npm start` runs it, with API, worker and tour.
 set -eu
 cd "$(dirname "$0")"
+command -v node >/dev/null || {
+  echo 'node is not on the PATH: install Node 20 or newer with npm from https://nodejs.org, then try again.' >&2
+  exit 1
+}
 node dev/bootstrap.mjs
 exec node_modules/.bin/node --import ./platform/load.mjs dev/serve.ts

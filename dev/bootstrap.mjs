@@ -1,9 +1,11 @@
 /**
  * Makes sure that node_modules is there and as new as package-lock.json. Plain JavaScript without dependencies, for any
- * Node from 20 on, because it runs before anything is installed: `prestart`, `pretest` and temporal-dev.sh call it.
+ * Node from 20 on, because it runs before anything is installed: `prestart`, `pretest` and temporal-dev.sh call it. Its words
+ * are those of Node 12, which distributions still have: an older Node must be able to read the sentence that refuses it.
  */
 import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
+import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -12,7 +14,11 @@ const oldestNode = 20;
 
 /** Milliseconds since 1970 of the file's last change; 0 where there is no such file. */
 function changedAt(file) {
-  return statSync(new URL(`../${file}`, import.meta.url), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  try {
+    return statSync(new URL(`../${file}`, import.meta.url)).mtimeMs;
+  } catch {
+    return 0;
+  }
 }
 
 /** Why `npm ci` is needed, or undefined. npm writes node_modules/.package-lock.json last, so a broken-off install lacks it. */
@@ -29,14 +35,17 @@ function fail(message) {
 }
 
 if (Number.parseInt(process.versions.node, 10) < oldestNode) {
-  fail(`Node ${process.versions.node} is too old: this needs Node ${oldestNode} or newer (https://nodejs.org).`);
+  fail(
+    `Node ${process.versions.node} (${process.execPath}) is too old: this needs Node ${oldestNode} or newer (https://nodejs.org).`,
+  );
 }
 
 const reason = reasonToInstall();
 if (reason !== undefined) {
   process.stdout.write(`Installing packages with npm ci: ${reason}.\n`);
-  // Under `npm run` the very npm that runs us; otherwise the one on the PATH.
-  const npm = process.env.npm_execpath ? [process.execPath, process.env.npm_execpath] : ['npm'];
+  // Under `npm run` the very npm that runs us; otherwise the one on the PATH. Yarn and pnpm set the variable, too.
+  const runner = process.env.npm_execpath || '';
+  const npm = basename(runner) === 'npm-cli.js' ? [process.execPath, runner] : ['npm'];
   const { status, error } = spawnSync(npm[0], [...npm.slice(1), 'ci', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: root,
     stdio: 'inherit',
@@ -46,7 +55,7 @@ if (reason !== undefined) {
   if (status !== 0) {
     fail(
       [
-        `npm ci failed (exit code ${status ?? 'none'}); its own message stands above.`,
+        `npm ci failed (exit code ${status === null ? 'none' : status}); its own message stands above.`,
         '  - Without a network: it needs the npm registry once. Connect, or point npm at a mirror: npm config set registry <url>',
         '  - With a proxy: npm config set https-proxy <url>',
         '  - Otherwise: remove node_modules and try again.',

@@ -5,6 +5,7 @@
 import { access, constants, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Environment } from '../config.ts';
+import { lookUp } from '../platform/infra/programs.ts';
 import { cacheDirectory, install } from './components/cache.ts';
 import { type Component, components } from './components/catalogue.ts';
 import { messageOf, Problem, runScript, say } from './problem.ts';
@@ -17,7 +18,8 @@ export interface LocateOptions {
 
 /**
  * Where a component's executable is, in this order: the variable that names it, the PATH, our own cache, and then each
- * of its sources, the first that works being kept in the cache.
+ * of its sources, the first that works being kept in the cache. What the variable or the PATH has is looked at first: a program of
+ * another version, or one that does not work, is passed over with a line that says so (DEC-163).
  * @returns an absolute path
  * @throws Problem that lists what was tried, why each failed, and what to do
  */
@@ -25,20 +27,24 @@ export async function locate(component: Component, options: LocateOptions = {}):
   const env = options.env ?? process.env;
   const report = options.report ?? (() => undefined);
 
+  const searchPath = env['PATH'] ?? '';
   const chosen = env[component.variable];
-  if (chosen) {
-    if (await isExecutable(chosen)) return path.resolve(chosen);
-    throw new Problem(`${component.variable} says ${chosen}, but there is no executable file.`);
-  }
+  if (chosen) return chosenFile(component, chosen, searchPath);
 
   const tried: string[] = [];
-  const onPath = await findOnPath(component.executable, env['PATH'] ?? '');
-  if (onPath === undefined) tried.push(`${component.executable} on the PATH: not there`);
-  else {
-    const flaw = await component.flawOf(onPath);
-    if (flaw === undefined) return onPath;
-    tried.push(`${onPath}: ${flaw}`);
+  // Said also where ours serves: who has installed the program wonders why it is not taken.
+  const passOver = (words: string) => {
+    tried.push(words);
+    report(`${component.title}: ${words}; it is passed over`);
+  };
+  const { files, unusable } = await lookUp(component.executable, searchPath);
+  unusable.forEach(passOver);
+  for (const file of files) {
+    const flaw = await flawOf(component, file);
+    if (flaw === undefined) return file;
+    passOver(`${file} ${flaw}`);
   }
+  if (tried.length === 0) tried.push(`${component.executable} on the PATH: not there`);
 
   const cache = cacheDirectory(env);
   const cached = path.join(cache, `${component.executable}-${component.version}`, component.executable);
@@ -66,13 +72,33 @@ export async function locate(component: Component, options: LocateOptions = {}):
   );
 }
 
-/** The first executable file of this name in the directories of a PATH. */
-async function findOnPath(name: string, searchPath: string): Promise<string | undefined> {
-  for (const directory of searchPath.split(path.delimiter).filter(path.isAbsolute)) {
-    const file = path.join(directory, name);
-    if (await isExecutable(file)) return file;
+/** @throws Problem if it is not there, or will not do: nobody's choice is replaced in silence */
+async function chosenFile(component: Component, chosen: string, searchPath: string): Promise<string> {
+  const { files, unusable } = await lookUp(chosen, searchPath);
+  const [file] = files;
+  if (file === undefined) {
+    const seen = unusable.length === 0 ? '' : ` (${unusable.join(', ')})`;
+    throw new Problem(`${component.variable} says ${chosen}, but there is no executable file${seen}.`);
   }
-  return undefined;
+  const flaw = await flawOf(component, file);
+  if (flaw === undefined) return file;
+  throw new Problem(
+    `${component.variable} says ${chosen}, but ${file} ${flaw}. Name another, or unset ${component.variable}.`,
+  );
+}
+
+/** By file and component: a process that asks again has its answer. */
+const flaws = new WeakMap<Component, Map<string, Promise<string | undefined>>>();
+
+/** @returns why a program that is not ours will not do: another version than is needed, or it does not work on this machine */
+function flawOf(component: Component, file: string): Promise<string | undefined> {
+  const known = flaws.get(component) ?? new Map<string, Promise<string | undefined>>();
+  flaws.set(component, known);
+  const look = async () =>
+    (await component.flawOf(file)) ?? (await component.check(file).then(() => undefined, messageOf));
+  const flaw = known.get(file) ?? look();
+  known.set(file, flaw);
+  return flaw;
 }
 
 async function isExecutable(file: string): Promise<boolean> {

@@ -72,8 +72,14 @@ async function bringUp(
   await ensurePortsAreFree(ports);
 
   say('Starting Temporal, Postgres, S3 and the mailbox …');
-  // What `npm run components` has brought; without it videos are delivered as they were uploaded.
-  const ffmpeg = await locate({ ...components.ffmpeg, sources: [] }).catch(() => undefined);
+  // What `npm run components` has brought, where the PATH has none that will do. The worker says it if there is none at all.
+  const ffmpeg = await locate({ ...components.ffmpeg, sources: [] }, { report: say }).catch((error: unknown) => {
+    if (process.env[components.ffmpeg.variable]) throw error;
+    say(
+      'No ffmpeg that makes renditions was found: videos stay as they were uploaded (npm run components brings one).',
+    );
+    return undefined;
+  });
   const environment: Environment = {
     ...allocatorSettings,
     ...(ffmpeg !== undefined && { FFMPEG_BINARY: ffmpeg }),

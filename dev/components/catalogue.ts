@@ -1,13 +1,13 @@
 /** The programs of the development stack that npm does not bring: their pinned versions, and where each is to be had. */
 import os from 'node:os';
-import { runCommand } from '../commands.ts';
-import { messageOf } from '../problem.ts';
+import { askProgram } from '../../platform/infra/programs.ts';
 import { drawsPage, npmChromium, playwrightChromium } from './chromium.ts';
 import { downloadArchive } from './download.ts';
-import { npmFfmpeg, pressesVideo } from './ffmpeg.ts';
+import { npmFfmpeg, pressesVideo, renditionFlaw } from './ffmpeg.ts';
 import { goInstall } from './go.ts';
 import { compiledRedis, mavenRedis } from './redis.ts';
 import { mavenTestServer, startsAsTestServer } from './test-server.ts';
+import { versionFlaw } from './version.ts';
 
 /** One place that a component can be had from. */
 export interface Source {
@@ -87,17 +87,12 @@ export const components = {
       }),
     ],
     advice: [installGo, 'install the Temporal CLI: https://docs.temporal.io/cli (macOS: brew install temporal)'],
-    async flawOf(executable) {
-      try {
-        const version = /\(Server (\d+\.\d+\.\d+)/.exec(await runCommand(executable, ['--version']))?.[1];
-        if (version === undefined) return 'does not say which server it holds';
-        return isOlder(version, oldestTemporalServer)
-          ? `holds server ${version}; ${oldestTemporalServer} or newer is needed`
-          : undefined;
-      } catch (error) {
-        return messageOf(error);
-      }
-    },
+    flawOf: versionFlaw({
+      pattern: /\(server (\d+\.\d+\.\d+)/i,
+      oldest: oldestTemporalServer,
+      found: (version) => `holds server ${version}`,
+      unknown: 'does not say which server it holds',
+    }),
     check: answersVersion,
   },
   versitygw: {
@@ -118,7 +113,8 @@ export const components = {
       }),
     ],
     advice: [installGo, `download it: ${github}/versity/versitygw/releases/tag/v${versitygwVersion}`],
-    flawOf: async () => undefined,
+    // One that Go has built says "git" for its version.
+    flawOf: versionFlaw({ pattern: /^Version *: *(?:v?(\d+\.\d+\.\d+)|git)/m, oldest: versitygwVersion }),
     check: answersVersion,
   },
   testServer: {
@@ -156,7 +152,7 @@ export const components = {
       'install Redis (Debian: apt-get install redis-server; macOS: brew install redis)',
       'install Java 11 or newer and Maven, and try again (Debian: apt-get install default-jre-headless maven; macOS: brew install maven)',
     ],
-    flawOf: async () => undefined,
+    flawOf: versionFlaw({ pattern: /server v=(\d+\.\d+\.\d+)/i, oldest: redisVersion }),
     check: answersVersion,
   },
   chromium: {
@@ -166,17 +162,7 @@ export const components = {
     variable: 'CHROMIUM_BINARY',
     sources: [playwrightChromium(), npmChromium(`@sparticuz/chromium@${chromiumVersion}`)],
     advice: ['install Chromium (Debian: apt-get install chromium; macOS: brew install --cask chromium)'],
-    async flawOf(executable) {
-      try {
-        const version = /(\d+)\.\d+\.\d+\.\d+/.exec(await runCommand(executable, ['--version']))?.[1];
-        if (version === undefined) return 'does not say its version';
-        return isOlder(version, oldestChromium)
-          ? `is version ${version}; ${oldestChromium} or newer is needed`
-          : undefined;
-      } catch (error) {
-        return messageOf(error);
-      }
-    },
+    flawOf: versionFlaw({ pattern: /(\d+)\.\d+\.\d+\.\d+/, oldest: oldestChromium }),
     check: drawsPage,
   },
   ffmpeg: {
@@ -186,15 +172,13 @@ export const components = {
     variable: 'FFMPEG_BINARY',
     sources: [npmFfmpeg(ffmpegPackages)],
     advice: ['install ffmpeg (Debian: apt-get install ffmpeg; macOS: brew install ffmpeg)'],
-    async flawOf(executable) {
-      return pressesVideo(executable).then(() => undefined, messageOf);
-    },
+    flawOf: renditionFlaw,
     check: pressesVideo,
   },
 } satisfies Record<string, Component>;
 
 async function answersVersion(executable: string): Promise<void> {
-  await runCommand(executable, ['--version']);
+  await askProgram(executable, ['--version']);
 }
 
 function versitygwArchive(): string {
@@ -203,8 +187,4 @@ function versitygwArchive(): string {
 
 function testServerArchive(): string {
   return `temporal-test-server_${testServerVersion}_${linux ? 'linux' : 'macOS'}_${goArchitecture}`;
-}
-
-function isOlder(version: string, than: string): boolean {
-  return version.localeCompare(than, 'en', { numeric: true }) < 0;
 }

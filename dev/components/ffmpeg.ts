@@ -2,7 +2,8 @@
 import { chmod, rename } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { runCommand } from '../commands.ts';
+import { askProgram } from '../../platform/infra/programs.ts';
+import { ffmpegAt } from '../../platform/infra/video/ffmpeg.ts';
 import type { Source } from './catalogue.ts';
 import { withNpmPackage } from './npm-package.ts';
 
@@ -28,9 +29,25 @@ export function npmFfmpeg(names: Readonly<Record<string, string>>): Source {
   };
 }
 
-/** Presses a second of video and sound, as the worker does. @throws Error when that fails; its message says why */
+/** Builds have no order of versions: what one can do decides. @returns a clause: why the worker makes poor renditions with it, or none */
+export async function renditionFlaw(program: string): Promise<string | undefined> {
+  const ffmpeg = ffmpegAt(program);
+  await ffmpeg.look();
+  return ffmpeg.finding?.flaw;
+}
+
+/** As the videos of tests are made: their codecs, beside those of the worker. */
+const codecs = [
+  ['-c:v', 'libx264', '-c:a', 'aac', '-f', 'mp4', '-movflags', 'frag_keyframe+empty_moov'],
+  ['-c:v', 'libvpx', '-deadline', 'realtime', '-c:a', 'libopus', '-f', 'webm'],
+];
+const pressTimeoutMs = 60_000;
+
+/** Presses a second of video and sound with each of the codecs. @throws Error when that fails; its message says why */
 export async function pressesVideo(program: string): Promise<void> {
   const made = ['-f', 'lavfi', '-i', 'testsrc=s=64x64:d=1', '-f', 'lavfi', '-i', 'sine=d=1'];
-  const pressed = ['-c:v', 'libx264', '-c:a', 'aac', '-f', 'mp4', '-movflags', 'frag_keyframe+empty_moov', os.devNull];
-  await runCommand(program, ['-nostdin', '-hide_banner', '-loglevel', 'error', '-y', ...made, ...pressed]);
+  for (const pressed of codecs) {
+    const args = ['-nostdin', '-hide_banner', '-loglevel', 'error', '-y', ...made, ...pressed, os.devNull];
+    await askProgram(program, args, { timeoutMs: pressTimeoutMs });
+  }
 }

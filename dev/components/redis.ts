@@ -5,6 +5,7 @@ import path from 'node:path';
 import { runCommand } from '../commands.ts';
 import type { Source } from './catalogue.ts';
 import { unpackDownload, type Download } from './download.ts';
+import { findOnPath } from './version.ts';
 
 const executable = 'redis-server';
 const unpackGoal = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:unpack';
@@ -17,8 +18,8 @@ export function compiledRedis(download: Download): Source {
   return {
     title: download.url,
     async fetch(directory, report) {
-      await runCommand('make', ['--version']);
-      await runCommand('cc', ['--version']);
+      await findOnPath('make');
+      await findOnPath('cc');
       await unpackDownload(download, directory, report);
       report(`  building ${executable} from source with make: about a minute or two`);
       const code = path.join(directory, path.basename(download.url, '.tar.gz'));

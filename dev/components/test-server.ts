@@ -7,7 +7,10 @@ import { runCommand } from '../commands.ts';
 import { freePorts } from '../ports.ts';
 import { untilPortAnswers } from '../readiness.ts';
 import type { Source } from './catalogue.ts';
+import { findOnPath, versionFlaw } from './version.ts';
 
+/** The server's classes are of Java 11; Java 8 calls itself 1.8. */
+const javaFlaw = versionFlaw({ pattern: /version "(\d+(?:\.\d+)?)/, oldest: '11', args: ['-version'] });
 const pom = fileURLToPath(new URL('../temporal-test-server.pom.xml', import.meta.url));
 /** Beside the builds of other parts, on two cores, Java has taken more than a minute; a server that ends is noticed at once. */
 const startTimeoutMs = 180_000;
@@ -24,7 +27,8 @@ export function mavenTestServer(version: string): Source {
   return {
     title: `Maven and Java, io.temporal:temporal-test-server:${version}`,
     async fetch(directory, report) {
-      await runCommand('java', ['-version']);
+      const home = process.env['JAVA_HOME'];
+      await findOnPath(home ? path.join(home, 'bin', 'java') : 'java', javaFlaw);
       report('  copying the test server and its dependencies with Maven');
       const options = [`-DserverVersion=${version}`, `-DoutputDirectory=${path.join(directory, 'jars')}`];
       await runCommand(

@@ -1,6 +1,15 @@
 import { expect } from 'chai';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { projectDirectory } from '../../dev/project.ts';
@@ -51,6 +60,27 @@ describe('dev/bootstrap', () => {
   it('does and says nothing when node_modules is newer', () => {
     install(60);
     expect(run()).to.deep.equal({ stdout: '', stderr: '', status: 0 });
+  });
+
+  it('asks the npm on the PATH where another program of its kind runs it', () => {
+    const script = path.join(directory, 'dev', 'bootstrap.mjs');
+    run(); // makes the npm
+    const { stdout } = spawnSync(process.execPath, [script], {
+      encoding: 'utf8',
+      env: {
+        PATH: `${path.join(directory, 'bin')}:/usr/bin:/bin`,
+        npm_execpath: '/usr/lib/node_modules/yarn/bin/yarn.js',
+      },
+    });
+    expect(stdout).to.contain(`npm ci in ${directory}\n`);
+  });
+
+  it('is understood by the Node of old distributions, which it refuses', () => {
+    const text = readFileSync(path.join(projectDirectory, 'dev', 'bootstrap.mjs'), 'utf8');
+    expect(text, 'words that Node 12 does not know').not.to.match(
+      /\?\?|\?\.[\w[(]|\?\?=|import\(|replaceAll|\bawait\b/,
+    );
+    expect(text).to.contain('is too old: this needs Node');
   });
 
   it('says what to do when npm fails', () => {

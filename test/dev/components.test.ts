@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { type LocateOptions, locate } from '../../dev/components.ts';
@@ -70,6 +70,45 @@ describe('dev/components', () => {
       await executable(cached());
       await executable(path.join(directory, 'bin', 'thing'));
       expect(await find(component([], { flawOf: async () => 'too old' }))).to.equal(cached());
+    });
+
+    it('2. the PATH: a later one where an earlier one is broken, too old, or does not work', async () => {
+      const at = (name: string) => path.join(directory, name, 'thing');
+      await mkdir(path.dirname(at('linked')));
+      await symlink('/there/is/none', at('linked'));
+      for (const name of ['old', 'idle', 'right', 'next']) await executable(at(name));
+      const lines: string[] = [];
+      const thing = component([], {
+        flawOf: async (file) => (file === at('old') ? 'is version 1; 2 or newer is needed' : undefined),
+        check: (file) => (file === at('idle') ? Promise.reject(new Error('does not start')) : Promise.resolve()),
+      });
+      const PATH = ['linked', 'old', 'idle', 'right', 'next'].map((name) => path.join(directory, name)).join(':');
+      const options = { env: { PATH }, report: (line: string) => void lines.push(line) };
+      expect(await find(thing, options)).to.equal(at('right'));
+      expect(lines).to.deep.equal([
+        `The thing: ${at('linked')} is a link that leads to no file; it is passed over`,
+        `The thing: ${at('old')} is version 1; 2 or newer is needed; it is passed over`,
+        `The thing: ${at('idle')} does not start; it is passed over`,
+      ]);
+    });
+
+    it('1. the variable: a name is looked up on the PATH; what will not do is an error that says why', async () => {
+      const own = await executable(path.join(directory, 'bin', 'mine'));
+      const env = { THING_BINARY: 'mine' };
+      expect(await find(component([]), { env })).to.equal(own);
+      const old = component([], { flawOf: async () => 'is version 1; 2 or newer is needed' });
+      expect(await problemOf(find(old, { env }))).to.equal(
+        `THING_BINARY says mine, but ${own} is version 1; 2 or newer is needed. Name another, or unset THING_BINARY.`,
+      );
+    });
+
+    it('2. the PATH: a program is looked at once, however often it is asked for', async () => {
+      await executable(path.join(directory, 'bin', 'thing'));
+      let looks = 0;
+      const thing = component([], { flawOf: async () => void (looks += 1) });
+      await Promise.all([find(thing), find(thing)]);
+      await find(thing);
+      expect(looks).to.equal(1);
     });
 
     it('3. the user’s cache, with one directory per version', async () => {
@@ -145,6 +184,49 @@ describe('dev/components', () => {
       '  - build one',
       '  - put thing on the PATH, or set THING_BINARY to where it is',
     ]);
+  });
+
+  describe('a program on the PATH', () => {
+    const flawOf = async (program: Component, script: string) => {
+      const file = path.join(directory, 'program');
+      await writeFile(file, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+      return program.flawOf(file);
+    };
+    const says = (program: Component, words: string) => flawOf(program, `echo '${words}'`);
+
+    it('is accepted from Redis 6.2, and as Valkey', async () => {
+      const { redis } = components;
+      expect(await says(redis, 'Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64')).to.equal(
+        undefined,
+      );
+      expect(await says(redis, 'Valkey server v=8.1.1 sha=00000000:0')).to.equal(undefined);
+      expect(await says(redis, 'Redis server v=6.2.11 sha=00000000:0')).to.equal(undefined);
+      expect(await says(redis, 'Redis server v=5.0.14 sha=00000000:0')).to.equal(
+        'is version 5.0.14; 6.2 or newer is needed',
+      );
+    });
+
+    it('is accepted from versitygw 1.8.0, and as Go builds it', async () => {
+      const { versitygw } = components;
+      expect(await says(versitygw, 'Version  : v1.8.0\nBuild    : abc')).to.equal(undefined);
+      expect(await says(versitygw, 'Version  : git\nBuild    : norev')).to.equal(undefined);
+      expect(await says(versitygw, 'Version  : v1.0.9')).to.equal('is version 1.0.9; 1.8.0 or newer is needed');
+    });
+
+    it('is refused with what was found: another program, an old one, one that fails or says nothing', async () => {
+      const { temporal } = components;
+      const needed = '1.29.0 or newer is needed';
+      expect(await says(temporal, 'temporal version 0.10.7 (server 1.21.3) (ui 2.16.2)')).to.equal(
+        `holds server 1.21.3; ${needed}`,
+      );
+      expect(await says(temporal, 'temporal, a calendar, 2.0')).to.equal(
+        `does not say which server it holds, but "temporal, a calendar, 2.0"; ${needed}`,
+      );
+      expect(await flawOf(temporal, 'exit 0')).to.equal(`does not say which server it holds, but nothing; ${needed}`);
+      expect(await flawOf(temporal, 'echo no config >&2; exit 2')).to.equal(
+        `ends with exit code 2: no config; ${needed}`,
+      );
+    });
   });
 
   describe('temporal on the PATH', () => {

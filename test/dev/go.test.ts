@@ -30,4 +30,27 @@ describe('dev/components/go', () => {
       await goInstall({ module, executable, duration: 'no time' }).fetch(into, () => undefined);
       expect(await readdir(into)).to.deep.equal([executable]);
     });
+
+  it('passes over a Go that is too old, and says which it found if there is no other', async () => {
+    const bin = path.join(directory, 'bin');
+    await writeFile(path.join(bin, 'go'), '#!/bin/sh\necho go version go1.19.8 linux/amd64\n');
+    process.env['PATH'] = bin;
+    const component = { module: 'example.com/server@v1.2.3', executable: 'server', duration: 'no time' };
+    const fetch = () =>
+      goInstall(component)
+        .fetch(directory, () => undefined)
+        .then(
+          () => 'built',
+          ({ message }: Error) => message,
+        );
+    expect(await fetch()).to.equal(`${path.join(bin, 'go')} is version 1.19; 1.21 or newer is needed`);
+    const newer = path.join(directory, 'newer');
+    await mkdir(newer);
+    const script = '#!/bin/sh\nif [ "$1" = install ]; then echo > "$GOBIN/server"; else echo go version go1.25.1; fi\n';
+    await writeFile(path.join(newer, 'go'), script, { mode: 0o755 });
+    process.env['PATH'] = `${bin}:${newer}`;
+    expect(await fetch()).to.equal('built');
+    process.env['PATH'] = directory;
+    expect(await fetch()).to.equal('go is not installed');
+  });
 });

@@ -2,13 +2,13 @@
  * The image, proven: Buildah makes it by deploy/Dockerfile, and it serves the tour as user 10001, on a root that nobody can write.
  * Where Docker's registry is away, a base of Debian's packages and the locked Node stands in for the official one.
  */
-import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import { chmod, copyFile, readFile, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { buildInto } from '../../dev/build.ts';
 import { runCommand } from '../../dev/commands.ts';
+import { findOnPath } from '../../dev/components/version.ts';
 import { Problem } from '../../dev/problem.ts';
 import { projectDirectory } from '../../dev/project.ts';
 import type { Build } from '../../platform/infra/build.ts';
@@ -122,7 +122,7 @@ async function ensureBase(site: Site, buildah: Buildah): Promise<{ base: Base; n
     path.join(projectDirectory, 'node_modules', 'node', 'bin', 'node'),
     '/usr/local/bin/node',
   );
-  await buildah('copy', container, npmDirectory(), '/usr/local/lib/node_modules/npm');
+  await buildah('copy', container, await npmDirectory(), '/usr/local/lib/node_modules/npm');
   // npm trusts whom this machine trusts, so that it reaches what it reaches here.
   await buildah('copy', container, authorities, authoritiesOfNpm);
   await buildah(
@@ -141,9 +141,8 @@ async function ensureBase(site: Site, buildah: Buildah): Promise<{ base: Base; n
 }
 
 /** Of the npm that runs us: Node's own package on npm has none. */
-function npmDirectory(): string {
-  const program =
-    process.env['npm_execpath'] ?? fs.realpathSync(execFileSync('which', ['npm'], { encoding: 'utf8' }).trim());
+async function npmDirectory(): Promise<string> {
+  const program = process.env['npm_execpath'] ?? fs.realpathSync(await findOnPath('npm'));
   return path.dirname(path.dirname(program));
 }
 

@@ -3,12 +3,13 @@ import { existsSync } from 'node:fs';
 import { chmod, cp, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { startChild } from '../../dev/children.ts';
-import { runCommand } from '../../dev/commands.ts';
 import { locate } from '../../dev/components.ts';
 import type { Component } from '../../dev/components/catalogue.ts';
 import { debianProgram } from '../../dev/components/debian.ts';
 import { freePorts, host } from '../../dev/ports.ts';
 import { untilPortAnswers } from '../../dev/readiness.ts';
+import { messageOf } from '../../dev/problem.ts';
+import { askProgram } from '../../platform/infra/programs.ts';
 import { progress } from '../faults/progress.ts';
 import type { Site } from './site.ts';
 
@@ -53,14 +54,14 @@ const pgbouncerOf = ({ version, suite, own, variable, isRight }: Wanted): Compon
   ],
   advice: [`install PgBouncer ${version} (Debian: apt-get install pgbouncer)`],
   async flawOf(executable) {
-    const said = await versionOf(executable).catch(() => 'no version');
-    return isRight(said) ? undefined : `is ${said}`;
+    const said = await versionOf(executable).catch(messageOf);
+    return isRight(said) ? undefined : `says ${said}; ${version} is needed`;
   },
   check: async (executable) => void (await versionOf(executable)),
 });
 
 const versionOf = async (executable: string): Promise<string> =>
-  (await runCommand(executable, ['--version'])).split('\n')[0] ?? '';
+  (await askProgram(executable, ['--version'])).split('\n')[0] ?? '';
 const minorOf = (version: string): number => Number(/^PgBouncer 1\.(\d+)/.exec(version)?.[1] ?? NaN);
 
 const programs = {

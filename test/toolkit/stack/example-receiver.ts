@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { answerTimeoutMs, firstWords } from '../../../platform/infra/programs.ts';
 
 export const examplesDirectory = fileURLToPath(new URL('../../../docs/examples/receivers/', import.meta.url));
 
@@ -50,10 +51,15 @@ export const examples: readonly Example[] = [
 
 /** Why an example cannot be run on this machine; undefined where it can. */
 export function whyMissing({ tool, versionArgs, minorVersion, leastMinor }: Example): string | undefined {
-  const { status, stdout } = spawnSync(tool, versionArgs, { encoding: 'utf8' });
-  if (status !== 0) return `${tool} is not on this machine`;
+  const { status, stdout, error } = spawnSync(tool, versionArgs, {
+    encoding: 'utf8',
+    timeout: answerTimeoutMs,
+    killSignal: 'SIGKILL',
+  });
+  if (error !== undefined && 'code' in error && error.code === 'ENOENT') return `${tool} is not on this machine`;
+  if (status !== 0) return `${tool} on the PATH does not say its version`;
   const minor = Number(minorVersion.exec(stdout)?.[1]);
-  return minor >= leastMinor ? undefined : `${stdout.trim()} is too old`;
+  return minor >= leastMinor ? undefined : `${tool} says ${firstWords(stdout)}, which is too old or another program`;
 }
 
 export interface RunningExample {

@@ -5,6 +5,8 @@ import { locate } from '../../../dev/components.ts';
 import type { Component } from '../../../dev/components/catalogue.ts';
 import { goInstall } from '../../../dev/components/go.ts';
 import { projectDirectory } from '../../../dev/project.ts';
+import { messageOf } from '../../../dev/problem.ts';
+import { askProgram } from '../../../platform/infra/programs.ts';
 import { progress } from '../../faults/progress.ts';
 
 const version = '3.22.0';
@@ -24,10 +26,10 @@ const component: Component = {
   ],
   advice: ['install Helm 3: https://helm.sh/docs/intro/install', 'install Go 1.25 or newer (https://go.dev/dl)'],
   async flawOf(executable) {
-    const said = await runCommand(executable, ['version', '--short']).catch(() => 'no version');
+    const said = await askProgram(executable, ['version', '--short']).catch(messageOf);
     return said.startsWith('v3.') ? undefined : `says ${said.trim()}; Helm 3 is needed`;
   },
-  check: async (executable) => void (await runCommand(executable, ['version'])),
+  check: async (executable) => void (await askProgram(executable, ['version'])),
 };
 
 /** Where values come from: files, or single ones as `--set` has them. */

@@ -1,8 +1,9 @@
 /** Temporal's server and its tool for schemas, of the version that deploy/compose.yaml has: on the PATH, else from their Go module. */
-import { runCommand } from '../../../dev/commands.ts';
 import { locate } from '../../../dev/components.ts';
 import type { Component } from '../../../dev/components/catalogue.ts';
 import { goInstall } from '../../../dev/components/go.ts';
+import { messageOf } from '../../../dev/problem.ts';
+import { askProgram } from '../../../platform/infra/programs.ts';
 import { progress } from '../../faults/progress.ts';
 import { serverVersion } from './configuration.ts';
 
@@ -26,7 +27,7 @@ const componentOf = ({ title, executable, variable, folder, duration }: Program)
     `download it: https://github.com/temporalio/temporal/releases/tag/v${serverVersion}`,
   ],
   async flawOf(file) {
-    const said = await versionOf(file).catch(() => 'no version');
+    const said = await versionOf(file).catch(messageOf);
     return said === serverVersion ? undefined : `says ${said}; ${serverVersion} is wanted`;
   },
   check: async (file) => void (await versionOf(file)),
@@ -59,4 +60,4 @@ export async function findPrograms(): Promise<Programs> {
 }
 
 const versionOf = async (file: string): Promise<string> =>
-  / version (\S+)/.exec(await runCommand(file, ['--version']))?.[1] ?? 'no version';
+  / version (\S+)/.exec(await askProgram(file, ['--version']))?.[1] ?? 'no version';

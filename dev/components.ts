@@ -95,7 +95,11 @@ function flawOf(component: Component, file: string): Promise<string | undefined>
   const known = flaws.get(component) ?? new Map<string, Promise<string | undefined>>();
   flaws.set(component, known);
   const look = async () =>
-    (await component.flawOf(file)) ?? (await component.check(file).then(() => undefined, messageOf));
+    (await component.flawOf(file)) ??
+    (await component.check(file).then(
+      () => undefined,
+      (error: unknown) => `does not work here: ${messageOf(error)}`,
+    ));
   const flaw = known.get(file) ?? look();
   known.set(file, flaw);
   return flaw;

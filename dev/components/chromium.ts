@@ -7,6 +7,7 @@ import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createBrotliDecompress } from 'node:zlib';
 import { runCommand } from '../commands.ts';
+import { messageOf } from '../problem.ts';
 import type { Source } from './catalogue.ts';
 import { withNpmPackage } from './npm-package.ts';
 
@@ -95,10 +96,21 @@ async function decompress(from: string, to: string): Promise<void> {
   await pipeline(createReadStream(from), createBrotliDecompress(), createWriteStream(to));
 }
 
+/** @param message of playwright-core, with its own log @returns what the program complained of; the first line if it did not */
+function complaintsIn(message: string): string {
+  const lines = message.split('\n');
+  const complaints = lines.filter((line) => line.startsWith('[pid=')).map((line) => line.split('[err] ')[1]);
+  return complaints.findLast((words) => words !== undefined) ?? lines[0] ?? '';
+}
+
 /** Draws a page with a script in it, as the tests will. @throws Error when that fails; its message says why */
 export async function drawsPage(program: string): Promise<void> {
   const { chromium } = await import('playwright-core');
-  const browser = await chromium.launch({ executablePath: program, timeout: startTimeoutMs });
+  const browser = await chromium
+    .launch({ executablePath: program, timeout: startTimeoutMs })
+    .catch((error: unknown) => {
+      throw new Error(`it does not start: ${complaintsIn(messageOf(error))}`);
+    });
   try {
     const page = await browser.newPage();
     await page.goto('data:text/html,<title></title><script>document.title = 6 * 7</script>');

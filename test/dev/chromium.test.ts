@@ -74,7 +74,7 @@ describe('dev/components/chromium', function () {
   it('says what a program said that does not start', async () => {
     const lacking = await script('echo libnss3.so: no such file >&2; exit 127');
     const failure = await drawsPage(lacking).catch((error: unknown) => String(error));
-    expect(failure).to.contain('libnss3.so: no such file');
+    expect(failure).to.equal('Error: it does not start: libnss3.so: no such file');
   });
 
   it('on the PATH is accepted from version 131', async () => {

@@ -88,7 +88,7 @@ describe('dev/components', () => {
       expect(lines).to.deep.equal([
         `The thing: ${at('linked')} is a link that leads to no file; it is passed over`,
         `The thing: ${at('old')} is version 1; 2 or newer is needed; it is passed over`,
-        `The thing: ${at('idle')} does not start; it is passed over`,
+        `The thing: ${at('idle')} does not work here: does not start; it is passed over`,
       ]);
     });
 

@@ -130,7 +130,7 @@ describe('worker/doctor', function () {
     try {
       process.env['PATH'] = directory;
       expect(await ofFfmpeg({})).to.deep.equal([
-        `NOTE   ${titles[7]}`,
+        `warn   ${titles[7]}`,
         `         There is no ffmpeg named ffmpeg on the PATH: ${withoutFfmpeg}`,
       ]);
       expect(await ofFfmpeg({ WORKER_TASK_QUEUES: 'webhooks' })).to.deep.equal([]);

@@ -15,7 +15,7 @@ import {
 } from './media.policy.ts';
 import { playedFileOf, type PlayedFile } from './played-file.ts';
 import { beginsAsSvg } from './svg-root.ts';
-import { isText } from './text-content.ts';
+import { isText, isTextInOtherUnits } from './text-content.ts';
 
 /** Of a document, this much is read at either end; of images all, for they are small. */
 const pieceBytes = 64 * 1_024;
@@ -87,8 +87,10 @@ async function typeOf(read: Read, sizeBytes: number, announced: string): Promise
     return { is: mime, played: measures };
   }
   const isSvg = announced === 'image/svg+xml' && beginsAsSvg(head.toString('latin1'));
-  if (!(isTextType(announced) || isSvg) || head.includes(0)) return { error: 'content_not_allowed' };
-  return (await isTextByItsEnds(read, sizeBytes, head)) ? { is: announced as ContentType } : { error: 'not_utf8' };
+  if (!isTextType(announced) && !isSvg) return { error: 'content_not_allowed' };
+  if (await isTextByItsEnds(read, sizeBytes, head)) return { is: announced as ContentType };
+  const isOtherText = !head.includes(0) || isTextInOtherUnits(head, head.length < sizeBytes);
+  return { error: isOtherText ? 'not_utf8' : 'content_not_allowed' };
 }
 
 function isAvif(head: Buffer): boolean {
@@ -97,7 +99,8 @@ function isAvif(head: Buffer): boolean {
 
 async function isTextByItsEnds(read: Read, sizeBytes: number, head: Buffer): Promise<boolean> {
   if (sizeBytes <= 2 * pieceBytes) return isText(await read(0, sizeBytes));
-  return isText(head, await read(sizeBytes - pieceBytes, pieceBytes));
+  const tailBytes = pieceBytes - (sizeBytes % 2); // what has units of two bytes is not cut inside of one
+  return isText(head, await read(sizeBytes - tailBytes, tailBytes));
 }
 
 async function imageOf(

@@ -5,7 +5,7 @@ import type { MediaKind, MediaPurpose, RenditionRole } from '../../entities/medi
 export type MediaError =
   | 'upload_expired' // it never arrived, or nobody said that it had
   | 'content_not_allowed' // by its content it is nothing that may be uploaded there, whatever was announced
-  | 'not_utf8' // a text in another encoding, or with bytes that no text has
+  | 'not_utf8' // a text that is neither in UTF-8 nor in UTF-16 with a mark, or with bytes that no text has
   | 'too_large'
   | 'storage_full' // it is larger than its reservation, and the club's storage has no room for that
   | 'image_broken' // it ends too early, or cannot be measured

@@ -3,26 +3,50 @@
 // oxlint-disable-next-line no-control-regex -- tabs, line breaks and form feeds are of texts, these are not
 const notOfTexts = /[\u0000-\u0008\u000b\u000e-\u001a\u001c-\u001f]/;
 
+type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be';
+
 /**
  * @param head the first bytes
- * @param tail the last ones, more than a few, where `head` is not all; both may be cut inside a character
- * @returns whether they are text in UTF-8
+ * @param tail the last ones, more than a few, where `head` is not all; both may be cut inside a character, and neither inside a half of one
+ * @returns whether they are text in UTF-8, or in UTF-16 behind its byte-order mark
  */
 export function isText(head: Buffer, tail?: Buffer): boolean {
-  return isTextFrom(head, tail !== undefined) && (tail === undefined || isTextFrom(fromCharacter(tail), false));
+  const encoding = markedEncoding(head);
+  return (
+    isTextFrom(head, encoding, tail !== undefined) &&
+    (tail === undefined || isTextFrom(fromCharacter(tail, encoding), encoding, false))
+  );
+}
+
+/**
+ * @param isCut whether more follows
+ * @returns whether bytes that are no text by {@link isText} are one in UTF-16 without a mark, or begin with a mark and are broken
+ */
+export function isTextInOtherUnits(head: Buffer, isCut: boolean): boolean {
+  if (/^(?:fffe|feff|0000feff)/.test(head.toString('hex', 0, 4))) return true;
+  return isTextFrom(head, 'utf-16le', isCut) || isTextFrom(head, 'utf-16be', isCut);
+}
+
+function markedEncoding(head: Buffer): Encoding {
+  const mark = head.toString('hex', 0, 2);
+  return mark === 'fffe' ? 'utf-16le' : mark === 'feff' ? 'utf-16be' : 'utf-8';
 }
 
 /** @param isCut whether more follows, which the last character may need */
-function isTextFrom(bytes: Buffer, isCut: boolean): boolean {
+function isTextFrom(bytes: Buffer, encoding: Encoding, isCut: boolean): boolean {
   try {
-    return !notOfTexts.test(new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: isCut }));
+    return !notOfTexts.test(new TextDecoder(encoding, { fatal: true }).decode(bytes, { stream: isCut }));
   } catch {
     return false;
   }
 }
 
 /** Without what is left at its beginning of a character that was cut: three bytes at most. */
-function fromCharacter(bytes: Buffer): Buffer {
+function fromCharacter(bytes: Buffer, encoding: Encoding): Buffer {
+  if (encoding !== 'utf-8') {
+    const first = encoding === 'utf-16le' ? bytes[1] : bytes[0];
+    return ((first ?? 0) & 0b1111_1100) === 0b1101_1100 ? bytes.subarray(2) : bytes; // the second half of a pair
+  }
   const start = bytes.subarray(0, 4).findIndex((byte) => (byte & 0b1100_0000) !== 0b1000_0000);
   return bytes.subarray(Math.max(0, start));
 }

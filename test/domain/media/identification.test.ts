@@ -99,7 +99,7 @@ describe('type of a file', () => {
     }
   });
 
-  it('is the announced one for UTF-8 text, and text in other encodings is rejected', async () => {
+  it('is the announced one for text in UTF-8 or marked UTF-16, and other encodings are rejected', async () => {
     for (const announced of textTypes) {
       for (const text of [
         'a',
@@ -111,11 +111,23 @@ describe('type of a file', () => {
         expect(await found(Buffer.from(text), announced), `${announced}: ${text.slice(0, 40)}`).to.include({
           mime: announced,
         });
+      for (const text of ['\ufeff# Nós e voltas\n', `\ufeff${'😀'.repeat(40_000)}`, `\ufeffa${'😀'.repeat(40_000)}`]) {
+        const inUtf16 = Buffer.from(text, 'utf16le');
+        for (const bytes of [inUtf16, Buffer.from(inUtf16).swap16()])
+          expect(await found(bytes, announced), `${announced} in UTF-16: ${text.slice(0, 40)}`).to.include({
+            mime: announced,
+          });
+      }
       const rejected = {
         'Latin-1': Buffer.from('Voltas e nós', 'latin1'),
         'a control character': Buffer.from('a\u0001b'),
         'a NUL byte': Buffer.from('a\u0000b'),
-        'UTF-16': Buffer.from('\ufefftext', 'utf16le'),
+        'UTF-16 without a mark': Buffer.from('a text', 'utf16le'),
+        'UTF-16, big-endian, without a mark': Buffer.from('a text', 'utf16le').swap16(),
+        'UTF-16 with a control character': Buffer.from('\ufeffa\u0001', 'utf16le'),
+        'UTF-16 that is cut': Buffer.from('\ufeffab', 'utf16le').subarray(0, -1),
+        'UTF-32': Buffer.from([0xff, 0xfe, 0, 0, 0x61, 0, 0, 0]),
+        'UTF-32, big-endian,': Buffer.from([0, 0, 0xfe, 0xff, 0, 0, 0, 0x61]),
       };
       const errors: Record<string, string | undefined> = {};
       for (const [name, bytes] of Object.entries(rejected)) {
@@ -126,7 +138,12 @@ describe('type of a file', () => {
         'Latin-1': 'not_utf8',
         'a control character': 'not_utf8',
         'a NUL byte': 'content_not_allowed',
-        'UTF-16': 'content_not_allowed',
+        'UTF-16 without a mark': 'not_utf8',
+        'UTF-16, big-endian, without a mark': 'not_utf8',
+        'UTF-16 with a control character': 'not_utf8',
+        'UTF-16 that is cut': 'not_utf8',
+        'UTF-32': 'not_utf8',
+        'UTF-32, big-endian,': 'not_utf8',
       });
     }
     const endsInLatin1 = Buffer.concat([Buffer.alloc(200_000, 0x61), Buffer.from([0xe9])]);

@@ -1,130 +1,343 @@
-/** HTML, read out: headings, paragraphs, rows of lists and tables, code. What is no text of the page is passed over. */
-import { Parser } from 'htmlparser2';
+/** HTML, read out as people see the page: headings, paragraphs, items of lists, tables, code. */
+import { openList, nextMark, type OpenList } from './html-lists.ts';
+import { isNoteMark, isOnlyNoteMark, shownFor } from './html-shown.ts';
+import { Styles, type Style } from './html-styles.ts';
+import { layoutTables, OpenTable } from './html-tables.ts';
+import { ownTextOf, parseHtml, textOf, visit, type HtmlElement, type Visitor } from './html-tree.ts';
+import { joinUnspaced } from './line-breaks.policy.ts';
+import { lowered, noteMark, raised } from './raised.policy.ts';
 import type { Paragraph, SectionBuilder } from './sections.ts';
-
-const passedOver = new Set([
-  'script', 'style', 'nav', 'title', 'template', 'noscript', 'iframe', 'object', 'svg', 'math', 'canvas', 'audio', 'video',
-  'select', 'textarea', 'button',
-]); // prettier-ignore
+import { hasWords } from './text.policy.ts';
 
 /** What begins and ends a paragraph; whatever else there is stands inside one. */
 const blocks = new Set([
-  'address', 'article', 'aside', 'blockquote', 'body', 'caption', 'center', 'dd', 'details', 'dialog', 'div', 'dl', 'dt',
-  'fieldset', 'figcaption', 'figure', 'footer', 'form', 'header', 'hgroup', 'hr', 'html', 'legend', 'li', 'main', 'menu', 'ol',
-  'p', 'pre', 'section', 'summary', 'table', 'tbody', 'td', 'tfoot', 'th', 'thead', 'tr', 'ul',
+  'address', 'article', 'aside', 'blockquote', 'body', 'caption', 'center', 'dd', 'details', 'dialog', 'dir', 'div', 'dl', 'dt',
+  'fieldset', 'figcaption', 'figure', 'footer', 'form', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'head', 'header', 'hgroup', 'hr', 'html',
+  'legend', 'li', 'listing', 'main', 'menu', 'ol', 'optgroup', 'option', 'p', 'plaintext', 'pre', 'search', 'section', 'summary', 'table',
+  'tbody', 'td', 'tfoot', 'th', 'thead', 'tr', 'ul', 'xmp',
 ]); // prettier-ignore
+const keepsLines = new Set(['pre', 'listing', 'plaintext', 'xmp']);
+const struckOut = new Set(['s', 'del', 'strike']);
 
-const levelOf = (tag: string) => (/^h[1-6]$/.test(tag) ? Number(tag[1]) : undefined);
-
-/** A list that is open: the number of its next item, where its items have numbers. */
-interface OpenList {
-  next: number | undefined;
-}
+/** A page may nest raised letters in raised ones without end. */
+const deepestInline = 20;
 
 /** Reads HTML out into the sections. @throws Unreadable too_large */
 export function readHtml(html: string, into: SectionBuilder): void {
-  const reader = new HtmlReader(into);
-  const parser = new Parser(
-    {
-      onopentag: (tag, attributes) => reader.open(tag, attributes),
-      ontext: (text) => reader.text(text),
-      onclosetag: (tag) => reader.close(tag),
-    },
-    { decodeEntities: true },
-  );
-  parser.write(html);
-  parser.end();
+  const root = parseHtml(html);
+  const reader = new HtmlReader(root, into);
+  visit(root, reader);
   reader.end();
 }
 
-class HtmlReader {
+/** What people see of the text here. */
+interface Sight {
+  isVisible: boolean;
+  /** Letters of no size are not seen. */
+  hasSize: boolean;
+  /** Whether a warning was given for what is not. */
+  hasWarned: boolean;
+}
+
+class HtmlReader implements Visitor {
   readonly #into: SectionBuilder;
+  readonly #styles = new Styles();
+  readonly #layouts: ReadonlySet<HtmlElement>;
+  /** What there is to do at the end of each open element. */
+  readonly #ends: (() => void)[] = [];
   readonly #lists: OpenList[] = [];
-  /** How many elements are open that are passed over. */
-  #passedOver = 0;
-  #lines = 0;
-  #heading: number | undefined;
-  /** Cells of the row that is open; null outside of tables. */
-  #cells: string[] | null = null;
-  #text: string[] = [];
+  /** Undefined stands for a table whose cells are no more than paragraphs, or text of the cell around them. */
+  readonly #tables: (OpenTable | undefined)[] = [];
+  readonly #headings: number[] = [];
+  /** Texts that do not go into the paragraph as they are: of cells, of raised letters. The innermost is the last. */
+  readonly #apart: string[][] = [];
+  #paragraph: string[] = [];
   /** The number of a list's item, in front of its first words. */
   #mark = '';
+  #sight: Sight = { isVisible: true, hasSize: true, hasWarned: false };
+  /** How many elements are open whose line breaks are shown. */
+  #lines = 0;
+  #definitions = 0;
+  #quotes = 0;
+  #struckOut = 0;
+  #isStruckOut = false;
+  #lastReading = '';
 
-  constructor(into: SectionBuilder) {
+  constructor(root: HtmlElement, into: SectionBuilder) {
     this.#into = into;
+    this.#layouts = layoutTables(root);
+    visit(root, {
+      enter: (element) => {
+        if (element.tag === 'style') this.#styles.add(ownTextOf(element));
+        return true;
+      },
+      text: () => {},
+      leave: () => {},
+    });
   }
 
-  open(tag: string, attributes: Record<string, string>): void {
-    if (passedOver.has(tag)) this.#passedOver += 1;
-    if (this.#passedOver > 0) return;
-    if (tag === 'br') return this.text('\n');
-    const level = levelOf(tag);
-    if (level === undefined && !blocks.has(tag)) return;
-    this.#endParagraph();
-    this.#heading = level;
-    if (tag === 'pre') this.#lines += 1;
-    else if (tag === 'ol') this.#lists.push({ next: Number.parseInt(attributes['start'] ?? '1', 10) || 1 });
-    else if (tag === 'ul' || tag === 'menu') this.#lists.push({ next: undefined });
-    else if (tag === 'li') this.#mark = this.#nextMark();
-    else if (tag === 'tr') this.#startRow();
-    else if (tag === 'td' || tag === 'th') this.#cells?.push('');
-  }
-
-  text(text: string): void {
-    if (this.#passedOver === 0) this.#text.push(text);
-  }
-
-  close(tag: string): void {
-    if (passedOver.has(tag)) {
-      this.#passedOver -= 1;
-      return;
+  enter(element: HtmlElement): boolean {
+    const style = this.#styles.of(element);
+    if (isHidden(element, style)) {
+      if (hasWords(textOf(element))) this.#into.warn('hidden_left_out');
+      return false;
     }
-    if (this.#passedOver > 0 || (levelOf(tag) === undefined && !blocks.has(tag))) return;
-    this.#endParagraph();
-    if (tag === 'pre') this.#lines -= 1;
-    else if (tag === 'ol' || tag === 'ul' || tag === 'menu') this.#lists.pop();
-    else if (tag === 'li') this.#mark = '';
-    else if (tag === 'tr') this.#endRow();
+    const shown = shownFor(element, this.#isSeen() ? this.#into : { warn: () => {} });
+    if (shown !== undefined) {
+      this.#addIfSeen(shown);
+      return false;
+    }
+    const level = headingLevel(element);
+    const isBlock = level !== undefined || blocks.has(element.tag);
+    if (isBlock) this.#endParagraph();
+    const endLook = this.#look(style);
+    const end = isBlock ? this.#beginBlock(element, style, level) : this.#beginInline(element);
+    this.#ends.push(() => {
+      end?.();
+      endLook?.();
+    });
+    return true;
+  }
+
+  text(text: string, { tag }: HtmlElement): void {
+    // Line breaks beside the parts of a word with its reading are nothing.
+    this.#addIfSeen(tag === 'ruby' || tag === 'rb' ? withoutOuterBreaks(text) : text);
+  }
+
+  leave(): void {
+    this.#ends.pop()?.();
   }
 
   end(): void {
     this.#endParagraph();
-    this.#endRow();
   }
 
-  #nextMark(): string {
+  #isSeen(): boolean {
+    return this.#sight.isVisible && this.#sight.hasSize;
+  }
+
+  #addIfSeen(text: string): void {
+    if (this.#isSeen()) this.#add(text);
+    else if (!this.#sight.hasWarned && hasWords(text)) {
+      this.#sight.hasWarned = true;
+      this.#into.warn('hidden_left_out');
+    }
+  }
+
+  /** Takes on what the style says of all that stands inside. @returns what ends it */
+  #look(style: Style): (() => void) | undefined {
+    if (style.size === 0) return undefined;
+    const before = this.#sight;
+    const isVisible = isVisibleBy(style.get('visibility')?.value, before.isVisible);
+    const hasSize = hasSizeBy(style.get('font-size')?.value, before.hasSize);
+    if (isVisible !== before.isVisible || hasSize !== before.hasSize)
+      this.#sight = { isVisible, hasSize, hasWarned: false };
+    const lines = /^(?:pre|break-spaces)/.test(style.get('white-space')?.value ?? '') ? 1 : 0;
+    const line = style.get('text-decoration-line') ?? style.get('text-decoration');
+    const levels = line?.value.includes('line-through') ? 1 : 0;
+    this.#lines += lines;
+    this.#struckOut += levels;
+    return () => {
+      this.#sight = before;
+      this.#lines -= lines;
+      if (levels > 0) this.#endStruckOut(levels);
+    };
+  }
+
+  /** @returns what ends it */
+  #beginInline(element: HtmlElement): (() => void) | undefined {
+    const { tag, parent } = element;
+    if (isNoteMark(element)) return this.#setApart(noteMark);
+    switch (tag) {
+      case 'br':
+        this.#add('\u2028');
+        return undefined;
+      case 'sup':
+        return isOnlyNoteMark(element) || (parent && isNoteMark(parent)) ? undefined : this.#setApart(raised);
+      case 'sub':
+        return this.#setApart(lowered);
+      case 'rt':
+        return this.#setApart((text) => this.#reading(text.trim()));
+      case 'q':
+        this.#add(this.#quotes % 2 === 0 ? '“' : '‘');
+        this.#quotes += 1;
+        return () => {
+          this.#quotes -= 1;
+          this.#add(this.#quotes % 2 === 0 ? '”' : '’');
+        };
+      case 'button':
+        this.#add(' ');
+        return () => this.#add(' ');
+      default:
+        if (!struckOut.has(tag)) return undefined;
+        this.#struckOut += 1;
+        return () => this.#endStruckOut(1);
+    }
+  }
+
+  #beginBlock(element: HtmlElement, style: Style, level: number | undefined): () => void {
+    const end = this.#beginInside(element, style);
+    if (level !== undefined) this.#headings.push(level);
+    return () => {
+      this.#endParagraph();
+      if (level !== undefined) this.#headings.pop();
+      end?.();
+    };
+  }
+
+  #beginInside(element: HtmlElement, style: Style): (() => void) | undefined {
+    const { tag } = element;
+    if (keepsLines.has(tag)) {
+      this.#lines += 1;
+      return () => void (this.#lines -= 1);
+    }
+    switch (tag) {
+      case 'ol':
+      case 'ul':
+      case 'menu':
+      case 'dir':
+        this.#lists.push(openList(element, style));
+        return () => void this.#lists.pop();
+      case 'li':
+        this.#beginItem(element, style);
+        return () => void (this.#mark = '');
+      case 'dl':
+        this.#definitions += 1;
+        return () => void (this.#definitions -= 1);
+      case 'table':
+        return this.#beginTable(element);
+      case 'caption':
+      case 'tr':
+      case 'td':
+      case 'th':
+        return this.#beginPartOfTable(element);
+      default:
+        return undefined;
+    }
+  }
+
+  #beginItem(item: HtmlElement, style: Style): void {
     const list = this.#lists.at(-1);
-    if (list?.next === undefined) return '';
-    list.next += 1;
-    return `${list.next - 1}. `;
+    if (!list) return;
+    const mark = nextMark(list, item, style);
+    if (this.#apart.length > 0) this.#add(mark);
+    else this.#mark = mark;
+  }
+
+  #beginTable(element: HtmlElement): () => void {
+    const isText = this.#layouts.has(element) || this.#apart.length > 0;
+    this.#tables.push(isText ? undefined : new OpenTable());
+    return () => this.#tables.pop()?.end(this.#into);
+  }
+
+  #beginPartOfTable(element: HtmlElement): (() => void) | undefined {
+    const table = this.#tables.at(-1);
+    if (!table) return undefined;
+    if (element.tag === 'tr') {
+      table.row(element);
+      return undefined;
+    }
+    return this.#setApart((text) => {
+      const words = joinUnspaced(text);
+      if (element.tag === 'caption') this.#into.paragraph({ text: words, kind: 'row' });
+      else table.cell(element, words);
+      return '';
+    });
+  }
+
+  /** @returns what stands for the reading of the letters before it; nothing where it goes on with the reading before it */
+  #reading(text: string): string {
+    if (text === '') return '';
+    const around = this.#apart.at(-1) ?? this.#paragraph;
+    if (this.#lastReading !== '' && around.at(-1) === this.#lastReading) around.pop();
+    else this.#lastReading = '()';
+    return (this.#lastReading = `${this.#lastReading.slice(0, -1)}${text})`);
+  }
+
+  /** @param written what stands for the text inside */
+  #setApart(written: (text: string) => string): (() => void) | undefined {
+    if (this.#apart.length > deepestInline) return undefined;
+    this.#apart.push([]);
+    return () => {
+      this.#endStruckOut(0);
+      const text = written(this.#apart.pop()?.join('') ?? '');
+      if (text !== '') this.#put(text);
+    };
+  }
+
+  #add(text: string): void {
+    if (this.#struckOut > 0 && !this.#isStruckOut && text.trim() !== '') {
+      this.#isStruckOut = true;
+      this.#put('~~');
+    }
+    if (text !== '') this.#put(text);
+  }
+
+  #put(text: string): void {
+    (this.#apart.at(-1) ?? this.#paragraph).push(text);
+  }
+
+  /** @param levels how many elements that strike text out end here */
+  #endStruckOut(levels: number): void {
+    this.#struckOut -= levels;
+    if (!this.#isStruckOut) return;
+    this.#isStruckOut = false;
+    this.#put('~~');
   }
 
   #endParagraph(): void {
-    const text = this.#text.join('');
-    this.#text = [];
-    const level = this.#heading;
-    this.#heading = undefined;
+    this.#endStruckOut(0);
+    if (this.#apart.length > 0) return this.#put(' ');
+    const text = this.#paragraph.join('');
+    this.#paragraph = [];
     if (text.trim() === '') return;
-    if (this.#cells) this.#cells.push(`${this.#cells.pop() ?? ''} ${text.trim()}`);
-    else if (level !== undefined) this.#into.heading(level, text);
-    else this.#into.paragraph({ text: this.#mark + text, kind: this.#kind() });
+    const level = this.#headings.at(-1);
+    const kind = this.#kind();
+    const words = this.#mark + (kind === 'lines' ? text : joinUnspaced(text));
     this.#mark = '';
-  }
-
-  /** A table inside a cell ends the row around it: its words come before. */
-  #startRow(): void {
-    this.#endRow();
-    this.#cells = [];
-  }
-
-  #endRow(): void {
-    const cells = (this.#cells ?? []).map((cell) => cell.trim()).filter((cell) => cell !== '');
-    this.#cells = null;
-    if (cells.length > 0) this.#into.paragraph({ text: cells.join(' | '), kind: 'row' });
+    if (level !== undefined) this.#into.heading(level, words);
+    else this.#into.paragraph({ text: words, kind });
   }
 
   #kind(): Paragraph['kind'] {
     if (this.#lines > 0) return 'lines';
-    return this.#lists.length > 0 ? 'row' : 'prose';
+    return this.#lists.length + this.#definitions > 0 ? 'row' : 'prose';
   }
+}
+
+/** @returns the level of a heading; undefined of other elements */
+function headingLevel({ tag, attributes }: HtmlElement): number | undefined {
+  if (/^h[1-6]$/.test(tag)) return Number(tag[1]);
+  if (attributes.get('role') !== 'heading') return undefined;
+  const level = Number.parseInt(attributes.get('aria-level') ?? '2', 10);
+  return level >= 1 ? level : 2;
+}
+
+/** Whether people do not see it, nor what stands in it. What a click shows they see. */
+function isHidden({ tag, attributes }: HtmlElement, style: Style): boolean {
+  const display = style.get('display')?.value;
+  if (display === 'none' || Number.parseFloat(style.get('opacity')?.value ?? '1') === 0) return true;
+  if (display !== undefined) return false;
+  return attributes.has('hidden') || attributes.has('popover') || (tag === 'dialog' && !attributes.has('open'));
+}
+
+function isVisibleBy(visibility: string | undefined, otherwise: boolean): boolean {
+  if (visibility === undefined || visibility === 'inherit') return otherwise;
+  return visibility !== 'hidden' && visibility !== 'collapse';
+}
+
+/** Sizes in parts of the size around them change nothing of one that is nothing. */
+function hasSizeBy(size: string | undefined, otherwise: boolean): boolean {
+  if (size === undefined || size === 'inherit') return otherwise;
+  if (Number.parseFloat(size) === 0) return false;
+  return otherwise || !/(?:[^r]em|%)$|er$/.test(size);
+}
+
+/** @returns the text without white space at its ends that has a line break, or that is all of it */
+function withoutOuterBreaks(text: string): string {
+  const words = text.trim();
+  if (words === '') return '';
+  const before = text.slice(0, text.length - text.trimStart().length);
+  const after = text.slice(text.trimEnd().length);
+  return (before.includes('\n') ? '' : before) + words + (after.includes('\n') ? '' : after);
 }

@@ -1,12 +1,11 @@
 /** Files of text: which letters their bytes are, and whether they are HTML, Markdown or neither. */
-import MarkdownIt from 'markdown-it';
-import { readHtml } from './html-text.ts';
 import { indexingRules } from '../indexing/indexing.policy.ts';
+import { joinUnspaced } from './line-breaks.policy.ts';
 import { hasSignOfMarkdown } from './markdown-signs.ts';
 import type { SectionBuilder } from './sections.ts';
-import { readingTheFile, Unreadable } from './unreadable.ts';
+import { Unreadable } from './unreadable.ts';
 
-/** By its byte order mark; else UTF-8, if it is that; else Latin-1, as browsers understand it. @throws Unreadable unsupported_type, too_large */
+/** By its byte order mark, or the zeros that UTF-16 has without one; else UTF-8, if it is that; else as the page says; else Latin-1, as browsers understand it. @throws Unreadable unsupported_type, too_large */
 export function decodeText(bytes: Uint8Array): string {
   const encoding = encodingOf(bytes);
   if (bytes.length > indexingRules.maxText * 4) throw new Unreadable('too_large'); // in no encoding has a character more bytes
@@ -21,11 +20,36 @@ function encodingOf(bytes: Uint8Array): string {
   const [first, second] = bytes;
   if (first === 0xff && second === 0xfe) return 'utf-16le';
   if (first === 0xfe && second === 0xff) return 'utf-16be';
+  const unmarked = unmarkedUtf16(bytes);
+  if (unmarked !== undefined) return unmarked;
   try {
     new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     return 'utf-8';
   } catch {
-    return 'windows-1252';
+    return saidEncoding(bytes) ?? 'windows-1252';
+  }
+}
+
+/** Letters of Latin in units of two bytes have one that is 0, always on the same side. @returns undefined of other texts */
+function unmarkedUtf16(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
+  const zeros = [0, 0];
+  const head = bytes.subarray(0, 4_096);
+  for (const [at, byte] of head.entries()) if (byte === 0) zeros[at % 2] = (zeros[at % 2] ?? 0) + 1;
+  const [even = 0, odd = 0] = zeros;
+  if (bytes.length % 2 === 1 || (even + odd) * 10 < head.length || Math.min(even, odd) > 0) return undefined;
+  return odd > 0 ? 'utf-16le' : 'utf-16be';
+}
+
+/** @returns what a page says of its letters, in the bytes in which browsers look for it */
+function saidEncoding(bytes: Uint8Array): string | undefined {
+  const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 1_024)).toString('latin1');
+  const pattern = head.startsWith('<?xml') ? /\bencoding\s*=\s*["']([\w:-]+)/i : /\bcharset\s*=\s*["']?([\w:-]+)/i;
+  const [, label = 'utf-8'] = /<(?:meta|\?xml)\s/i.test(head) ? (pattern.exec(head) ?? []) : [];
+  try {
+    const { encoding } = new TextDecoder(label);
+    return encoding.startsWith('utf-') ? undefined : encoding;
+  } catch {
+    return undefined;
   }
 }
 
@@ -35,34 +59,78 @@ function countControls(bytes: Uint8Array): number {
   return count;
 }
 
-export type TextKind = 'html' | 'markdown' | 'plain' | 'other';
+/** The last is how programs of Windows announce it. */
+const saidOfCsv = new Set(['text/csv', 'application/csv', 'text/tab-separated-values', 'application/vnd.ms-excel']);
+
+export type TextKind = 'html' | 'markdown' | 'csv' | 'plain' | 'other';
 
 /**
- * What the text is by what stands in it: HTML by its first element, Markdown by a heading, a fence or a link.
- * @param says what the file is said to be, which decides where a text could be either
+ * What the text is. HTML is known by its first element, Markdown by a heading, a fence or a link, if nothing is said of it.
+ * @param says what the file is said to be: a text that is said to be plain, or a table, is nothing else
  */
 export function kindOfText(text: string, says: string | null): TextKind {
+  if (says === 'text/plain') return 'plain';
+  if (says !== null && saidOfCsv.has(says)) return 'csv';
   const start = text.slice(0, 100_000).replace(/^(?:\s|<!--[\s\S]*?-->|<\?xml[^>]*>)+/, '');
   if (/^<(?:!doctype html|html|head|body)\b/i.test(start)) return 'html';
+  if (says === 'text/markdown' && !/^\s*<(?:\?xml|!doctype)/i.test(text)) return 'markdown';
   if (/^<(?:!doctype|\?xml|svg|rss|feed)\b/i.test(start) || /^\s*<\?xml/.test(text)) return 'other';
-  if (says === 'text/html' && /^<[a-z][\w-]*[\s>]/i.test(start)) return 'html';
-  if (says === 'text/markdown') return 'markdown';
+  if (says === 'text/html') return 'html';
   return hasSignOfMarkdown(text) ? 'markdown' : 'plain';
 }
 
-/** As deep as anybody nests: the parser leaves out what is deeper. */
-const maxNesting = 10_000;
-const markdown = new MarkdownIt('default', { html: true, maxNesting });
+/** Lines that are longer were broken because they were full; shorter ones are lines of a list, a poem, an address. */
+const shortestFullLine = 50;
+/** Longer ones are paragraphs. */
+const longestLine = 200;
 
-/** @throws Unreadable too_large, file_corrupt */
-export async function readMarkdown(text: string, into: SectionBuilder): Promise<void> {
-  const html = await readingTheFile(() => markdown.render(text));
-  readHtml(html, into);
-}
-
-/** Paragraphs are what empty lines are between. @throws Unreadable too_large */
+/** Paragraphs are what empty lines are between. Lines that were not broken for their length stay lines. @throws Unreadable too_large */
 export function readPlain(text: string, into: SectionBuilder): void {
   for (const paragraph of text.replace(/\r\n?/g, '\n').split(/\n[ \t]*(?:\n[ \t]*)+/)) {
-    into.paragraph({ text: paragraph, kind: 'prose' });
+    const lines = paragraph.split('\n');
+    if (areOneParagraph(lines)) into.paragraph({ text: joinUnspaced(paragraph), kind: 'prose' });
+    else readLines(lines, into);
   }
+}
+
+function readLines(lines: readonly string[], into: SectionBuilder): void {
+  let short: string[] = [];
+  const end = () => {
+    if (short.length > 0) into.paragraph({ text: short.join('\n'), kind: 'lines' });
+    short = [];
+  };
+  for (const line of lines) {
+    if (line.length <= longestLine) short.push(line);
+    else {
+      end();
+      into.paragraph({ text: line, kind: 'prose' });
+    }
+  }
+  end();
+}
+
+/** Whether each line was broken because the next word had no room in it. */
+function areOneParagraph(lines: readonly string[]): boolean {
+  const widths = lines.map((line) => widthOf(line.trimEnd()));
+  const room = widths.reduce((most, width) => Math.max(most, width), 0);
+  if (lines.length === 1) return true;
+  if (room < shortestFullLine || room > longestLine) return false;
+  return lines.every(
+    (line, at) => at === 0 || (!beginsItem.test(line) && (widths[at - 1] ?? 0) + widthOfFirstWord(line) > room),
+  );
+}
+
+const beginsItem = /^(?:[ \t]{4}|[ \t]*(?:[-*•–+>|]|\(?\w{1,3}[.)])[ \t])/;
+const wide = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]/g;
+
+/** In columns of a screen, where letters of East Asia take two. */
+function widthOf(text: string): number {
+  return text.length + (text.match(wide)?.length ?? 0);
+}
+
+/** With the blank before it. A line may be broken before any letter of East Asia. */
+function widthOfFirstWord(line: string): number {
+  const [word = ''] = /\S+/.exec(line) ?? [];
+  const at = word.search(wide);
+  return at === 0 ? 2 : 1 + widthOf(at < 0 ? word : word.slice(0, at));
 }

@@ -1,7 +1,8 @@
 /** Reading a lesson or a file out. What a file is, its content says, not its name. */
 import { fileTypeFromBuffer } from 'file-type';
 import { openArchive } from './archive.ts';
-import { decodeText, kindOfText, readMarkdown, readPlain } from './plain-text.ts';
+import { readMarkdown } from './markdown-text.ts';
+import { decodeText, kindOfText, readPlain } from './plain-text.ts';
 import { SectionBuilder, type ReadOut } from './sections.ts';
 import { BadSubtitles, parseSubtitles, readCues } from './subtitles.policy.ts';
 import { hasWords } from './text.policy.ts';
@@ -52,7 +53,7 @@ async function readInto(
   onPage: (done: number, total: number) => void,
 ): Promise<number | null> {
   // The readers are loaded when they are needed: a lesson needs none of them.
-  const type = await typeOf(bytes);
+  const type = await typeOf(bytes, says);
   if (type === 'pdf') return (await import('./pdf-text.ts')).readPdf(bytes, into, onPage);
   if (type === 'zip') {
     const archive = await openArchive(bytes);
@@ -68,6 +69,7 @@ async function readInto(
   if (kind === 'other') throw new Unreadable('unsupported_type');
   if (kind === 'html') (await import('./html-text.ts')).readHtml(text, into);
   else if (kind === 'markdown') await readMarkdown(text, into);
+  else if (kind === 'csv') (await import('./csv-text.ts')).readCsv(text, into);
   else readPlain(text, into);
   return null;
 }
@@ -76,8 +78,10 @@ async function readInto(
 const notForReaders = /rtf|postscript|eps|x-mif|vcard|calendar/;
 
 /** @throws Unreadable unsupported_type, file_encrypted */
-async function typeOf(bytes: Uint8Array): Promise<'pdf' | 'zip' | 'text'> {
+async function typeOf(bytes: Uint8Array, says: string | null): Promise<'pdf' | 'zip' | 'text'> {
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 1_024)).toString('latin1');
+  const isSaidText = says?.startsWith('text/') && !/^(?:%PDF-|\{\\rtf)/.test(start) && isPlainUtf8(bytes);
+  if (isSaidText) return 'text'; // it may be about a PDF
   if (start.includes('%PDF-')) return 'pdf';
   if (start.startsWith('PK')) return 'zip';
   if (/^(?:\xff\xfe|\xfe\xff)/.test(start)) return 'text'; // the byte order mark of UTF-16

@@ -12,8 +12,9 @@ import { Unreadable } from './unreadable.ts';
 
 interface Cell {
   text: string;
-  /** Of the row in which it began; a cell that is repeated below is the same one. */
+  /** Of the row and the column in which it began; a cell that is repeated below and beside is the same one. */
   row: number;
+  column: number;
 }
 
 interface Row {
@@ -48,7 +49,11 @@ export class TableBuilder {
   cell(text: string, { colspan = 1, rowspan = 1 }: { colspan?: number; rowspan?: number } = {}): void {
     if (this.#rows.length === 0) this.row();
     this.#fillFromAbove();
-    const cell = { text: cleanLine(text).replaceAll('|', String.raw`\|`), row: this.#rows.length - 1 };
+    const cell = {
+      text: cleanLine(text).replaceAll('|', String.raw`\|`),
+      row: this.#rows.length - 1,
+      column: this.#column,
+    };
     for (let left = spanOf(colspan, maxColspan); left > 0; left--) {
       if (rowspan > 1) this.#reaching.set(this.#column, { cell, left: spanOf(rowspan, 65_534) - 1 });
       this.#put(cell);
@@ -104,11 +109,12 @@ function spanOf(given: number, most: number): number {
   return Number.isInteger(given) && given > 0 ? Math.min(given, most) : 1;
 }
 
-/** Columns in which no row has a word say nothing: they come from cells that only make room. */
+/** Columns in which no cell with a word begins say nothing: they come from cells that only make room, or that reach over too much. */
 function columnsWithText(rows: readonly Row[]): number[] {
   const columns = new Set<number>();
   for (const { cells } of rows)
-    for (const [column, cell] of cells.entries()) if (cell && cell.text !== '') columns.add(column);
+    for (const [column, cell] of cells.entries())
+      if (cell && cell.text !== '' && cell.column === column) columns.add(column);
   return [...columns].toSorted((a, b) => a - b);
 }
 

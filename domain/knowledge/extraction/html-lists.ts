@@ -1,0 +1,119 @@
+/** The numbers of lists as a page shows them. */
+import { elementsIn, type HtmlElement } from './html-tree.ts';
+import type { Style } from './html-styles.ts';
+
+/** A list that is open. */
+export interface OpenList {
+  /** The number of its next item. */
+  next: number;
+  step: 1 | -1;
+  /** How its items are numbered; undefined where they are not. */
+  form: ListForm | undefined;
+}
+
+type ListForm =
+  | 'decimal'
+  | 'decimal-leading-zero'
+  | 'lower-alpha'
+  | 'upper-alpha'
+  | 'lower-roman'
+  | 'upper-roman'
+  | 'lower-greek';
+
+const forms: readonly string[] = [
+  'decimal',
+  'decimal-leading-zero',
+  'lower-alpha',
+  'upper-alpha',
+  'lower-roman',
+  'upper-roman',
+  'lower-greek',
+] satisfies ListForm[];
+const otherNames: Readonly<Record<string, ListForm>> = { 'lower-latin': 'lower-alpha', 'upper-latin': 'upper-alpha' };
+const formsOfType: Readonly<Record<string, ListForm>> = {
+  '1': 'decimal',
+  a: 'lower-alpha',
+  A: 'upper-alpha',
+  i: 'lower-roman',
+  I: 'upper-roman',
+};
+const bullets: readonly string[] = ['none', 'disc', 'circle', 'square', 'disclosure-open', 'disclosure-closed'];
+
+export function openList(list: HtmlElement, style: Style): OpenList {
+  const isReversed = list.tag === 'ol' && list.attributes.has('reversed');
+  const start = numberIn(list, 'start');
+  const first = start ?? (isReversed ? elementsIn(list).filter(({ tag }) => tag === 'li').length : 1);
+  return {
+    next: first,
+    step: isReversed ? -1 : 1,
+    form: formOf(list, style, list.tag === 'ol' ? 'decimal' : undefined),
+  };
+}
+
+/** @returns what stands before the item; empty where that is a bullet or nothing */
+export function nextMark(list: OpenList, item: HtmlElement, style: Style): string {
+  const number = numberIn(item, 'value') ?? list.next;
+  list.next = number + list.step;
+  const form = formOf(item, style, list.form);
+  return form === undefined ? '' : `${written(number, form)}. `;
+}
+
+function formOf({ attributes }: HtmlElement, style: Style, otherwise: ListForm | undefined): ListForm | undefined {
+  const byStyle = (style.get('list-style-type') ?? style.get('list-style'))?.value.split(/\s+/) ?? [];
+  for (const word of byStyle) {
+    if (bullets.includes(word)) return undefined;
+    const form = otherNames[word] ?? word;
+    if (isForm(form)) return form;
+  }
+  const type = attributes.get('type')?.trim() ?? '';
+  return bullets.includes(type.toLowerCase()) ? undefined : (formsOfType[type] ?? otherwise);
+}
+
+function isForm(word: string): word is ListForm {
+  return forms.includes(word);
+}
+
+function numberIn({ attributes }: HtmlElement, name: string): number | undefined {
+  const number = Number.parseInt(attributes.get(name) ?? '', 10);
+  return Number.isSafeInteger(number) ? number : undefined;
+}
+
+function written(number: number, form: ListForm): string {
+  switch (form) {
+    case 'decimal-leading-zero':
+      return number >= 0 && number < 10 ? `0${number}` : String(number);
+    case 'lower-alpha':
+      return inLetters(number, 'abcdefghijklmnopqrstuvwxyz');
+    case 'upper-alpha':
+      return inLetters(number, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ');
+    case 'lower-greek':
+      return inLetters(number, 'αβγδεζηθικλμνξοπρστυφχψω');
+    case 'lower-roman':
+      return roman(number).toLowerCase();
+    case 'upper-roman':
+      return roman(number);
+    case 'decimal':
+      return String(number);
+  }
+}
+
+/** After the last letter two of them follow; numbers below 1 have none. */
+function inLetters(number: number, letters: string): string {
+  let text = '';
+  for (let left = number; left > 0; left = Math.floor((left - 1) / letters.length))
+    text = (letters[(left - 1) % letters.length] ?? '') + text;
+  return text === '' ? String(number) : text;
+}
+
+const romans = [
+  ['M', 1_000], ['CM', 900], ['D', 500], ['CD', 400], ['C', 100], ['XC', 90], ['L', 50], ['XL', 40], ['X', 10], ['IX', 9], ['V', 5],
+  ['IV', 4], ['I', 1],
+] as const; // prettier-ignore
+
+function roman(number: number): string {
+  if (number < 1 || number > 3_999) return String(number);
+  let left = number;
+  let text = '';
+  for (const [letters, value] of romans) for (; left >= value; left -= value) text += letters;
+  return text;
+}

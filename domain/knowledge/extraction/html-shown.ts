@@ -1,0 +1,170 @@
+/** Elements that show something else than the text inside them: pictures, fields of forms, formulas. And those that show nothing. */
+import { mathText } from './html-math.ts';
+import { elementsIn, hasWord, ownTextOf, textOf, visit, type HtmlElement } from './html-tree.ts';
+import type { SectionBuilder } from './sections.ts';
+import { hasWords } from './text.policy.ts';
+
+type Warned = Pick<SectionBuilder, 'warn'>;
+
+/** Nothing of the page. */
+const silent = new Set([
+  'style', 'title', 'nav', 'template', 'noscript', 'noframes', 'noembed', 'datalist', 'rp', 'progress', 'meter', 'map', 'colgroup',
+]); // prettier-ignore
+
+/** What they show is not in the text. */
+const unread = new Set(['iframe', 'object', 'embed', 'canvas', 'audio', 'video', 'applet', 'frame']);
+
+/**
+ * @returns what stands for the element, whose content is then passed over; undefined where its content is what it shows
+ */
+export function shownFor(element: HtmlElement, into: Warned): string | undefined {
+  const { tag, attributes } = element;
+  if (silent.has(tag)) return '';
+  if (unread.has(tag)) {
+    into.warn('part_skipped');
+    return '';
+  }
+  switch (tag) {
+    case 'script':
+      return texOf(element);
+    case 'img':
+      return pictureOf(element, attributes.get('alt'), into);
+    case 'svg':
+      return drawingOf(element, into);
+    case 'math':
+      return mathText(element);
+    case 'input':
+      return fieldOf(element, into);
+    case 'select':
+      return beside(chosenIn(element).join(', '));
+    case 'textarea':
+      return beside(textOf(element));
+    default:
+      // A second form of a formula that stands beside it as MathML, and the arrow from a note back to its mark.
+      return hasWord(element, 'class', ['katex-html', 'MathJax_Preview']) || isWayBack(element) ? '' : undefined;
+  }
+}
+
+const beside = (text: string): string => (text.trim() === '' ? '' : ` ${text} `);
+
+/** Formulas for MathJax, as they are written. */
+function texOf(script: HtmlElement): string {
+  const [type = '', mode = ''] = (script.attributes.get('type') ?? '').split(';');
+  if (!/^math\/(?:la)?tex$/i.test(type.trim())) return '';
+  const tex = ownTextOf(script).trim();
+  return /mode=display/.test(mode) ? ` $$${tex}$$ ` : `$${tex}$`;
+}
+
+/** @param words undefined where the picture has none; empty where it says nothing that stands not in the text */
+function pictureOf(picture: HtmlElement, words: string | undefined, into: Warned): string {
+  if (words !== undefined && words.trim() !== '') return ` [Picture: ${words.trim()}] `;
+  if (words === undefined && !isDecoration(picture)) into.warn('picture_without_text');
+  return '';
+}
+
+function isDecoration(picture: HtmlElement): boolean {
+  const { attributes } = picture;
+  const isDot = ['width', 'height'].every((side) => Number.parseInt(attributes.get(side) ?? '2', 10) < 2);
+  return isDot || attributes.get('aria-hidden') === 'true' || hasWord(picture, 'role', ['presentation', 'none']);
+}
+
+const unseenInDrawings = new Set([
+  'defs',
+  'symbol',
+  'clippath',
+  'mask',
+  'metadata',
+  'style',
+  'script',
+  'title',
+  'desc',
+  'pattern',
+  'marker',
+]);
+
+/** The words that stand in a drawing; else those that stand for it. */
+function drawingOf(drawing: HtmlElement, into: Warned): string {
+  const words: string[] = [];
+  visit(drawing, {
+    enter({ tag }) {
+      if (tag === 'text' || tag === 'foreignobject') words.push(' ');
+      return !unseenInDrawings.has(tag);
+    },
+    text: (text) => void words.push(text),
+    leave: () => {},
+  });
+  const text = words.join('');
+  if (hasWords(text)) return beside(text);
+  const title = elementsIn(drawing).find(({ tag }) => tag === 'title');
+  return pictureOf(drawing, drawing.attributes.get('aria-label') ?? (title && textOf({ ...title, tag: '' })), into);
+}
+
+function fieldOf(field: HtmlElement, into: Warned): string {
+  const { attributes } = field;
+  const value = attributes.get('value') ?? '';
+  switch (attributes.get('type')?.toLowerCase() ?? 'text') {
+    case 'hidden':
+    case 'password':
+    case 'color':
+    case 'range':
+    case 'file':
+      return '';
+    case 'checkbox':
+    case 'radio':
+      return attributes.has('checked') ? '[x] ' : '[ ] ';
+    case 'image':
+      return pictureOf(field, attributes.get('alt'), into);
+    default:
+      return beside(value === '' ? (attributes.get('placeholder') ?? '') : value);
+  }
+}
+
+/** Of a list that opens, what is chosen, which is the first if nothing says so; of one that stands open, all. */
+function chosenIn(select: HtmlElement): string[] {
+  const options: HtmlElement[] = [];
+  visit(select, {
+    enter(element) {
+      if (element.tag === 'option') options.push(element);
+      return true;
+    },
+    text: () => {},
+    leave: () => {},
+  });
+  const { attributes } = select;
+  const isOpen = attributes.has('multiple') || Number.parseInt(attributes.get('size') ?? '1', 10) > 1;
+  const chosen = options.filter((option) => option.attributes.has('selected'));
+  const shown = isOpen ? options : chosen.length > 0 ? chosen.slice(-1) : options.slice(0, 1);
+  return shown.map((option) => option.attributes.get('label') ?? textOf(option).trim());
+}
+
+/** Whether it leads from a note back to where its mark stands, and has no words. */
+function isWayBack(element: HtmlElement): boolean {
+  const { tag, attributes, children } = element;
+  if (tag !== 'a' || !attributes.get('href')?.startsWith('#') || children.length !== 1) return false;
+  const text = ownTextOf(element).trim();
+  return /^[\u2191\u21a9\u21b5\u21d1\u2934^]+[\ufe0e\ufe0f]?$/u.test(text);
+}
+
+/** Whether it is the mark of a note: it says so, or it is a raised link within the page. */
+export function isNoteMark(element: HtmlElement): boolean {
+  const { tag, attributes, children, parent } = element;
+  if (tag === 'sup') return saysNoteMark(element) && elementsIn(element).length === 0;
+  if (tag !== 'a') return false;
+  if (saysNoteMark(element)) return true;
+  const [only, ...others] = children;
+  const holdsRaised = typeof only === 'object' && only.tag === 'sup' && others.length === 0;
+  return attributes.get('href')?.includes('#') === true && (holdsRaised || parent?.tag === 'sup');
+}
+
+function saysNoteMark(element: HtmlElement): boolean {
+  return (
+    hasWord(element, 'role', ['doc-noteref']) ||
+    hasWord(element, 'epub:type', ['noteref']) ||
+    hasWord(element, 'class', ['footnote-ref', 'footnoteRef', 'noteref'])
+  );
+}
+
+/** Whether raised letters are marks of notes and nothing else. */
+export function isOnlyNoteMark(element: HtmlElement): boolean {
+  return elementsIn(element).some(isNoteMark);
+}

@@ -1,0 +1,71 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { readFrom, shortly } from '../../../toolkit/drive/extracting.ts';
+import { readAs, textsAs } from '../../../toolkit/drive/reading.ts';
+
+describe('CSV, read out', () => {
+  for (const { what, csv, texts } of [
+    {
+      what: 'keeps empty fields',
+      csv: 'Knot,Use,Minutes\nBowline,,60\n,Mooring,5\n',
+      texts: ['Knot | Use | Minutes', 'Bowline | | 60', '| Mooring | 5'],
+    },
+    {
+      what: 'knows semicolons, also beside decimal commas',
+      csv: 'name;price\r\nSailing;1,5\r\nRowing;2,5',
+      texts: ['name | price', 'Sailing | 1,5', 'Rowing | 2,5'],
+    },
+    { what: 'knows tabs', csv: 'name\tprice\nSailing, at sea\t1', texts: ['name | price', 'Sailing, at sea | 1'] },
+    { what: 'knows the delimiter that a first line names', csv: 'sep=;\na,b;c\n1,2;3', texts: ['a,b | c', '1,2 | 3'] },
+    {
+      what: 'reads quotes with delimiters, line breaks and quotes in them',
+      csv: '\uFEFFa,b\n"1, 2","x\ny ""z"""\n',
+      texts: ['a | b', '1, 2 | x y "z"'],
+    },
+    {
+      what: 'keeps rows behind a quote that nobody closes',
+      csv: 'a,b\n"open,1\nc,d',
+      texts: ['a | b', '"open | 1', 'c | d'],
+    },
+    { what: 'keeps rows of other lengths', csv: 'a,b\n1\n2,3,4', texts: ['a | b |', '1 | |', '2 | 3 | 4'] },
+    { what: 'reads one column as a list', csv: 'Knots\nReef\nEight', texts: ['Knots', 'Reef', 'Eight'] },
+  ])
+    // prettier-ignore
+    it(what, async () => expect(await textsAs('csv', csv)).to.deep.equal(texts));
+
+  it('has the first row as header of each other row, a number in it or not', async () => {
+    const { sections } = await readAs('csv', 'Country,2026\nPortugal,5');
+    expect(sections[0]?.paragraphs).to.deep.equal([
+      { text: 'Country | 2026', kind: 'row' },
+      { text: 'Portugal | 5', kind: 'row', header: 'Country | 2026' },
+    ]);
+  });
+
+  it('is what is announced so, and its header stands in every passage', async () => {
+    const rows = Array.from({ length: 60 }, (_, at) => `Knot number ${at};${at}`);
+    const read = await readFrom(`Knot;Minutes\n${rows.join('\n')}`, { says: 'text/csv' });
+    const blocks = shortly(read).map((passage) => passage.blocks);
+    expect(blocks.length).to.be.above(2);
+    expect(blocks.map(([first]) => first)).to.deep.equal(blocks.map(() => 'Knot | Minutes'));
+    expect(blocks.flatMap(([, ...others]) => others)).to.deep.equal(rows.map((row) => row.replace(';', ' | ')));
+  });
+
+  it('keeps each value of a table of any shape in its column', async () => {
+    const value = fc.stringMatching(/^[a-z,;"\n]{0,6}$/);
+    const tables = fc
+      .integer({ min: 2, max: 6 })
+      .chain((width) =>
+        fc.array(fc.array(value, { minLength: width, maxLength: width }), { minLength: 1, maxLength: 20 }),
+      );
+    const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
+    await fc.assert(
+      fc.asyncProperty(tables, fc.constantFrom(',', ';', '\t'), async (values, delimiter) => {
+        const header = values[0]?.map((_, at) => `Column${at}`) ?? [];
+        const csv = [header, ...values].map((cells) => cells.map(quoted).join(delimiter)).join('\r\n');
+        const found = (await textsAs('csv', csv)).map((line) => ` ${line} `.split('|').map((cell) => cell.trim()));
+        const shown = values.map((cells) => cells.map((cell) => cell.replace(/\s+/g, ' ').trim()));
+        expect(found).to.deep.equal([header, ...shown.filter((cells) => cells.some((cell) => cell !== ''))]);
+      }),
+    );
+  });
+});

@@ -1,0 +1,22 @@
+/** Reading texts out in tests without a thread: what stands in the sections, and what could not be read. */
+import { readCsv } from '../../../domain/knowledge/extraction/csv-text.ts';
+import { readHtml } from '../../../domain/knowledge/extraction/html-text.ts';
+import { readMarkdown } from '../../../domain/knowledge/extraction/markdown-text.ts';
+import { readPlain } from '../../../domain/knowledge/extraction/plain-text.ts';
+import { SectionBuilder, type Section } from '../../../domain/knowledge/extraction/sections.ts';
+
+const readers = { html: readHtml, markdown: readMarkdown, plain: readPlain, csv: readCsv };
+export type TextFormat = keyof typeof readers;
+
+/** @returns the sections, and the warnings as `code count` */
+export async function readAs(format: TextFormat, text: string): Promise<{ sections: Section[]; warnings: string[] }> {
+  const into = new SectionBuilder();
+  await readers[format](text, into);
+  return { sections: into.end(), warnings: into.warnings().map(({ code, count }) => `${code} ${count}`) };
+}
+
+/** @returns the texts of all paragraphs, without headings */
+export async function textsAs(format: TextFormat, text: string): Promise<string[]> {
+  const { sections } = await readAs(format, text);
+  return sections.flatMap(({ paragraphs }) => paragraphs.map((paragraph) => paragraph.text));
+}

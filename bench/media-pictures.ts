@@ -10,6 +10,7 @@ import { mediaPlaces, pictureBox, renditionBoxes } from '../domain/media/media.p
 import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../entities/migrate.ts';
 import { drawFirstPage } from '../platform/infra/images/page.ts';
+import { makeMailPicture } from '../platform/infra/images/mail-picture.ts';
 import { shrinkImage } from '../platform/infra/images/shrink.ts';
 import { pdf } from '../test/toolkit/builders/documents.ts';
 import { addClub } from './clubs.ts';
@@ -27,12 +28,18 @@ interface Subject {
   work: () => Promise<unknown>;
 }
 
+/** All pictures of an image of the library. */
+async function makePicturesOf(image: Buffer): Promise<void> {
+  await shrinkImage(image, [renditionBoxes.preview, renditionBoxes.thumbnail]);
+  await makeMailPicture(image);
+}
+
 /** By the name of their measurement. */
 const subjects: Readonly<Record<'images' | 'pages', () => Promise<Subject>>> = {
   async images() {
     const bytes = await camera();
     const announced = { file_name: 'knot.jpg', mime: 'image/jpeg' };
-    return { announced, bytes, work: () => shrinkImage(bytes, [renditionBoxes.preview, renditionBoxes.thumbnail]) };
+    return { announced, bytes, work: () => makePicturesOf(bytes) };
   },
   async pages() {
     const bytes = await pdf(

@@ -18,6 +18,7 @@ const contentColumns = [
   'address_bytes',
   'width',
   'height',
+  'mail_picture',
   'duration_ms',
   'sha256',
   'crc32',

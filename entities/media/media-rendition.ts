@@ -34,6 +34,10 @@ export class MediaRendition {
   @Column({ type: 'integer' })
   height: number;
 
+  /** Of a picture for e-mails: whether it shows only the first picture of an animation (DEC-157). */
+  @Column({ type: 'boolean', default: false })
+  standsStill: boolean;
+
   @Column({ type: 'timestamptz' })
   createdAt: Date;
 

@@ -2,12 +2,14 @@
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import {
+  mailPictureStates,
   mediaVisibilities,
   mediaStatuses,
   mediaKinds,
   mediaProviders,
   referenceProviders,
   screenTypeExpression,
+  type MailPictureState,
   type MediaKind,
   type MediaProvider,
   type MediaPurpose,
@@ -60,6 +62,10 @@ import { MediaFolder } from './media-folder.ts';
   where: `status = 'ready' AND examined < 1 AND kind IN ('image', 'video') AND purpose IN ('library', 'assignment', 'post') AND looks_at IS NULL AND renditions_due_at IS NULL AND removed_at IS NULL AND object_key IS NOT NULL`,
 })
 @Index('media_renditions_due', ['renditionsDueAt'], { where: 'renditions_due_at IS NOT NULL AND removed_at IS NULL' })
+@Check('media_mail_picture', oneOf('mail_picture', mailPictureStates))
+@Index('media_mail_picture_unknown', ['id'], {
+  where: `mail_picture IS NULL AND purpose = 'library' AND kind = 'image' AND status = 'ready' AND processed_at IS NOT NULL AND object_key IS NOT NULL AND removed_at IS NULL`,
+})
 @Check('media_crc32', 'crc32 BETWEEN 0 AND 4294967295')
 @Check('media_sha256', 'octet_length(sha256) = 32')
 @Index('media_expiry', ['expiryLooksAt'], { where: 'expiry_looks_at IS NOT NULL AND removed_at IS NULL' })
@@ -206,6 +212,10 @@ export class Media {
   /** When it is tried again to make renditions that a ready file lacks; null where none is lacking, or none can be made. */
   @Column({ type: 'timestamptz', nullable: true })
   renditionsDueAt: Date | null;
+
+  /** Of an image of the library: whether it has a picture for e-mails, or why there is none; null until it is known (DEC-157). */
+  @Column({ type: 'text', nullable: true })
+  mailPicture: MailPictureState | null;
 
   /** Of the whole content; null until it is known. */
   @Column({ type: 'bytea', nullable: true })

@@ -46,10 +46,18 @@ export const mediaUseKinds = [
 ] as const;
 export type MediaUseKind = (typeof mediaUseKinds)[number];
 
-/** What is made of a file for screens (MED-22). */
-export const renditionRoles = ['preview', 'thumbnail', 'video'] as const;
+/** What is made of a file for screens (MED-22), and for e-mails (DEC-157). */
+export const renditionRoles = ['preview', 'thumbnail', 'video', 'mail'] as const;
 export type RenditionRole = (typeof renditionRoles)[number];
 
 /** Of a track: the words alone, or also what is to be heard beside them. */
 export const trackKinds = ['subtitles', 'captions'] as const;
 export type TrackKind = (typeof trackKinds)[number];
+
+/** Why no picture for e-mails can be made of an image (DEC-157). */
+const mailPictureProblems = ['image_unreadable', 'image_too_large', 'image_too_heavy'] as const;
+export type MailPictureProblem = (typeof mailPictureProblems)[number];
+
+/** What is known of the picture of an image for e-mails. */
+export const mailPictureStates = ['made', ...mailPictureProblems] as const;
+export type MailPictureState = (typeof mailPictureStates)[number];

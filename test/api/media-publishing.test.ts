@@ -107,7 +107,7 @@ describe('publishing (MED-25)', () => {
       const thumbnail = await fetch((await open(id, 'thumbnail')).headers.get('location') ?? '');
       expect([thumbnail.status, thumbnail.headers.get('content-type')]).to.deep.equal([200, 'image/jpeg']);
       expect((await followed(id)).headers.get('content-type')).to.equal('image/jpeg');
-      expect((await objectsOf(club)).public).to.have.length(3);
+      expect((await objectsOf(club)).public).to.have.length(4);
       expect((await unpublish(id)).status).to.equal(202);
       expect(await movedFile(id)).to.deep.equal({ done: true, outcome: 'private' });
       const back = await read(id);
@@ -130,11 +130,11 @@ describe('publishing (MED-25)', () => {
       expect((await fetch(signed)).status, 'signed before').to.equal(200);
       await eraseLeftovers(deps, later(61 * minute));
       const { public: shown, private: hidden } = await objectsOf(club);
-      expect([shown.length, hidden]).to.deep.equal([3, []]);
+      expect([shown.length, hidden]).to.deep.equal([4, []]);
       await unpublish(id);
       await movedFile(id);
       await eraseLeftovers(deps, later(5 * minute));
-      expect((await objectsOf(club)).public).to.have.length(3);
+      expect((await objectsOf(club)).public).to.have.length(4);
       await eraseLeftovers(deps, later(7 * minute));
       expect((await objectsOf(club)).public).to.deep.equal([]);
       expect((await fetch((await read(id)).preview_url)).status).to.equal(200);
@@ -266,7 +266,7 @@ describe('publishing (MED-25)', () => {
         expect(await orphansOf(club)).to.deep.equal([]);
         await eraseLeftovers(await mediaDeps(), later(61 * minute));
         const { public: shown, private: hidden } = await objectsOf(club);
-        expect([shown.length, hidden]).to.deep.equal([3, []]);
+        expect([shown.length, hidden]).to.deep.equal([4, []]);
       });
 
     it('a worker that comes back after its lease writes nothing, and its copy goes', async () => {

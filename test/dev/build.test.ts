@@ -64,6 +64,7 @@ describe('dev/build', () => {
       'contract/reference/start.js',
       'contract/reference/style.css',
       'platform/infra/images/child.mjs',
+      'platform/infra/images/mail-picture-child.mjs',
       'platform/infra/images/page-child.mjs',
       'platform/infra/images/shrink-child.mjs',
       'platform/start.mjs',

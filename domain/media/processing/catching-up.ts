@@ -30,6 +30,11 @@ export async function processOldFiles(db: Database, now: Date): Promise<number> 
                AND removed_at IS NULL AND object_key IS NOT NULL
              ORDER BY id LIMIT ${processingRules.caughtUpAtOnce})
            UNION ALL
+           (SELECT id FROM media
+             WHERE mail_picture IS NULL AND purpose = 'library' AND kind = 'image' AND status = 'ready' AND processed_at IS NOT NULL
+               AND object_key IS NOT NULL AND removed_at IS NULL AND looks_at IS NULL
+             ORDER BY id LIMIT ${processingRules.caughtUpAtOnce})
+           UNION ALL
            (SELECT id FROM media WHERE renditions_due_at <= ${now} AND looks_at IS NULL AND removed_at IS NULL
              ORDER BY renditions_due_at LIMIT ${processingRules.caughtUpAtOnce}))
          LIMIT (SELECT ${processingRules.caughtUpAtOnce} - files FROM waiting) FOR NO KEY UPDATE SKIP LOCKED)

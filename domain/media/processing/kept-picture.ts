@@ -33,7 +33,7 @@ export async function keepPicture(
   await deps.failpoint('file_rendered');
   if (!picture) {
     const digest = await digestWhole(contents, claim, signal); // it is the file that cannot be read, and not a part of it
-    if (wasReady) await recordMissing(db, claim, { digest, renditions: [], dueAt: null }, now);
+    if (wasReady) await recordMissing(db, claim, { digest, made: { renditions: [] }, dueAt: null }, now);
     else await recordFailure(db, claim, 'image_broken', now);
     return undefined;
   }
@@ -47,7 +47,7 @@ export async function keepPicture(
     return 'addresses';
   }
   const found = { sizeBytes, mime: picture.mime as ImageType, kind: 'image', width, height } as const;
-  await recordReady(db, claim, { found, digest, renditions: [picture], isContinued: true }, now);
+  await recordReady(db, claim, { found, digest, made: { renditions: [picture] }, isContinued: true }, now);
   return 'turn';
 }
 

@@ -12,33 +12,28 @@ import { leaveBehind } from '../leftovers.ts';
 import { examinationVersion, movingRules, type MediaError } from '../media.policy.ts';
 import type { FileClaim } from './claims.ts';
 import type { Digest } from './digest.ts';
-import { recordRenditions, type Rendition } from './renditions.ts';
+import { recordRenditions, type Made, type Rendition } from './renditions.ts';
 
 /** The file can be delivered from now on. Where its processing is continued, another step is due at once. @throws LeaseLost */
 export async function recordReady(
   db: Database,
   claim: FileClaim,
-  {
-    found,
-    digest,
-    renditions,
-    isContinued,
-  }: { found: FoundFile; digest: Digest; renditions: readonly Rendition[]; isContinued: boolean },
+  { found, digest, made, isContinued }: { found: FoundFile; digest: Digest; made: Made; isContinued: boolean },
   now: Date,
 ): Promise<void> {
   const { sizeBytes, mime, kind, width = null, height = null, durationMs = null } = found;
   const erasesAt = unusedUntil(claim.purpose, now);
   await db.transaction(async (tx) => {
-    if (claim.purpose === 'avatar') await replaceAvatarBy(tx, claim, renditions, now);
+    if (claim.purpose === 'avatar') await replaceAvatarBy(tx, claim, made.renditions, now);
     await end(
       tx,
       claim,
       sql`status = 'ready', size_bytes = ${sizeBytes}, mime = ${mime}, kind = ${kind}, width = ${width}, height = ${height}, duration_ms = ${durationMs}, erases_at = ${erasesAt},
-          ${checksums(digest)}`,
+          ${mailPictureOf(made)}, ${checksums(digest)}`,
       now,
       { continuesAt: isContinued ? now : null },
     );
-    await recordRenditions(tx, claim.id, renditions, now);
+    await recordRenditions(tx, claim.id, made, now);
     if (claim.purpose === 'library') await syncSources(tx, claim.clubId, { mediaIds: [claim.id] }, now);
   });
 }
@@ -75,15 +70,15 @@ export async function recordPicture(
       now,
       { continuesAt: emptiesAt },
     );
-    await recordRenditions(tx, claim.id, [picture], now);
+    await recordRenditions(tx, claim.id, { renditions: [picture] }, now);
   });
 }
 
 /**
  * What was missing of a file that is ready. Renditions that others replace stay until nobody can have an address of them (MED-27).
  * @param claim with the size and the length that were found last
- * @param made.renditions absent: those that there are stay
- * @param made.dueAt when renditions that are still missing are due; until then it is not examined by newer rules
+ * @param made absent: the renditions that there are stay
+ * @param dueAt when renditions that are still missing are due; until then it is not examined by newer rules
  * @throws LeaseLost
  */
 export async function recordMissing(
@@ -91,11 +86,11 @@ export async function recordMissing(
   claim: FileClaim,
   {
     digest,
-    renditions,
+    made,
     dueAt,
   }: {
     digest: Digest | undefined;
-    renditions?: readonly Rendition[] | undefined;
+    made?: Made | undefined;
     dueAt: Date | null;
   },
   now: Date,
@@ -103,13 +98,14 @@ export async function recordMissing(
   const { width, height, durationMs } = claim;
   const examined = dueAt === null ? sql`${examinationVersion}` : sql`examined`;
   await db.transaction(async (tx) => {
-    const changes = sql`${checksums(digest)}, renditions_due_at = ${dueAt}, width = ${width}, height = ${height}, duration_ms = ${durationMs}`;
+    const mailPicture = made ? sql`, ${mailPictureOf(made)}` : sql``;
+    const changes = sql`${checksums(digest)}, renditions_due_at = ${dueAt}, width = ${width}, height = ${height}, duration_ms = ${durationMs} ${mailPicture}`;
     await end(tx, claim, changes, now, { examined });
-    if (!renditions) return;
+    if (!made) return;
     const erasesAt = new Date(now.getTime() + movingRules.readableMs[claim.visibility]);
-    for (const { key } of Object.values(claim.renditions ?? {}))
-      await leaveBehind(tx, { clubId: claim.clubId, key, erasesAt });
-    await recordRenditions(tx, claim.id, renditions, now);
+    for (const [role, { key }] of Object.entries(claim.renditions ?? {}))
+      if (!made.kept?.some((one) => one === role)) await leaveBehind(tx, { clubId: claim.clubId, key, erasesAt });
+    await recordRenditions(tx, claim.id, made, now);
   });
 }
 
@@ -125,10 +121,21 @@ export async function recordWait(
   if (recorded === 0) throw new LeaseLost();
 }
 
+/**
+ * A file that is ready stays as it is after the last try. Of an image of the library there is no picture for e-mails then, unless it has one.
+ * @throws LeaseLost
+ */
+export async function recordGivenUp(db: Database, claim: FileClaim, now: Date): Promise<void> {
+  const mailPicture = sql`CASE WHEN purpose = 'library' AND kind = 'image' THEN coalesce(mail_picture, 'image_unreadable') END`;
+  await db.transaction((tx) => end(tx, claim, sql`renditions_due_at = NULL, mail_picture = ${mailPicture}`, now));
+}
+
 /** Nothing more can be found out of a file that is ready. @throws LeaseLost */
 export async function recordEnd(db: Database, claim: FileClaim, now: Date): Promise<void> {
   await db.transaction((tx) => end(tx, claim, sql`renditions_due_at = NULL`, now));
 }
+
+const mailPictureOf = ({ mailPicture }: Made): Sql => sql`mail_picture = ${mailPicture ?? null}`;
 
 const checksums = (digest: Digest | undefined): Sql =>
   digest ? sql`sha256 = ${digest.sha256}, crc32 = ${digest.crc32}, fault_count = 0` : sql`fault_count = 0`;

@@ -1,7 +1,8 @@
 /** What is made of a file for screens, stored beside it; pictures of an image and of a PDF are made in a process of their own (MED-22). */
 import { Readable } from 'node:stream';
+import { In, Not } from 'typeorm';
 import { MediaRendition } from '../../../entities/media/media-rendition.ts';
-import type { RenditionRole } from '../../../entities/media/values.ts';
+import type { MailPictureProblem, MailPictureState, RenditionRole } from '../../../entities/media/values.ts';
 import type { Box, SmallPicture } from '../../../platform/infra/images/pictures.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -18,6 +19,17 @@ export interface Rendition {
   sizeBytes: number;
   width: number;
   height: number;
+  /** Whether it shows only the first picture of an animation; false if absent. */
+  standsStill?: boolean;
+}
+
+/** The renditions that were made of a file. */
+export interface Made {
+  renditions: readonly Rendition[];
+  /** Roles of renditions from before that stay. */
+  kept?: readonly RenditionRole[];
+  /** Of an image of the library: whether it has a picture for e-mails, or why there is none. */
+  mailPicture?: MailPictureState;
 }
 
 /** Where the renditions of a file are. */
@@ -27,7 +39,7 @@ type PictureRole = keyof typeof renditionBoxes;
 
 interface MakingDeps {
   storage: Pick<ObjectStore, 'put'>;
-  readers: Pick<FileReaders, 'shrinkImage' | 'drawFirstPage'>;
+  readers: Pick<FileReaders, 'shrinkImage' | 'makeMailPicture' | 'drawFirstPage'>;
 }
 
 /**
@@ -48,6 +60,26 @@ export async function makeRenditions(
   return Promise.all(
     (pictures ?? []).map((picture, at) => storePicture(storage, claim, roles[at] as PictureRole, picture)),
   );
+}
+
+/**
+ * Makes the picture of an image for e-mails, and stores it (DEC-157).
+ * @returns why there is none, where it cannot be made
+ * @throws StoreAway, the signal's reason, and faults of ours
+ */
+export async function makeMailRendition(
+  { storage, readers }: MakingDeps,
+  contents: Pick<Contents, 'read'>,
+  claim: FileClaim,
+  signal: AbortSignal,
+): Promise<Rendition | MailPictureProblem> {
+  const original = await contents.read(0, Number(claim.sizeBytes));
+  if (!original) throw new Error('A file that has arrived is not in the store');
+  const picture = await readers.makeMailPicture(original, { signal });
+  if (typeof picture === 'string') return picture;
+  const { bytes, type, width, height, standsStill } = picture;
+  const made = { role: 'mail', mime: type, sizeBytes: bytes.length, width, height, standsStill } as const;
+  return storeRendition(storage, claim, made, Readable.from([bytes]));
 }
 
 /**
@@ -91,18 +123,18 @@ export async function storeRendition(
   return { ...made, key };
 }
 
-/** Puts them in the place of what was made before. In the transaction that records the claim. */
+/** Puts them in the place of what was made before, unless it is kept. In the transaction that records the claim. */
 export async function recordRenditions(
   tx: Transaction,
   mediaId: string,
-  made: readonly Rendition[],
+  { renditions, kept = [] }: Pick<Made, 'renditions' | 'kept'>,
   now: Date,
 ): Promise<void> {
-  await tx.manager.delete(MediaRendition, { mediaId });
-  if (made.length === 0) return;
+  await tx.manager.delete(MediaRendition, { mediaId, role: Not(In([...kept])) });
+  if (renditions.length === 0) return;
   await tx.manager.insert(
     MediaRendition,
-    made.map(({ key, sizeBytes, ...rest }) => ({
+    renditions.map(({ key, sizeBytes, ...rest }) => ({
       ...rest,
       mediaId,
       version: renditionVersion,

@@ -4,7 +4,7 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import { LeaseLost } from '../../../platform/engine/lease.ts';
-import type { MediaKind, MediaStatus } from '../../../entities/media/values.ts';
+import type { MediaKind, MediaStatus, RenditionRole } from '../../../entities/media/values.ts';
 import { eraseFile } from '../erasure.ts';
 import type { FoundFile } from '../file-content.ts';
 import {
@@ -22,9 +22,9 @@ import { contentsOf, inMemory, StoreAway, type Contents } from './contents.ts';
 import { anotherSize, digestWhole } from './digest.ts';
 import { emptyOriginal, hasPicture, keepPicture } from './kept-picture.ts';
 import type { FileReaders } from './readers.ts';
-import { recordEnd, recordFailure, recordMissing, recordReady, recordWait } from './record.ts';
-import { forgetOthers, forgetOwn, makePage, makeRenditions, type Rendition } from './renditions.ts';
-import { makeVideo, type VideoDeps } from './video.ts';
+import { recordFailure, recordGivenUp, recordMissing, recordReady, recordWait } from './record.ts';
+import { forgetOthers, forgetOwn, makeMailRendition, makePage, makeRenditions, type Made } from './renditions.ts';
+import { makeVideo, type VideoDeps, type VideoWait } from './video.ts';
 
 export interface ProcessingDeps {
   db: Database;
@@ -167,11 +167,11 @@ async function workOn(
   tell('checksums');
   const digest = await digestWhole(contents, claim, signal);
   tell('renditions');
-  const renditions = await picturesOf(deps, claim, found, contents, signal);
+  const made = await picturesOf(deps, claim, found, contents, signal);
   // A video is ready as it was uploaded: what is made of it follows in a step of its own.
   const isContinued = getsMp4({ kind: found.kind, purpose: claim.purpose });
-  await forgetOthers(deps, claim, renditions);
-  await recordReady(db, claim, { found, digest, renditions, isContinued }, now);
+  await forgetOthers(deps, claim, made.renditions);
+  await recordReady(db, claim, { found, digest, made, isContinued }, now);
   return isContinued ? 'turn' : undefined;
 }
 
@@ -182,7 +182,7 @@ async function complement(
   contents: Contents,
   { signal, tell, now }: { signal: AbortSignal; tell: (words: string) => void; now: Date },
 ): Promise<Waits> {
-  const { db, storage } = deps;
+  const { db } = deps;
   tell('checksums');
   const digest = claim.hasDigest ? undefined : await digestWhole(contents, claim, signal);
   const found = await foundAnew(deps, claim, contents, { signal, tell });
@@ -190,11 +190,11 @@ async function complement(
   const file = { ...claim, width, height, durationMs };
   const isVideo = getsMp4(claim);
   tell('renditions');
-  const made = keepsRenditions(claim, found)
-    ? undefined
-    : isVideo
-      ? await makeVideo(storage, deps.video, contents, file, { signal, tell })
-      : await picturesOf(deps, claim, claim, contents, signal);
+  const made = !isVideo
+    ? await picturesOf(deps, claim, claim, contents, signal)
+    : keepsRenditions(claim, found)
+      ? undefined
+      : await versionsOf(deps, file, contents, { signal, tell });
   if (made === 'disk' || made === 'place') {
     const wait = made === 'disk' ? videoRules.diskWaitMs : videoRules.placeWaitMs;
     await recordWait(db, claim, { digest, at: new Date(now.getTime() + wait) });
@@ -203,10 +203,9 @@ async function complement(
   if (isVideo) await deps.failpoint('file_rendered');
   // Upkeep wakes it again when there may be an ffmpeg.
   const dueAt = made === 'ffmpeg' ? new Date(now.getTime() + videoRules.ffmpegWaitMs) : null;
-  // What cannot be made anew stays as it was made before.
-  const renditions = made === 'ffmpeg' || (made?.length === 0 && claim.renditions !== null) ? undefined : made;
-  await forgetOthers(deps, claim, renditions ?? []);
-  await recordMissing(db, file, { digest, renditions, dueAt }, now);
+  const recorded = made === 'ffmpeg' ? undefined : made && keepingOld(claim, made);
+  await forgetOthers(deps, claim, recorded?.renditions ?? []);
+  await recordMissing(db, file, { digest, made: recorded, dueAt }, now);
   return undefined;
 }
 
@@ -230,20 +229,52 @@ function keepsRenditions({ kind, purpose, renditions, examined }: FileClaim, fou
   return isMade && examined < examinationVersion && found?.hasWideColors !== true;
 }
 
+/** What cannot be made anew stays as it was made before. */
+function keepingOld({ renditions }: FileClaim, made: Made): Made {
+  if (made.renditions.length > 0) return made;
+  return { ...made, kept: Object.keys(renditions ?? {}) as RenditionRole[] };
+}
+
+async function versionsOf(
+  { storage, video }: ProcessingDeps,
+  claim: FileClaim,
+  contents: Contents,
+  watch: { signal: AbortSignal; tell: (words: string) => void },
+): Promise<Made | VideoWait> {
+  const made = await makeVideo(storage, video, contents, claim, watch);
+  return typeof made === 'string' ? made : { renditions: made };
+}
+
 async function picturesOf(
   deps: ProcessingDeps,
   claim: FileClaim,
   { kind, mime }: { kind: MediaKind; mime: string | null },
   contents: Contents,
   signal: AbortSignal,
-): Promise<Rendition[]> {
+): Promise<Made> {
   const isPdf = mime === 'application/pdf';
-  if (!(kind === 'image' || isPdf) || claim.purpose !== 'library') return [];
+  if (!(kind === 'image' || isPdf) || claim.purpose !== 'library') return { renditions: [] };
   const made = isPdf
-    ? await makePage(deps, contents, claim, signal)
-    : await makeRenditions(deps, contents, claim, renditionBoxes);
+    ? { renditions: await makePage(deps, contents, claim, signal) }
+    : await picturesOfImage(deps, claim, contents, signal);
   await deps.failpoint('file_rendered');
   return made;
+}
+
+/** The pictures for screens are made once; an image that was ready before has them. */
+async function picturesOfImage(
+  deps: ProcessingDeps,
+  claim: FileClaim,
+  contents: Contents,
+  signal: AbortSignal,
+): Promise<Made> {
+  const forScreens = Object.keys(renditionBoxes) as (keyof typeof renditionBoxes)[];
+  const kept = forScreens.every((role) => claim.renditions?.[role] !== undefined) ? forScreens : [];
+  const renditions = kept.length > 0 ? [] : await makeRenditions(deps, contents, claim, renditionBoxes);
+  const forMails = await makeMailRendition(deps, contents, claim, signal);
+  return typeof forMails === 'string'
+    ? { renditions, kept, mailPicture: forMails }
+    : { renditions: [...renditions, forMails], kept, mailPicture: 'made' };
 }
 
 /** A store that answers, and has another file, is not away: it is a fault that ends after some tries. @throws StoreAway */
@@ -257,7 +288,7 @@ async function requireSameSize(contents: Pick<Contents, 'size'>, { sizeBytes }: 
 async function giveUp(deps: ProcessingDeps, claim: FileClaim, now: Date): Promise<void> {
   if (claim.status !== 'ready') return recordFailure(deps.db, claim, 'inspection_failed', now);
   await forgetOthers(deps, claim, []);
-  await recordEnd(deps.db, claim, now);
+  await recordGivenUp(deps.db, claim, now);
 }
 
 /** What the row says now, whichever worker wrote it. */

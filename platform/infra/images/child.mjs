@@ -8,13 +8,16 @@ export async function input() {
   return Buffer.concat(chunks);
 }
 
+/** Decoded, four bytes each: what bounds the memory of these processes. */
+export const mostPixels = 50_000_000;
+
 /** What each picture must fit into, as the argument says. */
 export const boxes = JSON.parse(process.argv[2] ?? '[]');
 
 const most = 0xffff;
 
 /** @returns the image with other colours; its transparency stays */
-async function converted(image, convert) {
+export async function converted(image, convert) {
   const { data, info } = await image
     .toColourspace('rgb16')
     .raw({ depth: 'ushort' })

@@ -31,7 +31,7 @@ export interface PictureProcess {
 }
 
 /** Exit code of a process for what it cannot read. */
-const unreadable = 2;
+export const unreadable = 2;
 const wasmPagesPerMb = 16;
 
 /** Bounds that the process inherits. */
@@ -46,11 +46,31 @@ const script = 'ulimit -t "$1" && ulimit -c 0 && shift && exec "$@"';
  * too busy, it was not done in time
  */
 export async function makePictures(
-  { module, workMs, cpuSeconds, maxHeapMb, maxWasmMb }: PictureProcess,
+  bounds: PictureProcess,
   input: Iterable<Buffer> | AsyncIterable<Buffer>,
   boxes: readonly Box[],
   signal: AbortSignal,
 ): Promise<SmallPicture[] | undefined> {
+  const ended = await runPictureProcess(bounds, input, boxes, signal);
+  if ('output' in ended) return picturesIn(ended.output);
+  if (ended.code === unreadable || ended.code === null) return undefined;
+  throw endedWith(ended.code);
+}
+
+export const endedWith = (code: number): Error => new Error(`the process that makes pictures ended with code ${code}`);
+
+/**
+ * Runs a process that makes pictures of one file.
+ * @param order its argument, as JSON
+ * @returns what the process wrote, or its exit code if that is not 0; null: it was ended at a bound
+ * @throws as {@link makePictures}
+ */
+export async function runPictureProcess(
+  { module, workMs, cpuSeconds, maxHeapMb, maxWasmMb }: PictureProcess,
+  input: Iterable<Buffer> | AsyncIterable<Buffer>,
+  order: unknown,
+  signal: AbortSignal,
+): Promise<{ output: Buffer } | { code: number | null }> {
   signal.throwIfAborted();
   const wasm = maxWasmMb === undefined ? [] : [`--wasm-max-mem-pages=${maxWasmMb * wasmPagesPerMb}`];
   const program = [
@@ -58,7 +78,7 @@ export async function makePictures(
     `--max-old-space-size=${maxHeapMb}`,
     ...wasm,
     fileURLToPath(module),
-    JSON.stringify(boxes),
+    JSON.stringify(order),
   ];
   const running = spawn('/bin/sh', ['-c', script, 'sh', String(cpuSeconds), ...program], {
     env: {}, // it needs no setting, and gets no secret
@@ -85,9 +105,7 @@ export async function makePictures(
     signal.throwIfAborted();
     if ('error' in ended) throw ended.error;
     if (isLate) throw new Error(`the process that makes pictures was not done after ${workMs} ms`);
-    if (ended.code === unreadable || ended.code === null) return undefined; // null: ended at a bound
-    if (ended.code !== 0) throw new Error(`the process that makes pictures ended with code ${ended.code}`);
-    return picturesIn(Buffer.concat(chunks));
+    return ended.code === 0 ? { output: Buffer.concat(chunks) } : { code: ended.code };
   } finally {
     clearTimeout(limit);
     signal.removeEventListener('abort', kill);

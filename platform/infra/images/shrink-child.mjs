@@ -3,12 +3,9 @@
  * argument. Exit code 2: not an image that can be read.
  */
 import sharp from 'sharp';
-import { input, writePictures } from './child.mjs';
+import { input, mostPixels, writePictures } from './child.mjs';
 import { codedColors } from './coded-colors.mjs';
 import { toStandardColors } from './colors.mjs';
-
-/** Decoded, four bytes each: what bounds the memory of this process. */
-const mostPixels = 50_000_000;
 
 sharp.cache(false);
 sharp.concurrency(1);

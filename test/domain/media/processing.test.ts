@@ -95,6 +95,9 @@ describe('an upload that has arrived (MED-16)', () => {
   }
   const wakesOf = async (id: string) =>
     (await testDatabase()).query<object[]>(`SELECT workflow_id, raised FROM wakes WHERE subject_id = $1`, [id]);
+  /** Keys of the renditions of an image that the claim with this fence made. */
+  const picturesBy = (id: string, fence: number) =>
+    ['mail', 'preview', 'thumbnail'].map((role) => `${id}.${fence}-${role}-1`);
   /** A step whose process dies once it has claimed the file. */
   async function dieOnce(id: string): Promise<void> {
     const dead = Promise.withResolvers<never>();
@@ -380,7 +383,7 @@ describe('an upload that has arrived (MED-16)', () => {
       await processOnce(overtaken, id);
       goOn.resolve();
       expect(await later).to.deep.equal({ done: true, outcome: 'ready' });
-      expect(await keysOf(club)).to.have.members([id, `${id}.3-preview-1`, `${id}.3-thumbnail-1`]);
+      expect(await keysOf(club)).to.have.members([id, ...picturesBy(id, 3)]);
     });
 
     it('does not expire, however long it waits', async () => {
@@ -428,8 +431,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await shown(ready.thumbnail_url)).to.deep.equal({ ...plain, width: 160, height: 320 });
       const original = await fetch(ready.download_url ?? '');
       expect(Buffer.from(await original.arrayBuffer()).equals(file.bytes)).to.equal(true);
-      const made = [`${ready.id}.1-preview-1`, `${ready.id}.1-thumbnail-1`];
-      expect(await keysOf(club)).to.have.members([ready.id, ...made]);
+      expect(await keysOf(club)).to.have.members([ready.id, ...picturesBy(ready.id, 1)]);
     });
 
     it('that cannot be decoded, or has too many pixels, is ready without them', async () => {
@@ -444,6 +446,37 @@ describe('an upload that has arrived (MED-16)', () => {
       }
     });
 
+    it('from before gets its picture for e-mails later, beside its other pictures (DEC-157)', async () => {
+      const ready = await uploadFile({ club }, await photo());
+      const source = await testDatabase();
+      await source.query(`DELETE FROM media_renditions WHERE media_id = $1 AND role = 'mail'`, [ready.id]);
+      await alter('media', ready.id, { mail_picture: null });
+      const { db } = await processingDeps();
+      expect(await processOldFiles(db, new Date())).to.equal(1);
+      expect(await processedFile(ready.id)).to.deep.equal({ done: true, outcome: 'ready' });
+      const made = await source.query<object[]>(
+        `SELECT role, object_key LIKE '%.2-mail-1' AS later, width, height, stands_still AS still FROM media_renditions WHERE media_id = $1 ORDER BY role`,
+        [ready.id],
+      );
+      expect(made).to.deep.equal([
+        { role: 'mail', later: true, width: 1_000, height: 2_000, still: false },
+        { role: 'preview', later: false, width: 800, height: 1_600, still: false },
+        { role: 'thumbnail', later: false, width: 160, height: 320, still: false },
+      ]);
+      expect(await processOldFiles(db, new Date())).to.equal(0);
+    });
+
+    it('of which no picture for e-mails can be made says why, also one from before (DEC-157)', async () => {
+      const ready = await uploadFile({ club }, { ...image, bytes: png(3_000, 2_000) });
+      const problem = () => rowOf(ready.id, 'mail_picture');
+      expect(await problem()).to.deep.equal({ mail_picture: 'image_unreadable' });
+      await alter('media', ready.id, { mail_picture: null });
+      const { db } = await processingDeps();
+      expect(await processOldFiles(db, new Date())).to.equal(1);
+      await processedFile(ready.id);
+      expect(await problem()).to.deep.equal({ mail_picture: 'image_unreadable' });
+    });
+
     it('keeps one set of renditions where a worker has died before it recorded its own', async () => {
       const { media } = await uploadBytes({ club }, await photo());
       await sayingArrived({ club }, media.id);
@@ -456,10 +489,10 @@ describe('an upload that has arrived (MED-16)', () => {
       };
       processOnce(await processingDeps({ failpoint }), media.id).catch(() => {});
       await rendered.promise;
-      expect(await keysOf(club)).to.have.length(3);
+      expect(await keysOf(club)).to.have.length(4);
       await endLease(media.id);
       expect(await processedFile(media.id)).to.deep.equal({ done: true, outcome: 'ready' });
-      expect(await keysOf(club)).to.have.members([media.id, `${media.id}.2-preview-1`, `${media.id}.2-thumbnail-1`]);
+      expect(await keysOf(club)).to.have.members([media.id, ...picturesBy(media.id, 2)]);
     });
 
     it('keeps one set where another worker has overtaken this one, which erases its own', async () => {
@@ -476,12 +509,12 @@ describe('an upload that has arrived (MED-16)', () => {
         },
       });
       expect(await processOnce(slow, media.id)).to.deep.equal({ done: true, outcome: 'ready' });
-      expect(await keysOf(club)).to.have.members([media.id, `${media.id}.2-preview-1`, `${media.id}.2-thumbnail-1`]);
+      expect(await keysOf(club)).to.have.members([media.id, ...picturesBy(media.id, 2)]);
     });
 
     it('goes with its renditions', async () => {
       const { id } = await uploadFile({ club }, await photo());
-      expect(await keysOf(club)).to.have.length(3);
+      expect(await keysOf(club)).to.have.length(4);
       await removeMedia(await mediaDeps(), club.id, id, new Date());
       expect(await keysOf(club)).to.deep.equal([]);
     });

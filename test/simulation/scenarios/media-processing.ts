@@ -34,6 +34,7 @@ import {
   contentOf,
   everyNature,
   findingOf,
+  mailBox,
   pictureOf,
   simulatedProcessing,
   simulatedReaders,
@@ -67,7 +68,7 @@ interface Row {
   processedAt: Date | null;
   sha256: Buffer | null;
   crc32: number | null;
-  renditions: { role: keyof typeof renditionBoxes; key: string; mime: string }[];
+  renditions: { role: keyof typeof renditionBoxes | 'mail'; key: string; mime: string }[];
 }
 
 const dayMs = 86_400_000;
@@ -266,7 +267,11 @@ export async function mediaProcessing(sim: Simulation, ground: Footing): Promise
       `file ${row.id} is ${JSON.stringify(row)}, and was ${file.content.toString()} as ${file.announced}`;
     const found = findingOf(file.nature, file);
     mustHold('mime' in found && row.mime === found.mime, 'a file is what it was found to be', about);
-    const boxes = { preview: keptPictureBox(row.purpose) ?? renditionBoxes.preview, thumbnail: thumbnailOf(file) };
+    const boxes = {
+      preview: keptPictureBox(row.purpose) ?? renditionBoxes.preview,
+      thumbnail: thumbnailOf(file),
+      mail: mailBox,
+    };
     for (const { role, key } of row.renditions) {
       const shown = store.objects.get(key)?.toString();
       mustHold(shown === pictureOf(file.content, boxes[role]).toString(), 'a picture shows its file', about);
@@ -338,5 +343,5 @@ function rolesOf({ purpose, nature }: Sent): string {
   if (isKeptAsPicture(purpose)) return 'preview';
   if (purpose !== 'library') return '';
   if (nature === 'pdf') return 'thumbnail';
-  return nature === 'image' ? 'preview,thumbnail' : '';
+  return nature === 'image' ? 'mail,preview,thumbnail' : '';
 }

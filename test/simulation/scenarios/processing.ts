@@ -11,7 +11,8 @@ import type { FileReaders } from '../../../domain/media/processing/readers.ts';
 import type { ProcessingDeps } from '../../../domain/media/processing/step.ts';
 import type { MediaPurpose } from '../../../entities/media/values.ts';
 import { createClubPermits } from '../../../platform/engine/club-permits.ts';
-import type { Box, SmallPicture } from '../../../platform/infra/images/pictures.ts';
+import { mailPictureRules } from '../../../platform/infra/images/mail-picture.ts';
+import type { Box } from '../../../platform/infra/images/pictures.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import type { Simulation } from '../simulation.ts';
@@ -115,6 +116,10 @@ export function simulatedReaders(sim: Simulation, mood: () => ReaderMood): FileR
       const nature = await open('an image is shrunk', bytes);
       return nature === 'image' ? boxes.map((box) => picture(bytes, box)) : undefined;
     },
+    async makeMailPicture(bytes) {
+      const nature = await open('a picture for e-mails is made', bytes);
+      return nature === 'image' ? { ...picture(bytes, mailBox), standsStill: false } : 'image_unreadable';
+    },
     async drawFirstPage(pdf, box, { signal }) {
       const pieces: Buffer[] = [];
       for await (const piece of pdf) pieces.push(piece);
@@ -127,9 +132,12 @@ export function simulatedReaders(sim: Simulation, mood: () => ReaderMood): FileR
 
 const sizes = { width: 40, height: 30, durationMs: 1_000 };
 
-const picture = (content: Buffer, box: Box): SmallPicture => ({
+/** What the picture for e-mails fits into. */
+export const mailBox = { width: mailPictureRules.width };
+
+const picture = (content: Buffer, box: Box) => ({
   bytes: pictureOf(content, box),
-  type: 'image/png',
+  type: 'image/png' as const,
   width: 4,
   height: 4,
 });

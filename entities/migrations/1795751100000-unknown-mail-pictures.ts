@@ -1,0 +1,25 @@
+/**
+ * The images of which nobody knows whether they have a picture for e-mails: upkeep has them processed (DEC-157). Made while the service
+ * runs; an index that an interrupted run left unfinished is made again.
+ */
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+export class UnknownMailPictures1795751100000 implements MigrationInterface {
+  /** CREATE INDEX CONCURRENTLY refuses one. */
+  transaction = false;
+
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query(`SELECT set_config('club.lock_timeout', current_setting('lock_timeout'), false)`);
+    await queryRunner.query(`SET lock_timeout = 0`); // it waits for others, and nobody for it
+    await queryRunner.query(`DROP INDEX CONCURRENTLY IF EXISTS "media_mail_picture_unknown"`);
+    await queryRunner.query(
+      `CREATE INDEX CONCURRENTLY "media_mail_picture_unknown" ON "media" ("id")
+        WHERE mail_picture IS NULL AND purpose = 'library' AND kind = 'image' AND status = 'ready' AND processed_at IS NOT NULL AND object_key IS NOT NULL AND removed_at IS NULL`,
+    );
+    await queryRunner.query(`SELECT set_config('lock_timeout', current_setting('club.lock_timeout'), false)`);
+  }
+
+  async down(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query(`DROP INDEX "media_mail_picture_unknown"`);
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * A process of its own for the picture of one image in e-mails: reads the image from its input. With the argument `animated` it writes all
+ * pictures of the image as a GIF, otherwise one picture. A line of JSON with its measures precedes the picture.
+ * Exit codes: 2 for an image that cannot be read or animated, 3 for one with too many pixels, 4 for a picture with too many bytes.
+ */
+import sharp from 'sharp';
+import { converted, input, mostPixels } from './child.mjs';
+import { codedColors } from './coded-colors.mjs';
+import { toStandardColors } from './colors.mjs';
+
+const { rules, animated } = JSON.parse(process.argv[2] ?? '{}');
+const exitCodes = { unreadable: 2, tooLarge: 3, tooHeavy: 4 };
+
+sharp.cache(false);
+sharp.concurrency(1);
+const bytes = await input();
+try {
+  await (animated ? writeAnimation() : writePicture());
+} catch {
+  process.exitCode = exitCodes.unreadable;
+}
+
+/** One picture, upright and without metadata: JPEG, or PNG if the image is transparent. */
+async function writePicture() {
+  const { format, width, height, pages = 1, orientation = 1, hasAlpha, space, icc } = await measures();
+  // A drawing that says no size is one pixel to the library that draws it.
+  if (format === 'svg' && width <= 1 && height <= 1) throw new Error('It has no size');
+  if (width * height > mostPixels) {
+    process.exitCode = exitCodes.tooLarge;
+    return;
+  }
+  const resized = open({}).autoOrient().resize({ width: rules.width, withoutEnlargement: true });
+  // As in shrink-child.mjs: the picture is in sRGB.
+  if (space === 'rgb16' && icc) resized.withIccProfile('srgb', { attach: false });
+  const codes = icc ? undefined : codedColors(bytes);
+  const convert = codes && toStandardColors(codes);
+  const image = convert ? await converted(resized, convert) : resized;
+  // Fewer colors cost 1 s of CPU a megapixel.
+  const formats = hasAlpha
+    ? [image.clone().png(), image.clone().png({ palette: true, effort: 1 })]
+    : [image.jpeg({ quality: 85 })];
+  for (const made of formats) {
+    const picture = await made.toBuffer({ resolveWithObject: true });
+    if (picture.data.length > rules.mostBytes) continue;
+    const isMoving = pages > 1 || isAnimatedPng(format) || isImageSequence(format);
+    const isAnimatable =
+      pages > 1 && pages <= rules.frames && width * height * pages <= mostPixels && orientation === 1;
+    write(picture, { type: hasAlpha ? 'image/png' : 'image/jpeg', isMoving, isAnimatable });
+    return;
+  }
+  process.exitCode = exitCodes.tooHeavy;
+}
+
+/** All pictures of an animation, with their times. Mail programs show a GIF everywhere, and no other animation. */
+async function writeAnimation() {
+  const made = open({ animated: true }).resize({ width: rules.animatedWidth, withoutEnlargement: true }).gif();
+  const { data, info } = await made.toBuffer({ resolveWithObject: true });
+  if (data.length > rules.mostBytes) {
+    process.exitCode = exitCodes.tooHeavy;
+    return;
+  }
+  const height = info.pageHeight ?? info.height;
+  write({ data, info: { ...info, height } }, { type: 'image/gif', isMoving: true, isAnimatable: true });
+}
+
+/** Of the first picture, before anything is decoded. */
+function measures() {
+  return sharp(bytes, { limitInputPixels: false }).metadata();
+}
+
+function open(options) {
+  return sharp(bytes, { limitInputPixels: mostPixels, failOn: 'error', ...options });
+}
+
+function write({ data, info }, facts) {
+  const head = JSON.stringify({ ...facts, width: info.width, height: info.height });
+  process.stdout.write(Buffer.concat([Buffer.from(`${head}\n`), data]));
+}
+
+/** The chunk that says so precedes the data. The library decodes the first picture alone. */
+function isAnimatedPng(format) {
+  if (format !== 'png') return false;
+  for (let at = 8; at + 8 <= bytes.length; at += 12 + bytes.readUInt32BE(at)) {
+    const name = bytes.toString('latin1', at + 4, at + 8);
+    if (name === 'acTL') return true;
+    if (name === 'IDAT') return false;
+  }
+  return false;
+}
+
+/** An AVIF whose first box names the brand of image sequences. */
+function isImageSequence(format) {
+  if (format !== 'heif') return false;
+  const end = Math.min(bytes.readUInt32BE(0), bytes.length);
+  for (let at = 8; at + 4 <= end; at += 4) if (bytes.toString('latin1', at, at + 4) === 'avis') return true;
+  return false;
+}

@@ -1,0 +1,97 @@
+/** The picture of an image in e-mails, which mail programs everywhere can show (CAMP-10). */
+import { endedWith, runPictureProcess, unreadable, type PictureProcess } from './pictures.ts';
+
+/** What a picture in an e-mail may have. */
+export const mailPictureRules = {
+  /** Pixels: twice the room that e-mails have, for fine screens. */
+  width: 1_200,
+  /** Pixels of an animation, which has many pictures. */
+  animatedWidth: 600,
+  /** Pictures of an animation. */
+  frames: 500,
+  mostBytes: 5 * 1_024 * 1_024,
+} as const;
+
+export interface MailPicture {
+  bytes: Buffer;
+  type: 'image/jpeg' | 'image/png' | 'image/gif';
+  width: number;
+  height: number;
+  /** Whether it shows only the first picture of an animation. */
+  standsStill: boolean;
+}
+
+/** Why there is no picture of an image: it cannot be read, has too many pixels, or its picture would have too many bytes. */
+export type NoMailPicture = 'image_unreadable' | 'image_too_large' | 'image_too_heavy';
+
+/** An animation of 50 megapixels takes 5 s. */
+const making: PictureProcess = {
+  module: new URL('mail-picture-child.mjs', import.meta.url),
+  workMs: 90_000,
+  cpuSeconds: 20,
+  maxHeapMb: 128,
+};
+
+/** As the process ends; null: at a bound. */
+const reasons = new Map<number | null, NoMailPicture>([
+  [null, 'image_unreadable'],
+  [unreadable, 'image_unreadable'],
+  [3, 'image_too_large'],
+  [4, 'image_too_heavy'],
+]);
+
+interface Head {
+  type: MailPicture['type'];
+  width: number;
+  height: number;
+  isMoving: boolean;
+  /** Whether it has so few pictures and pixels that all of them can be shown. */
+  isAnimatable: boolean;
+}
+
+/**
+ * Makes the picture of an image in e-mails: upright, without metadata, never enlarged. An animation moves if it stays within the
+ * bounds; otherwise its first picture is shown.
+ * @param image as somebody uploaded it
+ * @param options.bounds others, for tests
+ * @throws Error if a process failed for another reason
+ */
+export async function makeMailPicture(
+  image: Buffer,
+  {
+    signal = new AbortController().signal,
+    bounds,
+  }: { signal?: AbortSignal; bounds?: Partial<typeof mailPictureRules> } = {},
+): Promise<MailPicture | NoMailPicture> {
+  const rules = { ...mailPictureRules, ...bounds };
+  const run = (animated: boolean) => runPictureProcess(making, [image], { rules, animated }, signal);
+  const still = await run(false);
+  if ('code' in still) return reasonOf(still.code);
+  const picture = pictureIn(still.output);
+  if (!picture.isAnimatable) return present(picture, picture.isMoving);
+  const moving = await run(true);
+  if ('output' in moving) return present(pictureIn(moving.output), false);
+  reasonOf(moving.code);
+  return present(picture, true);
+}
+
+/** @throws Error for a code that says nothing of the image */
+function reasonOf(code: number | null): NoMailPicture {
+  const reason = reasons.get(code);
+  if (reason === undefined) throw endedWith(code ?? 0);
+  return reason;
+}
+
+const present = ({ bytes, type, width, height }: Head & { bytes: Buffer }, standsStill: boolean): MailPicture => ({
+  bytes,
+  type,
+  width,
+  height,
+  standsStill,
+});
+
+/** As mail-picture-child.mjs writes it. */
+function pictureIn(output: Buffer): Head & { bytes: Buffer } {
+  const end = output.indexOf('\n');
+  return { ...(JSON.parse(output.toString('utf8', 0, end)) as Head), bytes: output.subarray(end + 1) };
+}

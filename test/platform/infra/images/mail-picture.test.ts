@@ -1,0 +1,120 @@
+/** Pictures of images for e-mails, and images of which there is none (DEC-157). */
+import { expect } from 'chai';
+import sharp from 'sharp';
+import { makeMailPicture, type MailPicture } from '../../../../platform/infra/images/mail-picture.ts';
+import { apngOf, gifOf } from '../../../toolkit/builders/animations.ts';
+
+const plain = (width: number, height: number, channels: 3 | 4 = 3) =>
+  sharp({ create: { width, height, channels, background: { r: 200, g: 30, b: 30, alpha: 0.5 } } });
+const svg = (attributes: string, drawn = '<rect width="100%" height="100%" fill="red"/>') =>
+  Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" ${attributes}>${drawn}</svg>`);
+/** No two pixels are alike, so nothing makes it small. */
+const noise = (width: number, height: number, channels: 3 | 4) => {
+  let state = 1;
+  const pixels = Buffer.alloc(width * height * channels);
+  for (let at = 0; at < pixels.length; at++) {
+    state = Math.imul(state, 1_664_525) + 1_013_904_223;
+    pixels[at] = state >>> 24;
+  }
+  return sharp(pixels, { raw: { width, height, channels } });
+};
+const measured = (made: MailPicture | string) =>
+  typeof made === 'string' ? made : [made.type, made.width, made.height, made.standsStill];
+
+describe('the picture of an image for e-mails', () => {
+  for (const [what, image, expected] of [
+    [
+      'a photo that the camera turned',
+      plain(300, 100).withMetadata({ orientation: 6 }).jpeg().toBuffer(),
+      ['image/jpeg', 100, 300, false],
+    ],
+    ['a large photo', plain(3_000, 1_500).jpeg().toBuffer(), ['image/jpeg', 1_200, 600, false]],
+    ['an icon', plain(24, 24, 4).png().toBuffer(), ['image/png', 24, 24, false]],
+    ['a JPEG in CMYK', plain(60, 40).toColourspace('cmyk').jpeg().toBuffer(), ['image/jpeg', 60, 40, false]],
+    ['a PNG of 16 bits', plain(60, 40, 4).toColourspace('rgb16').png().toBuffer(), ['image/png', 60, 40, false]],
+    ['an AVIF', plain(60, 40).avif().toBuffer(), ['image/jpeg', 60, 40, false]],
+    ['a PNG of 49 megapixels', plain(7_000, 7_000).png().toBuffer(), ['image/jpeg', 1_200, 1_200, false]],
+    ['a drawing with a view box alone', svg('viewBox="0 0 48 24"'), ['image/png', 48, 24, false]],
+    ['a drawing in percent', svg('width="100%" height="100%" viewBox="0 0 48 24"'), ['image/png', 48, 24, false]],
+    ['a drawing in centimeters', svg('width="2.54cm" height="2.54cm"'), ['image/png', 72, 72, false]],
+    [
+      'a drawing without a size, as large as what is drawn',
+      svg('', '<rect width="30" height="20"/>'),
+      ['image/png', 30, 20, false],
+    ],
+    ['an animated GIF', gifOf({ width: 800, height: 400, pictures: 3 }), ['image/gif', 600, 300, false]],
+    ['an animated GIF that is small', gifOf({ width: 24, height: 12, pictures: 3 }), ['image/gif', 24, 12, false]],
+    [
+      'an animated WEBP',
+      gifOf({ width: 40, height: 20, pictures: 3 }).then((gif) => sharp(gif, { animated: true }).webp().toBuffer()),
+      ['image/gif', 40, 20, false],
+    ],
+    ['an animated PNG, whose first picture it shows', apngOf({ width: 40, height: 20 }), ['image/jpeg', 40, 20, true]],
+    [
+      'an animation of more than 500 pictures',
+      gifOf({ width: 4, height: 4, pictures: 501 }),
+      ['image/png', 4, 4, true],
+    ],
+    [
+      'an animation of more than 50 megapixels',
+      gifOf({ width: 2_000, height: 1_500, pictures: 17 }),
+      ['image/png', 1_200, 900, true],
+    ],
+  ] as const) {
+    it(`is ${expected.slice(0, 3).join(' ')} for ${what}`, async () => {
+      expect(measured(await makeMailPicture(await image))).to.deep.equal(expected);
+    });
+  }
+
+  for (const [what, image, problem] of [
+    ['nothing', Buffer.alloc(0), 'image_unreadable'],
+    ['text', Buffer.from('no image'), 'image_unreadable'],
+    [
+      'a PNG that breaks off',
+      noise(200, 200, 3)
+        .png()
+        .toBuffer()
+        .then((whole) => whole.subarray(0, 50_000)),
+      'image_unreadable',
+    ],
+    ['a drawing of no size', svg('width="0" height="0"'), 'image_unreadable'],
+    ['a drawing in percent of nothing', svg(''), 'image_unreadable'],
+    ['a drawing that is too wide for its drawer', svg('width="40000" height="1"'), 'image_unreadable'],
+    ['a drawing of 81 megapixels', svg('width="9000" height="9000"'), 'image_too_large'],
+    ['a PNG of 56 megapixels', plain(8_000, 7_000).png().toBuffer(), 'image_too_large'],
+    ['a JPEG of 20 megapixels that nothing makes small', noise(1_200, 16_000, 3).jpeg().toBuffer(), 'image_too_heavy'],
+  ] as const) {
+    it(`is none for ${what}: ${problem}`, async () => {
+      expect(measured(await makeMailPicture(await image))).to.equal(problem);
+    });
+  }
+
+  it('keeps the times and the repetitions of an animation', async () => {
+    const made = await makeMailPicture(await gifOf({ width: 800, height: 400, pictures: 3 }));
+    const { pages, delay, loop, pageHeight } = await sharp(typeof made === 'string' ? undefined : made.bytes, {
+      animated: true,
+    }).metadata();
+    expect({ pages, delay, loop, pageHeight }).to.deep.equal({
+      pages: 3,
+      delay: [100, 200, 300],
+      loop: 4,
+      pageHeight: 300,
+    });
+  });
+
+  it('stands still where all pictures together have too many bytes', async () => {
+    const gif = await gifOf({ width: 80, height: 40, pictures: 3 });
+    expect(measured(await makeMailPicture(gif, { bounds: { mostBytes: 250 } }))).to.deep.equal([
+      'image/png',
+      80,
+      40,
+      true,
+    ]);
+  });
+
+  it('has fewer colors where a transparent picture has too many bytes', async () => {
+    const made = await makeMailPicture(await noise(200, 200, 4).png().toBuffer(), { bounds: { mostBytes: 100_000 } });
+    expect(measured(made)).to.deep.equal(['image/png', 200, 200, false]);
+    expect((await sharp(typeof made === 'string' ? undefined : made.bytes).metadata()).isPalette).to.equal(true);
+  });
+});

@@ -61,11 +61,20 @@ async function instantInClub(tx: Transaction, clubId: Id, at: string, now: Date)
   return instant;
 }
 
-/** @throws DomainError not_found, campaign_state */
+/**
+ * Makes a campaign that has not begun a draft again: one that is scheduled, or paused before its recipients were frozen. Nobody has been
+ * mailed by then (DEC-156).
+ * @throws DomainError not_found, campaign_state
+ */
 export async function unscheduleCampaign(deps: DatabaseDeps, clubId: Id, campaignId: Id, now: Date): Promise<Record> {
-  return change(deps, clubId, campaignId, ['scheduled'], async (tx, campaign) =>
-    move(tx, campaign, { status: 'draft', scheduledAt: null, looksAt: null }, now),
-  );
+  return change(deps, clubId, campaignId, ['scheduled', 'paused'], async (tx, campaign) => {
+    if (campaign.frozenAt !== null)
+      throw new DomainError(
+        'campaign_state',
+        'The campaign has begun: its recipients are frozen. It can be duplicated.',
+      );
+    return move(tx, campaign, { status: 'draft', pauseReason: null, scheduledAt: null, looksAt: null }, now);
+  });
 }
 
 /** @throws DomainError not_found, campaign_state */

@@ -753,7 +753,7 @@ describe('campaigns', () => {
         draft: ['unschedule', 'pause', 'resume', 'cancel', 'retry'],
         scheduled: ['resume', 'retry'],
         sending: ['unschedule', 'resume'],
-        paused: ['unschedule', 'pause', 'retry'],
+        paused: ['pause', 'retry'],
         sent: ['unschedule', 'pause', 'resume', 'cancel'],
         canceled: ['unschedule', 'pause', 'resume', 'cancel', 'retry'],
       };
@@ -768,6 +768,19 @@ describe('campaigns', () => {
         for (const act of refused) expectError(await to(id, act), 'campaign_state');
         if (status !== 'draft') expectError(await to(id, 'schedule', {}), 'campaign_not_draft');
       });
+    });
+
+    it('200: is a draft again after a pause before it has begun; 409 once its recipients are frozen', async () => {
+      const { id } = await create();
+      await to(id, 'schedule', { at: '2099-07-01T09:00' });
+      await to(id, 'pause');
+      const back = (await to(id, 'unschedule')).body.data;
+      expect(back).to.include({ status: 'draft' }).and.not.have.any.keys('scheduled_at', 'pause_reason');
+      expect((await send('PATCH', `/campaigns/${id}`, { name: 'Later' })).status).to.equal(200);
+      await to(id, 'schedule', { at: '2099-07-01T09:00' });
+      await to(id, 'pause');
+      await (await testDatabase()).query(`UPDATE campaigns SET frozen_at = now() WHERE id = $1`, [id]);
+      expectError(await to(id, 'unschedule'), 'campaign_state');
     });
 
     it('200: pauses, goes on and is canceled before it has begun', async () => {

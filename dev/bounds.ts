@@ -25,6 +25,7 @@ import { mediaRules, mostBytes, resumableRules } from '../domain/media/media.pol
 import { maxMentorships } from '../domain/mentorships/mentorships.ts';
 import { deliveryRules } from '../domain/webhooks/deliveries/schedule.policy.ts';
 import { jsonBounds, noticeBounds } from '../platform/core/json.ts';
+import { mailPictureRules } from '../platform/infra/images/mail-picture.ts';
 import { maxInFlight, maxPerClub } from '../worker/relay.ts';
 import { slots } from '../worker/task-queues.ts';
 import { variablesIn } from '../platform/infra/variables.ts';
@@ -316,6 +317,18 @@ const sizes: Section = {
         .join(', '),
       beyond: '`422 invalid_request`',
     })),
+    {
+      what: 'The picture that is made of an image for e-mails',
+      of: 'file',
+      most: `${mailPictureRules.mostBytes / 1_048_576} MiB`,
+      beyond: 'a problem of the e-mail (DEC-157)',
+    },
+    {
+      what: 'Pictures of an animation in an e-mail',
+      of: 'file',
+      most: number(mailPictureRules.frames),
+      beyond: 'stands still, with a warning (ADR 55)',
+    },
   ],
 };
 

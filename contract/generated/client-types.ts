@@ -3674,7 +3674,7 @@ export interface paths {
         put?: never;
         /**
          * Take back a schedule
-         * @description Makes a campaign that has not begun a draft again.
+         * @description Makes a campaign that has not begun a draft again: one that is `scheduled`, or `paused` before its recipients were frozen.
          *
          *     Roles: `owner`, `admin`, `editor`.
          *
@@ -12648,7 +12648,7 @@ export interface components {
         CampaignProblem: {
             /** @description Where, as a JSON path into the campaign: `$.content.blocks[2].url`. */
             path: string;
-            /** @description What is wrong, for programs. More may be added. */
+            /** @description What is wrong, for programs. An image of which no picture for e-mails can be made is `image_unreadable`, `image_too_large` or `image_too_heavy`. More may be added. */
             code: string;
             /** @description The same for people. */
             message: string;
@@ -12704,7 +12704,7 @@ export interface components {
             problems: components["schemas"]["CampaignProblem"][];
             /** @description How many problems there are in all. */
             problem_count: number;
-            /** @description What does not keep it from being scheduled: `missing_alt`, `too_large`, `domain_none`, `domain_unproven`, `domain_lapsed`, `high_bounce_rate`, `high_complaint_rate`. More may be added. */
+            /** @description What does not keep it from being scheduled: `missing_alt`, `image_stands_still`, `image_heavy`, `too_large`, `domain_none`, `domain_unproven`, `domain_lapsed`, `high_bounce_rate`, `high_complaint_rate`. More may be added. */
             warnings: components["schemas"]["CampaignProblem"][];
             /** @description Who the e-mail would be from now. */
             from: {

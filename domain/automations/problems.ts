@@ -4,7 +4,7 @@ import type { ReferredKind, TriggerKind } from '../../entities/automations/value
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
-import { readyImages } from '../campaigns/images.ts';
+import { findImages, imageIdsOf, judgedImages, type LibraryImages } from '../campaigns/images.ts';
 import { conditionProblems, idsNamedIn, knownIds, type KnownIds } from '../conditions/problems.ts';
 import { judgeEmails } from '../mail/content/email-work.ts';
 import { firstOf, type ContentProblem, type FoundProblems } from '../mail/content/problems.ts';
@@ -52,8 +52,8 @@ export async function problemsOf(db: Queries, clubId: Id, definition: Definition
     clubId,
     idsNamed(definition).map(({ id }) => id),
   );
-  const mediaIds = steps.flatMap(({ step: { email } }) => email?.blocks.flatMap((block) => block.media_id ?? []) ?? []);
-  const ofEmails = await judgedEmails(clubId, steps, await readyImages(db, clubId, mediaIds));
+  const mediaIds = steps.flatMap(({ step: { email } }) => (email ? imageIdsOf(email) : []));
+  const ofEmails = await judgedEmails(clubId, steps, await findImages(db, clubId, mediaIds));
   const mails = steps.some(({ step }) => step.kind === 'send_email');
   const sender = !mails || (await db.manager.existsBy(MailSender, { clubId }));
   const emailSteps = new Set(steps.filter(({ step }) => step.kind === 'send_email').map(({ step }) => step.id));
@@ -83,8 +83,9 @@ export async function problemsOf(db: Queries, clubId: Id, definition: Definition
 async function judgedEmails(
   clubId: Id,
   steps: readonly PlacedStep[],
-  images: readonly Id[],
+  found: LibraryImages,
 ): Promise<ReadonlyMap<string, FoundProblems<ContentProblem>>> {
+  const images = judgedImages(found);
   const emails = steps.flatMap(({ step, path }) =>
     step.email !== undefined && step.kind === 'send_email'
       ? [{ stepPath: path, content: step.email, path: `${path}.email` }]
@@ -92,7 +93,7 @@ async function judgedEmails(
   );
   const judged = await judgeEmails(
     clubId,
-    emails.map(({ content, path }) => ({ content, path, images })),
+    emails.map(({ content, path }) => ({ content, path, ...images })),
   );
   return new Map(emails.map(({ stepPath }, index) => [stepPath, judged[index] ?? { problems: [], count: 0 }]));
 }

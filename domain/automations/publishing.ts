@@ -11,7 +11,14 @@ import { newId, type Id } from '../../platform/core/ids.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import { requireFeature } from '../billing/allowances.ts';
-import { publishImages, setImagesOf, type ImageDeps } from '../campaigns/images.ts';
+import {
+  imageIdsOf,
+  publishImages,
+  setImagesOf,
+  widthsOf,
+  withAddresses,
+  type ImageDeps,
+} from '../campaigns/images.ts';
 import { endUsesOfOldVersions } from '../media/uses.ts';
 import type { VaultDeps } from '../deps.ts';
 import type { CompiledEmail } from '../mail/content/compile.ts';
@@ -116,13 +123,15 @@ async function compileAll(
   const { fromName, postalAddress } = await deps.db.manager.findOneByOrFail(MailSender, { clubId });
   const compiled: [string, CompiledEmail][] = [];
   for (const { id, email, path } of emails) {
-    const one = await compileInThread(clubId, email, { clubName: fromName, postalAddress });
+    const images = await publishImages({ ...deps, ...deps.images }, versionId, clubId, imageIdsOf(email));
+    if (!images) {
+      await requireNoProblems(deps.db, clubId, draft);
+      throw new DomainError('invalid_definition', `${path}.email.blocks: an image has changed meanwhile. Try again.`);
+    }
+    const one = await compileInThread(clubId, email, { clubName: fromName, postalAddress }, widthsOf(images));
     if (!one)
       throw new DomainError('invalid_definition', `${path}.email: it takes too much time or memory to compile.`);
-    const images = await publishImages({ ...deps, ...deps.images }, versionId, clubId, one.images);
-    if (!images)
-      throw new DomainError('invalid_definition', `${path}.email.blocks: an image is gone, or cannot be read.`);
-    compiled.push([id, { ...one, images }]);
+    compiled.push([id, withAddresses(one, images)]);
   }
   return Object.fromEntries(compiled);
 }

@@ -9,6 +9,7 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { boundOfDay } from '../mail/bulk-days.ts';
 import type { MailDomainSettings } from '../mail/domains/domains.ts';
 import { schedulingProblems } from './checks.ts';
+import { findImages, imageIdsOf } from './images.ts';
 import { htmlBytesOf, type PreviewDeps } from './preview.ts';
 import { findCampaign, type CampaignRow } from './records.ts';
 
@@ -16,6 +17,8 @@ type Problem = RecordOf<'CampaignProblem'>;
 
 /** Mailboxes that many have cut what is beyond, in bytes of HTML. */
 const longestHtml = 102_000;
+/** A picture with more bytes is warned of. */
+const heavyPicture = 1_000_000;
 /** Rates are those of so many mails at most, the last ones, and say nothing of fewer than the least. */
 const rated = { most: 10_000, least: 200, campaigns: 5, days: 90 } as const;
 /** Well below the rates that pause a campaign, so that there is time to act. */
@@ -46,6 +49,7 @@ export async function checkCampaign(
     problem_count: count,
     warnings: [
       ...altWarnings(campaign),
+      ...(await imageWarnings(db, campaign)),
       ...(htmlBytes !== undefined && htmlBytes > longestHtml
         ? [warning('$.content.blocks', 'too_large', `Some mailboxes cut what is beyond ${longestHtml} bytes.`)]
         : []),
@@ -93,6 +97,30 @@ function altWarnings({ content: { blocks = [] } }: CampaignRow): Problem[] {
         ]
       : [],
   );
+}
+
+/** Of pictures that are sent otherwise than their author may expect, or that take long to load. */
+async function imageWarnings(db: Queries, { clubId, content }: CampaignRow): Promise<Problem[]> {
+  const images = await findImages(db, clubId, imageIdsOf(content));
+  return (content.blocks ?? []).flatMap(({ media_id: mediaId = '' }, index) => {
+    const path = `$.content.blocks[${index}].media_id`;
+    const picture = images.get(mediaId)?.picture;
+    if (!picture) return [];
+    return [
+      ...(picture.standsStill
+        ? [
+            warning(
+              path,
+              'image_stands_still',
+              'The e-mail shows only the first picture of this animation. Use a GIF or WEBP with fewer pictures or pixels.',
+            ),
+          ]
+        : []),
+      ...(picture.sizeBytes > heavyPicture
+        ? [warning(path, 'image_heavy', `The picture has more than ${heavyPicture} bytes: on a phone it loads slowly.`)]
+        : []),
+    ];
+  });
 }
 
 const domainWords: Record<DomainStatus | 'none', string | undefined> = {

@@ -9,12 +9,13 @@ import { meets, type Condition } from '../conditions/conditions.ts';
 import { conditionProblems, knownIdsIn } from '../conditions/problems.ts';
 import { judgeEmails } from '../mail/content/email-work.ts';
 import { firstOf, type ContentProblem, type FoundProblems } from '../mail/content/problems.ts';
-import { readyImages } from './images.ts';
+import { findImages, imageIdsOf, judgedImages } from './images.ts';
 import { findCampaign, type CampaignRow } from './records.ts';
 
 type Problem = RecordOf<'CampaignProblem'>;
 
 const audiencePath = '$.audience';
+const contentPath = '$.content';
 
 /**
  * @returns the first problems that keep the campaign from being scheduled, in the order of its fields, and how many there are
@@ -85,9 +86,8 @@ export async function emailProblems(
   db: Queries,
   { clubId, content }: CampaignRow,
 ): Promise<FoundProblems<ContentProblem>> {
-  const mediaIds = (content.blocks ?? []).flatMap(({ media_id: id }) => id ?? []);
-  const images = await readyImages(db, clubId, mediaIds);
-  const [found] = await judgeEmails(clubId, [{ content, path: '$.content', images }]);
+  const images = judgedImages(await findImages(db, clubId, imageIdsOf(content)));
+  const [found] = await judgeEmails(clubId, [{ content, path: contentPath, ...images }]);
   return found ?? { problems: [], count: 0 };
 }
 

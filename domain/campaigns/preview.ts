@@ -3,7 +3,6 @@ import type { RecordOf } from '../../contract/contract.ts';
 import { Campaign } from '../../entities/campaigns/campaign.ts';
 import { Club } from '../../entities/clubs/club.ts';
 import { MailSender } from '../../entities/mail/mail-sender.ts';
-import { Media } from '../../entities/media/media.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
@@ -17,7 +16,7 @@ import { keepCopies, keptSeconds } from '../mail/content/kept.ts';
 import { renderLine, type RecipientCopy } from '../mail/content/render.ts';
 import { emailProblems, reachedStudents } from './checks.ts';
 import { contrasting, type Candidate } from './contrasts.policy.ts';
-import { libraryImage } from './images.ts';
+import { findImages, imageIdsOf, type LibraryImage } from './images.ts';
 import { previewToken, readPreviewToken, type PreviewToken } from './preview-tokens.ts';
 import { findCampaign, type CampaignRow } from './records.ts';
 
@@ -124,7 +123,7 @@ interface Copy {
 const mostCopyBytes = 900_000;
 
 /**
- * A copy whose links lead where they lead, whose way out is none, and whose images are those of the library.
+ * A copy whose links lead where they lead, whose way out is none, and whose images are the pictures that are sent.
  * @param values what is known of the one who gets it
  * @param imageSeconds for how long the images can be seen
  * @throws DomainError campaign_has_problems, busy
@@ -173,14 +172,21 @@ async function makeCopies(
   const club = await db.manager.findOneByOrFail(Club, { id: clubId });
   const sender = await db.manager.findOneBy(MailSender, { clubId });
   const content = campaign.content as EmailContent;
-  const mediaIds = new Set(content.blocks.flatMap(({ media_id: id }) => id ?? []));
-  const images = await Promise.all(
-    [...mediaIds].map(async (id) => [id, await imageAddress({ db, storage }, clubId, id, imageSeconds)] as const),
+  const mediaIds = imageIdsOf(content);
+  const images = await findImages(db, clubId, mediaIds);
+  if (images.size < mediaIds.length) throw hasProblems(); // removed since the check
+  const addresses = await Promise.all(
+    [...images].map(async ([id, image]) => [id, await addressOf(storage, image, imageSeconds)] as const),
   );
+  const widths = [...images].flatMap(([id, { picture, width }]) => {
+    const shownWidth = picture?.width ?? width;
+    return shownWidth === null ? [] : [[id, shownWidth] as const];
+  });
   const copies = await make(clubId, {
     content,
     letterhead: { clubName: sender?.fromName ?? club.name, postalAddress: sender?.postalAddress ?? '' },
-    imageUrls: Object.fromEntries(images),
+    imageUrls: Object.fromEntries(addresses),
+    imageWidths: Object.fromEntries(widths),
     recipients: known.map((values) => ({ club_name: club.name, ...values })),
     unsubscribeUrl: noWayOut,
     mostBytes,
@@ -206,11 +212,14 @@ function whole(
 /** The way out of a copy that is none. No link of an author is this one. */
 export const noWayOut = '#';
 
-/** The image as it is in the library. @throws DomainError campaign_has_problems, where it was removed since the check */
-async function imageAddress({ db, storage }: PreviewDeps, clubId: Id, mediaId: Id, seconds: number): Promise<string> {
-  const media = await db.manager.findOneBy(Media, { id: mediaId, clubId, ...libraryImage });
-  if (!media?.objectKey) throw hasProblems();
-  return storage.signGet(media.objectKey, { disposition: 'inline', contentType: media.mime ?? '' }, seconds);
+/** The picture that is sent; of an image from before that is not processed yet, the image as it is in the library. */
+function addressOf(
+  storage: PreviewDeps['storage'],
+  { objectKey, mime, picture }: LibraryImage,
+  seconds: number,
+): Promise<string> {
+  const shown = picture ?? { objectKey, mime };
+  return storage.signGet(shown.objectKey, { disposition: 'inline', contentType: shown.mime }, seconds);
 }
 
 const tooLarge = () =>

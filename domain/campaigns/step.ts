@@ -19,7 +19,7 @@ import { giveUpLeases } from '../mail/leases.ts';
 import { insertLinks, type LinkedEmail } from '../mail/tracking/addresses.ts';
 import { sendWithinBounds } from '../mail/within-bounds.ts';
 import { audienceOf, hasProblems } from './checks.ts';
-import { publishImages, setImagesOf } from './images.ts';
+import { imageIdsOf, publishImages, setImagesOf, widthsOf, withAddresses } from './images.ts';
 import { reasonOfRates } from './rates.ts';
 import { purgeStudentFromCampaigns } from './recipients.ts';
 import { findCampaign, type CampaignRow } from './records.ts';
@@ -140,10 +140,10 @@ async function compileFor(
   const sender = await deps.db.manager.findOneBy(MailSender, { clubId });
   if (!sender) return undefined;
   const { fromName: clubName, postalAddress } = sender;
-  const compiled = await compileInThread(clubId, content, { clubName, postalAddress });
-  if (!compiled) return undefined;
-  const images = await publishImages({ ...deps, ...deps.images }, id, clubId, compiled.images);
-  return images && { ...compiled, images };
+  const images = await publishImages({ ...deps, ...deps.images }, id, clubId, imageIdsOf(content));
+  if (!images) return undefined;
+  const compiled = await compileInThread(clubId, content, { clubName, postalAddress }, widthsOf(images));
+  return compiled && withAddresses(compiled, images);
 }
 
 async function reasonNotToBegin(tx: Transaction, campaign: CampaignRow, now: Date): Promise<PauseReason | undefined> {

@@ -64,6 +64,8 @@ describe('dev/build', () => {
       'contract/reference/start.js',
       'contract/reference/style.css',
       'platform/infra/images/child.mjs',
+      'platform/infra/images/coded-colors.mjs',
+      'platform/infra/images/colors.mjs',
       'platform/infra/images/mail-picture-child.mjs',
       'platform/infra/images/page-child.mjs',
       'platform/infra/images/shrink-child.mjs',

@@ -39,6 +39,9 @@ export interface Letterhead {
   postalAddress: string;
 }
 
+/** The widths of images in pixels, by their ids; an image of which none is known is as wide as the column. */
+export type ImageWidths = Readonly<Record<string, number>>;
+
 /** A slot in a text under way: a number between two characters that nothing else has, for authors' own are taken out. */
 const slotStart = '\uE000';
 const slotEnd = '\uE001';
@@ -107,10 +110,14 @@ function numberOf(list: string[], value: string): number {
  * @param content without problems (`contentProblems`)
  * @returns what {@link renderEmail} fills in for each recipient
  */
-export async function compileEmail(content: EmailContent, letterhead: Letterhead): Promise<CompiledEmail> {
+export async function compileEmail(
+  content: EmailContent,
+  letterhead: Letterhead,
+  widths: ImageWidths = {},
+): Promise<CompiledEmail> {
   const slots = new Slots();
   const [own, footer] = [withoutPrivateUse(content), withoutPrivateUse(letterhead)];
-  const html = await mjmlToHtml(mjmlOf(own, footer, slots));
+  const html = await mjmlToHtml(mjmlOf(own, footer, slots, widths));
   return {
     subject: slots.pieces(slots.template(own.subject)),
     html: slots.pieces(html),
@@ -126,20 +133,25 @@ const withoutPrivateUse = <Value>(value: Value): Value =>
 
 const headingSizes = [28, 24, 20, 18, 16, 16] as const;
 
-function mjmlOf({ preheader, blocks }: EmailContent, { clubName, postalAddress }: Letterhead, slots: Slots): string {
+function mjmlOf(
+  { preheader, blocks }: EmailContent,
+  { clubName, postalAddress }: Letterhead,
+  slots: Slots,
+  widths: ImageWidths,
+): string {
   const address = postalAddress
     .split(/\r?\n/)
     .map((line) => escapeHtml(line))
     .join('<br>');
   // In the order of the document: slots are numbered as they come.
   const preview = preheader === undefined ? undefined : escapeHtml(slots.template(preheader));
-  const body = blocks.map((block) => blockMjml(block, slots)).join('\n');
+  const body = blocks.map((block) => blockMjml(block, slots, widths)).join('\n');
   const footer = `<p dir="auto">${escapeHtml(clubName)}<br>${address}</p>
 <p><a href="${slots.add({ kind: 'unsubscribe' })}">Unsubscribe</a></p>`;
   return frameMjml({ preheader: preview, body, footer, end: slots.add({ kind: 'pixel' }) });
 }
 
-function blockMjml(block: EmailBlock, slots: Slots): string {
+function blockMjml(block: EmailBlock, slots: Slots, widths: ImageWidths): string {
   const text = block.text ?? '';
   switch (block.kind) {
     case 'heading': {
@@ -148,8 +160,11 @@ function blockMjml(block: EmailBlock, slots: Slots): string {
     }
     case 'text':
       return `<mj-text>${proseHtml(parseMarkdown(slots.template(text)), slots)}</mj-text>`;
-    case 'image':
-      return `<mj-image src="${slots.image(block.media_id ?? '')}" alt="${escapeHtml(slots.template(block.alt ?? ''))}"${block.url === undefined ? '' : ` href="${escapeHtml(slots.link(block.url))}"`} />`;
+    case 'image': {
+      const width = widths[block.media_id ?? ''];
+      // Never wider than it is; the compiler keeps it within the column.
+      return `<mj-image src="${slots.image(block.media_id ?? '')}"${width === undefined ? '' : ` width="${width}px"`} alt="${escapeHtml(slots.template(block.alt ?? ''))}"${block.url === undefined ? '' : ` href="${escapeHtml(slots.link(block.url))}"`} />`;
+    }
     case 'button':
       return `<mj-button href="${escapeHtml(slots.link(block.url ?? ''))}">${escapeHtml(slots.template(text))}</mj-button>`;
     case 'divider':

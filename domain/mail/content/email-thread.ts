@@ -1,7 +1,8 @@
 /** The thread of email-work.ts: judges, compiles and renders e-mails, whatever their authors have typed. */
+import type { MailPictureProblem } from '../../../entities/media/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { serveThread } from '../../../platform/infra/thread-work.ts';
-import { compileEmail, type CompiledEmail, type Letterhead } from './compile.ts';
+import { compileEmail, type CompiledEmail, type ImageWidths, type Letterhead } from './compile.ts';
 import type { EmailContent } from './email-content.ts';
 import { eachProblem, firstOf, type ContentProblem, type FoundProblems } from './problems.ts';
 import { renderEmail, type RecipientCopy } from './render.ts';
@@ -13,6 +14,8 @@ export interface EmailToJudge {
   path: string;
   /** Those of its `media_id` that are ready images of the library. */
   images: readonly Id[];
+  /** Those of its `media_id` of which no picture for e-mails can be made, and why; absent where there is none. */
+  imageProblems?: Readonly<Record<Id, MailPictureProblem>> | undefined;
 }
 
 /** Copies that are to be made of an e-mail without problems. */
@@ -21,6 +24,8 @@ export interface CopiesToMake {
   letterhead: Letterhead;
   /** The address of each image, by its id. */
   imageUrls: Readonly<Record<Id, string>>;
+  /** The width of each image in pixels, by its id; absent where it is not known. */
+  imageWidths?: ImageWidths;
   /** What each recipient's copy has in its variables. */
   recipients: readonly RecipientCopy['values'][];
   unsubscribeUrl: string;
@@ -38,7 +43,7 @@ export interface RenderedCopy {
 
 export type EmailOrder =
   | { judge: readonly EmailToJudge[] }
-  | { compile: [EmailContent, Letterhead] }
+  | { compile: [EmailContent, Letterhead, ImageWidths] }
   | { copies: CopiesToMake };
 
 export interface EmailResults {
@@ -53,14 +58,14 @@ async function work(order: EmailOrder): Promise<EmailResults> {
   return { copies: await makeCopies(order.copies) };
 }
 
-function judge({ content, path, images }: EmailToJudge): FoundProblems<ContentProblem> {
+function judge({ content, path, images, imageProblems }: EmailToJudge): FoundProblems<ContentProblem> {
   const known = new Set(images);
-  return firstOf(eachProblem(content, { path, isImage: (mediaId) => known.has(mediaId) }));
+  return firstOf(eachProblem(content, { path, isImage: (mediaId) => known.has(mediaId), imageProblems }));
 }
 
 async function makeCopies(given: CopiesToMake): Promise<RenderedCopy[]> {
-  const { content, letterhead, imageUrls, recipients, unsubscribeUrl, mostBytes } = given;
-  const compiled = await compileEmail(content, letterhead);
+  const { content, letterhead, imageUrls, imageWidths, recipients, unsubscribeUrl, mostBytes } = given;
+  const compiled = await compileEmail(content, letterhead, imageWidths);
   return recipients.map((values) => {
     const { subject, html, text } = renderEmail(compiled, {
       values,

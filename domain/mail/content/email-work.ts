@@ -8,7 +8,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { moduleAt } from '../../../platform/core/modules.ts';
 import { createClubPermits } from '../../../platform/engine/club-permits.ts';
 import { createThreads } from '../../../platform/infra/bounded-thread.ts';
-import type { CompiledEmail, Letterhead } from './compile.ts';
+import type { CompiledEmail, ImageWidths, Letterhead } from './compile.ts';
 import type { EmailContent } from './email-content.ts';
 import type { CopiesToMake, EmailOrder, EmailResults, EmailToJudge, RenderedCopy } from './email-thread.ts';
 import { eachProblem, firstOf, type ContentProblem, type FoundProblems } from './problems.ts';
@@ -53,8 +53,8 @@ export async function judgeEmails(
   if (emails.length === 0) return [];
   const text = JSON.stringify(emails);
   if (text.length <= judgedHere)
-    return emails.map(({ content, path, images }) =>
-      firstOf(eachProblem(content, { path, isImage: (mediaId) => images.includes(mediaId) })),
+    return emails.map(({ content, path, images, imageProblems }) =>
+      firstOf(eachProblem(content, { path, isImage: (mediaId) => images.includes(mediaId), imageProblems })),
     );
   const key = createHash('sha256').update(clubId).update(text).digest('base64url');
   const known = judgements.get(key);
@@ -71,13 +71,19 @@ const tooLarge = (path: string): ContentProblem => ({
   message: 'The e-mail takes too much time or memory to read. Shorten its texts.',
 });
 
-/** @param content without problems @returns undefined if it exceeds what a thread may use @throws DomainError busy */
+/**
+ * @param content without problems
+ * @param widths of its images
+ * @returns undefined if it exceeds what a thread may use
+ * @throws DomainError busy
+ */
 export async function compileInThread(
   clubId: Id,
   content: EmailContent,
   letterhead: Letterhead,
+  widths: ImageWidths,
 ): Promise<CompiledEmail | undefined> {
-  return (await inThread(clubId, { compile: [content, letterhead] }))?.compiled;
+  return (await inThread(clubId, { compile: [content, letterhead, widths] }))?.compiled;
 }
 
 /** @returns a copy for each recipient; undefined if the e-mail exceeds what a thread may use @throws DomainError busy */

@@ -32,8 +32,9 @@ export function keepCopies(make: typeof copiesInThread = copiesInThread): typeof
     fetchMethod: async (_key, _stale, { context }) => ({ copies: await make(...context) }),
   });
   return async (clubId: Id, copies: CopiesToMake) => {
-    // Addresses of images are signed anew for each look.
-    const parts = { ...copies, imageUrls: Object.keys(copies.imageUrls).toSorted() };
+    // Addresses of images are signed anew for each look; before the signature they name the file.
+    const files = Object.entries(copies.imageUrls).map(([id, url]) => [id, url.split('?', 1)[0]].join(' '));
+    const parts = { ...copies, imageUrls: files.toSorted() };
     const key = createHash('sha256').update(clubId).update(JSON.stringify(parts)).digest('base64url');
     return (await kept.forceFetch(key, { context: [clubId, copies] })).copies;
   };

@@ -1,5 +1,6 @@
 /** What is wrong with an e-mail's content. A draft may have problems; nothing with a problem is sent (CAMP-4). */
 import { LRUCache } from 'lru-cache';
+import type { MailPictureProblem } from '../../../entities/media/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { contentRules, type EmailBlock, type EmailContent } from './email-content.ts';
 import { isTooDeep, linksIn, parseMarkdown } from './markdown.ts';
@@ -22,6 +23,7 @@ export type ContentProblemCode =
   | 'invalid_url'
   | 'invalid_address'
   | 'unknown_media'
+  | MailPictureProblem
   | 'nested_too_deep';
 
 type TextField = Exclude<keyof EmailBlock, 'kind' | 'level'>;
@@ -59,14 +61,21 @@ export function firstOf<Problem>(found: Iterable<Problem>): FoundProblems<Proble
   return { problems, count };
 }
 
+/** What is known of the images that an e-mail names. */
+interface KnownImages {
+  /** Whether an id is a ready image of the club's library. */
+  isImage: (mediaId: Id) => boolean;
+  /** Why no picture for e-mails can be made of an image, by its id; absent where none is known to have a problem. */
+  imageProblems?: Readonly<Record<Id, MailPictureProblem>> | undefined;
+}
+
 /**
- * @param path where the content stands in what is checked
- * @param isImage whether an id is a ready image of the club's library
+ * @param given.path where the content stands in what is checked
  * @returns all problems, in the order of the content
  */
 export function contentProblems(
   content: Partial<EmailContent>,
-  given: { path?: string; isImage: (mediaId: Id) => boolean },
+  given: { path?: string } & KnownImages,
 ): ContentProblem[] {
   return [...eachProblem(content, given)];
 }
@@ -74,7 +83,7 @@ export function contentProblems(
 /** Finds the problems of {@link contentProblems} one by one: there may be hundreds of thousands. */
 export function* eachProblem(
   content: Partial<EmailContent>,
-  { path = '$', isImage }: { path?: string; isImage: (mediaId: Id) => boolean },
+  { path = '$', ...images }: { path?: string } & KnownImages,
 ): Generator<ContentProblem> {
   const { subject, preheader, reply_to: replyTo, blocks = [] } = content;
   if (isBlank(subject)) yield missing(`${path}.subject`, 'subject');
@@ -84,10 +93,10 @@ export function* eachProblem(
   if (blocks.length === 0) yield missing(`${path}.blocks`, 'block');
   if (blocks.length > contentRules.blocks)
     yield { path: `${path}.blocks`, code: 'too_long', message: `An e-mail has at most ${contentRules.blocks} blocks.` };
-  for (const [index, block] of blocks.entries()) yield* blockProblems(`${path}.blocks[${index}]`, block, isImage);
+  for (const [index, block] of blocks.entries()) yield* blockProblems(`${path}.blocks[${index}]`, block, images);
 }
 
-function* blockProblems(path: string, block: EmailBlock, isImage: (mediaId: Id) => boolean): Generator<ContentProblem> {
+function* blockProblems(path: string, block: EmailBlock, images: KnownImages): Generator<ContentProblem> {
   const fields = fieldsOf[block.kind];
   for (const field of ['text', 'level', 'url', 'media_id', 'alt'] as const) {
     const at = `${path}.${field}`;
@@ -99,7 +108,7 @@ function* blockProblems(path: string, block: EmailBlock, isImage: (mediaId: Id) 
     } else if (typeof value !== 'number' && isBlank(value)) {
       if (need === 'required') yield missing(at, field);
     } else if (typeof value === 'string') {
-      yield* fieldProblems(at, block.kind, field as TextField, value, isImage);
+      yield* fieldProblems(at, block.kind, field as TextField, value, images);
     }
   }
 }
@@ -109,15 +118,14 @@ function* fieldProblems(
   kind: EmailBlock['kind'],
   field: TextField,
   value: string,
-  isImage: (mediaId: Id) => boolean,
+  images: KnownImages,
 ): Generator<ContentProblem> {
   switch (field) {
     case 'url':
       yield* urlProblems(path, value);
       return;
     case 'media_id':
-      if (!isImage(value))
-        yield { path, code: 'unknown_media', message: 'There is no ready image with this id in the library.' };
+      yield* imageProblem(path, value, images);
       return;
     case 'alt':
       yield* textProblems(path, value);
@@ -132,6 +140,21 @@ function* fieldProblems(
       else for (const href of links) yield* urlProblems(path, href);
     }
   }
+}
+
+/** What keeps an image out of an e-mail, and what to do about it. */
+const imageMessages: Readonly<Record<MailPictureProblem, string>> = {
+  image_unreadable:
+    'No picture for e-mails can be made of this image: it is damaged, has no size, or is an animated AVIF. Use a PNG, JPEG, GIF or WEBP.',
+  image_too_large: 'The image has more than 50 megapixels. Use a smaller one.',
+  image_too_heavy: 'The picture for e-mails would have more than 5 MB. Use an image with fewer pixels, or a JPEG.',
+};
+
+function imageProblem(path: string, mediaId: Id, { isImage, imageProblems = {} }: KnownImages): ContentProblem[] {
+  if (!isImage(mediaId))
+    return [{ path, code: 'unknown_media', message: 'There is no ready image with this id in the library.' }];
+  const code = imageProblems[mediaId];
+  return code === undefined ? [] : [{ path, code, message: imageMessages[code] }];
 }
 
 const textProblems = (path: string, text: string): ContentProblem[] => [

@@ -11,6 +11,7 @@ import { takeStep } from '../../../domain/automations/running/run-step.ts';
 import { enrollByFacts } from '../../../domain/automations/entering/by-facts.ts';
 import { restoreEnrollment, revokeEnrollment } from '../../../domain/access/enrollments/by-hand.ts';
 import { createAutomation } from '../../../domain/automations/drafts.ts';
+import { problemsOf } from '../../../domain/automations/problems.ts';
 import { publishAutomation } from '../../../domain/automations/publishing.ts';
 import { completeLesson, undoCompletion } from '../../../domain/learning/courses/completion.ts';
 import { updateLesson } from '../../../domain/learning/courses/lessons.ts';
@@ -23,6 +24,7 @@ import { openingToken } from '../../../domain/mail/tracking/tokens.ts';
 import { noteEvents } from '../../../domain/mail/notices/noting.ts';
 import { addSuppression } from '../../../domain/mail/suppressions.ts';
 import { forgetOldPaths } from '../../../domain/automations/student-removal.ts';
+import type { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { buildAccessDelivery, buildEnrollment, buildOpenCourse } from '../../toolkit/builders/access.ts';
 import { buildAutomation, buildTag, buildVersion, email } from '../../toolkit/builders/automations.ts';
@@ -593,13 +595,27 @@ describe('a run', () => {
     expect(new Set(play.given.map(({ to }) => to)).size).to.equal(2);
   });
 
-  it('shows an image that was copied when its version was published, also after it left the library', async () => {
-    const png = await sharp({ create: { width: 20, height: 10, channels: 3, background: 'red' } })
-      .png()
-      .toBuffer();
+  it('publishes no version with an image of which no picture can be made, and names its block', async () => {
     const { images } = await sendingDeps({ ...play.deps.smtp, connections: 1, onConnection: (work) => work() });
-    const [mediaId, objectKey] = [newId(), `library/${newId()}`];
-    await (await testObjectStore()).put(objectKey, 'image/png', Readable.from([png]));
+    const draft = await draftWithImage(Buffer.from('no image'));
+    const { record } = await createAutomation(deps, club.id, { name: 'A', draft }, start);
+    const listed = async () =>
+      (await problemsOf(deps.db, club.id, draft)).problems.map(({ path, code }) => [path, code]);
+    expect(await listed(), 'it is not processed').to.deep.equal([]);
+    for (const when of ['found while it is published', 'known before']) {
+      const refused = publishAutomation({ ...deps, images }, club.id, record.id, '*', start);
+      const message = await refused.catch((error: DomainError) => `${error.code}: ${error.message}`);
+      expect(message, when).to.match(
+        /^invalid_definition: .* \$\.steps\[0\]\.email\.blocks\[0\]\.media_id: No picture/,
+      );
+      expect(await listed()).to.deep.equal([['$.steps[0].email.blocks[0].media_id', 'image_unreadable']]);
+    }
+  });
+
+  /** @returns a draft that mails an image of the library; `mediaId` is the image */
+  const draftWithImage = async (bytes: Buffer, mediaId = newId()) => {
+    const objectKey = `library/${newId()}`;
+    await (await testObjectStore()).put(objectKey, 'image/png', Readable.from([bytes]));
     const file = {
       purpose: 'library',
       kind: 'image',
@@ -607,16 +623,25 @@ describe('a run', () => {
       status: 'ready',
       mime: 'image/png',
     } as const;
-    const made = { createdAt: start, updatedAt: start, sizeBytes: String(png.length) };
+    const made = { createdAt: start, updatedAt: start, sizeBytes: String(bytes.length) };
     await deps.db.manager.insert(Media, { id: mediaId, clubId: club.id, title: 'A knot', objectKey, ...file, ...made });
     await setSender(deps, club.id, { from_name: 'Knots', postal_address: 'Quay 1' }, start);
     const blocks = [{ kind: 'image' as const, media_id: mediaId, alt: 'A knot' }];
-    const draft = {
+    return {
       trigger: { kind: 'manual' as const },
       reentry: 'always' as const,
       exit_on_access_lost: false,
       steps: [{ id: 'mail', kind: 'send_email' as const, email: { subject: 'A knot', blocks } }],
     };
+  };
+
+  it('shows an image that was copied when its version was published, also after it left the library', async () => {
+    const png = await sharp({ create: { width: 20, height: 10, channels: 3, background: 'red' } })
+      .png()
+      .toBuffer();
+    const { images } = await sendingDeps({ ...play.deps.smtp, connections: 1, onConnection: (work) => work() });
+    const mediaId = newId();
+    const draft = await draftWithImage(png, mediaId);
     const { record } = await createAutomation(deps, club.id, { name: 'A', draft }, start);
     await publishAutomation({ ...deps, images }, club.id, record.id, '*', start);
     await deps.db.manager.update(Media, { id: mediaId }, { removedAt: start });
@@ -625,6 +650,7 @@ describe('a run', () => {
     const [, url = ''] = /<img[^>]*src="([^"]+)"/.exec(play.given[0]?.html ?? '') ?? [];
     expect(url).to.match(new RegExp(`^${images.publicFilesUrl}/mail/[0-9a-f]{64}\\.jpg$`));
     expect((await fetch(url)).headers.get('content-type')).to.equal('image/jpeg');
+    expect(play.given[0]?.html, 'as wide as it is').to.match(/<img[^>]* width="20"/);
   });
 
   describe('looks again', () => {

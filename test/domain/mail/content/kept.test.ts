@@ -43,7 +43,8 @@ describe('copies that are looked at', () => {
     await make('a', copies('One', { imageUrls: { one: 'https://files/one?signature=2' } }));
     expect(made).to.equal(1);
     await make('a', copies('One', { imageUrls: { two: 'https://files/two?signature=1' } }));
-    expect(made).to.equal(2);
+    await make('a', copies('One', { imageUrls: { two: 'https://files/three?signature=1' } }));
+    expect(made).to.equal(3);
   });
 
   it('are made again after a failure, and if there were too many since', async () => {

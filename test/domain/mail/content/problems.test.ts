@@ -127,4 +127,14 @@ describe('contentProblems (CAMP-4)', () => {
       '$.blocks[0].media_id unknown_media',
     ]);
   });
+
+  for (const code of ['image_unreadable', 'image_too_large', 'image_too_heavy'] as const)
+    it(`names the block of an image of which no picture can be made: ${code}`, () => {
+      const content = {
+        subject: 'x',
+        blocks: [{ kind: 'divider' as const }, { kind: 'image' as const, media_id: image }],
+      };
+      const found = contentProblems(content, { isImage: () => true, imageProblems: { [image]: code } });
+      expect(found.map((problem) => [problem.path, problem.code])).to.deep.equal([['$.blocks[1].media_id', code]]);
+    });
 });

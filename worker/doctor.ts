@@ -60,7 +60,10 @@ function checksOf(config: Config): readonly Check[] {
   ];
 }
 
-async function compareZonesOf(database: Config['database'], note: (sentence: string) => void): Promise<readonly string[]> {
+async function compareZonesOf(
+  database: Config['database'],
+  note: (sentence: string) => void,
+): Promise<readonly string[]> {
   const report = await compareZones(database, new Date());
   remarksOn(report).forEach(note);
   return mistakesIn(report);

@@ -77,7 +77,7 @@ describe('subtitles of videos and sounds', () => {
   it('204: are removed alone, or with their file', async () => {
     await put('en', spoken('One.'));
     await put('de', spoken('Eins.'));
-    const keys = [await keyOf('en'), await keyOf('de')];
+    const keys = [(await keyOf('en')) ?? '', (await keyOf('de')) ?? ''];
     expect((await remove('EN')).status).to.equal(204);
     expect(await leftKeys()).to.deep.equal([keys[0]]);
     expectError(await remove('en'), 'not_found');

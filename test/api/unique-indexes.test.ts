@@ -137,6 +137,7 @@ const chosenByNoRequest: Readonly<Record<string, readonly string[]>> = {
     'mails(digest_id,student_id)',
     'mails(run_id,step_id)',
     'media_renditions(media_id,version,role)',
+    'media_tracks(media_id,language)',
     'purchases(club_id,platform,external_id)',
     'space_digests(club_id,date)',
     'student_import_addresses(import_id,address_key,student_id)',

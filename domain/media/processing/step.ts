@@ -261,7 +261,7 @@ async function picturesOf(
   return made;
 }
 
-/** The pictures for screens are made once; an image that was ready before has them. */
+/** The pictures for screens are made once, and so is that for e-mails; an image that was ready before has them. */
 async function picturesOfImage(
   deps: ProcessingDeps,
   claim: FileClaim,
@@ -269,8 +269,9 @@ async function picturesOfImage(
   signal: AbortSignal,
 ): Promise<Made> {
   const forScreens = Object.keys(renditionBoxes) as (keyof typeof renditionBoxes)[];
-  const kept = forScreens.every((role) => claim.renditions?.[role] !== undefined) ? forScreens : [];
+  const kept: RenditionRole[] = forScreens.every((role) => claim.renditions?.[role] !== undefined) ? forScreens : [];
   const renditions = kept.length > 0 ? [] : await makeRenditions(deps, contents, claim, renditionBoxes);
+  if (claim.renditions?.mail) return { renditions, kept: [...kept, 'mail'], mailPicture: 'made' };
   const forMails = await makeMailRendition(deps, contents, claim, signal);
   return typeof forMails === 'string'
     ? { renditions, kept, mailPicture: forMails }

@@ -298,7 +298,7 @@ describe('audio and video', () => {
   };
 
   it('are found by their containers, with duration and size, whatever of the two is announced', async () => {
-    const size = { width: 320, height: 240, durationMs: 2_000, kind: 'video' };
+    const size = { width: 320, height: 240, durationMs: 2_000, kind: 'video', hasWideColors: false };
     expect(await measures(await video('mp4'), 'video/webm')).to.deep.equal({ mime: 'video/mp4', ...size });
     expect(await measures(await video('mov'), 'video/mp4')).to.deep.equal({ mime: 'video/quicktime', ...size });
     expect(await measures(await video('webm'), 'video/mp4')).to.deep.equal({ mime: 'video/webm', ...size });

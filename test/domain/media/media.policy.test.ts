@@ -135,6 +135,7 @@ describe('bounds of files', () => {
       unsentFileMs: 7 * dayMs,
       maxUnsentPostFiles: 20,
       maxAvatarUploads: 10,
+      maxTracks: 20,
     });
   });
 

@@ -28,6 +28,7 @@ export function pathOf(operation: ContractOperation, parameters: PathParameters 
   return operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const given = parameters[name];
     if (given !== undefined) return given;
+    if (name === 'language') return 'pt-BR';
     const { format, enum: values } = (schemas.get(name) ?? {}) as { format?: string; enum?: readonly string[] };
     return format === 'uuid' ? newId() : (values?.[0] ?? 'nothing-of-this-name');
   });

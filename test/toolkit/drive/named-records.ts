@@ -108,7 +108,7 @@ export interface NamedRecord {
 /** @returns the records that the path names below the club. @throws Error where it names one that no furnished club has */
 export function namedInPath({ path, pathParameters }: ContractOperation, kind: CallerKind): NamedRecord[] {
   return pathParameters
-    .filter((name) => name !== 'clubId' && name !== 'reaction')
+    .filter((name) => !['clubId', 'reaction', 'language'].includes(name))
     .map((place) => {
       const upToHere = path.slice(0, path.indexOf(`{${place}}`)) + `{${place}}`;
       const [end] = Object.keys(inPaths)

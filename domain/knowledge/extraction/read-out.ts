@@ -54,7 +54,7 @@ async function readInto(
 ): Promise<number | null> {
   // The readers are loaded when they are needed: a lesson needs none of them.
   const type = await typeOf(bytes, says);
-  if (type === 'pdf') return (await import('./pdf-text.ts')).readPdf(bytes, into, onPage);
+  if (type === 'pdf') return (await import('./pdf/read-pdf.ts')).readPdf(bytes, into, onPage);
   if (type === 'zip') {
     const archive = await openArchive(bytes);
     if (archive.has('word/document.xml')) {

@@ -27,6 +27,12 @@ const longestRepeatedHeader = 200;
 /** As wide as a browser lets one cell be. */
 const maxColspan = 1_000;
 
+/** The header of a table, as each passage of it begins. */
+export interface TableHeader {
+  text: string;
+  columns: number;
+}
+
 export class TableBuilder {
   readonly #rows: Row[] = [];
   /** By column: the cell that reaches down into the next rows, and how many of them are left. */
@@ -60,19 +66,31 @@ export class TableBuilder {
     }
   }
 
-  /** Ends the table: its rows are written. A table of one column is a list. @throws Unreadable too_large */
-  end(into: SectionBuilder): void {
+  /**
+   * Ends the table: its rows are written. A table of one column is a list.
+   * @param earlier the header of a table before a page break, which goes on here if it has as many columns
+   * @returns the header of the rows, if they have one
+   * @throws Unreadable too_large
+   */
+  end(into: SectionBuilder, earlier?: TableHeader): TableHeader | undefined {
     this.#endRow();
     const rows = this.#rows.filter(({ cells }) => cells.some((cell) => cell && cell.text !== ''));
     const columns = columnsWithText(rows);
-    const headers = headersOf(rows, columns.length);
-    const header = headers === 0 ? undefined : combined(rows.slice(0, headers), columns);
+    const goesOn =
+      earlier?.columns === columns.length && !rows[0]?.isHeader && !this.#repeats(rows[0], columns, earlier);
+    const headers = goesOn ? 0 : headersOf(rows, columns.length);
+    const header = goesOn ? earlier.text : headers === 0 ? undefined : combined(rows.slice(0, headers), columns);
     for (const [at, { cells }] of rows.entries())
       into.paragraph({
         text: written(columns.map((column) => cells[column])),
         kind: 'row',
         ...(at >= headers && header !== undefined && { header }),
       });
+    return header === undefined ? undefined : { text: header, columns: columns.length };
+  }
+
+  #repeats(row: Row | undefined, columns: readonly number[], { text }: TableHeader): boolean {
+    return row !== undefined && combined([row], columns) === text;
   }
 
   #put(cell: Cell): void {

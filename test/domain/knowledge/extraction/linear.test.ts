@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { hasSignOfMarkdown } from '../../../../domain/knowledge/extraction/markdown-signs.ts';
-import { hyphenatedWords, joined, linesOf as linesOfPage } from '../../../../domain/knowledge/extraction/pdf-layout.ts';
+import { linesOf as linesOfPage } from '../../../../domain/knowledge/extraction/pdf/pdf-lines.ts';
+import { hyphenatedWords, joined } from '../../../../domain/knowledge/extraction/pdf/words.ts';
 import { tidyLines } from '../../../../domain/knowledge/extraction/sections.ts';
 import { linesOf } from '../../../../domain/knowledge/indexing/passages.policy.ts';
 import { expectLinear, manyTimes } from '../../../toolkit/assert/scaling.ts';
@@ -83,45 +84,20 @@ describe('words with hyphens', () => {
     );
   });
 
-  it('are joined over the ends of lines as a pattern joins them', () => {
-    const asBefore = (lines: readonly string[], hyphenated: ReadonlySet<string>) => {
-      let text = '';
-      for (const line of lines) {
-        const start = /(\p{L}+)[-\u2010\u00AD]\s*$/u.exec(text);
-        const rest = /^\s*(\p{Ll}+)/u.exec(line);
-        if (!start || !rest) text += `${text === '' ? '' : ' '}${line}`;
-        else if (hyphenated.has(`${start[1]}-${rest[1]}`.toLowerCase())) text = text.trimEnd() + line.trimStart();
-        else text = text.slice(0, start.index) + start[1] + line.trimStart();
-      }
-      return text;
-    };
-    const line = textsOf('a', 'b', 'B', ' ', '-', '\u2010', '\u{10428}').filter((text) => text.trim() !== '');
-    fc.assert(
-      fc.property(fc.array(line, { maxLength: 6 }), (lines) => {
-        const hyphenated = new Set(['a-b', 'ab-a', 'b-b']);
-        expect(
-          joined(
-            lines.map((text) => ({ text })),
-            hyphenated,
-          ),
-        ).to.equal(asBefore(lines, hyphenated));
-      }),
-      { numRuns: 3_000 },
-    );
-  });
-
   it('are found and joined in a time that grows with the text alone', () => {
     for (const piece of ['a', '-', 'a-', 'a--'])
       expectLinear(piece, manyTimes(piece, { end: '1' }), (text) => [...hyphenatedWords(text)], 16_000);
     const lines = (size: number) => Array.from({ length: Math.ceil(size / 10) }, () => ({ text: 'aaaaaaaaa-' }));
-    expectLinear('lines that all end in a hyphen', lines, (all) => joined(all, new Set(['a-a'])));
+    expectLinear('lines that all end in a hyphen', lines, (all) =>
+      joined(all, { hyphenated: new Set(['a-a']), whole: new Set() }),
+    );
   }).timeout(30_000);
 });
 
 describe('lines of a page of a PDF', () => {
   it('are put together in a time that grows with the pieces alone', () => {
     const items = (size: number) =>
-      Array.from({ length: size }, (_, at) => ({ str: 'ab', width: 2, transform: [1, 0, 0, 1, at * 2, 0] }));
+      Array.from({ length: size }, (_, at) => ({ text: 'ab', width: 2, size: 1, x: at * 2, y: 0 }));
     expectLinear('pieces of one line', items, (all) => linesOfPage(all)[0]?.text.at(-1), 64_000);
   }).timeout(30_000);
 });

@@ -1,0 +1,70 @@
+/** The directions in which a page is written. Each is turned, so that its lines go from left to right and from the top down. */
+import type { Box, Glyph } from './pdf-drawing.ts';
+
+export type Place = (x: number, y: number) => readonly [number, number];
+
+export interface Direction {
+  glyphs: Glyph[];
+  /** From the page's coordinates to those of these letters. */
+  place: Place;
+  /** Along no side of the page: a watermark, as a rule. */
+  isSlanted: boolean;
+}
+
+/** A page that was scanned askew, in degrees. */
+const askew = 6;
+
+/** @returns the direction of most letters first */
+export function directionsOf(glyphs: readonly Glyph[]): Direction[] {
+  const groups = Map.groupBy(glyphs, ({ angle }) => {
+    const quarter = Math.round(angle / 90) * 90;
+    return Math.abs(angle - quarter) <= askew ? (quarter + 360) % 360 : `slanted ${Math.round(angle / 5)}`;
+  });
+  return [...groups]
+    .map(([group, own]) => ({ isSlanted: typeof group === 'string', own }))
+    .toSorted((a, b) => b.own.length - a.own.length)
+    .map(({ isSlanted, own }) => {
+      const angles = own.map(({ angle }) => angle).toSorted((a, b) => a - b);
+      const middle = angles[Math.floor(angles.length / 2)] ?? 0;
+      const place = turning(Math.abs(middle % 90) < 0.2 ? Math.round(middle) : middle);
+      const turned = own.map((glyph) => {
+        const [x, y] = place(glyph.x, glyph.y);
+        return { ...glyph, x, y };
+      });
+      return { glyphs: turned, place, isSlanted };
+    });
+}
+
+function turning(degrees: number): Place {
+  if (degrees === 0) return (x, y) => [x, y];
+  const [sine, cosine] = [Math.sin((degrees * Math.PI) / 180), Math.cos((degrees * Math.PI) / 180)];
+  return (x, y) => [x * cosine + y * sine, y * cosine - x * sine];
+}
+
+/** Letters that are so much larger than others, and slanted, are a watermark. */
+const watermarkFactor = 1.7;
+const watermarkSize = 30;
+
+export function isWatermark({ isSlanted, glyphs }: Direction, main: Direction): boolean {
+  if (!isSlanted) return false;
+  const [size, usual] = [glyphs[0]?.size ?? 0, main === undefined ? 0 : sizeOf(main.glyphs)];
+  return size >= watermarkSize || size > usual * watermarkFactor;
+}
+
+function sizeOf(glyphs: readonly Glyph[]): number {
+  const sizes = glyphs.map(({ size }) => size).toSorted((a, b) => a - b);
+  return sizes[Math.floor(sizes.length / 2)] ?? 0;
+}
+
+/** @returns the boxes, as the letters of the direction stand */
+export function placedBoxes(boxes: readonly Box[], place: Place): Box[] {
+  return boxes.map(({ x, y, width, height }) => {
+    const [a, b] = [place(x, y), place(x + width, y + height)];
+    return {
+      x: Math.min(a[0], b[0]),
+      y: Math.min(a[1], b[1]),
+      width: Math.abs(a[0] - b[0]),
+      height: Math.abs(a[1] - b[1]),
+    };
+  });
+}

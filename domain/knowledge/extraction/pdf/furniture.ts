@@ -1,0 +1,52 @@
+/** What stands on every page of a document and belongs to none: headers, footers, page numbers, watermarks. */
+import { linesIn, type Block } from './blocks.ts';
+import { headingRules } from './manner.ts';
+import type { Line } from './pdf-lines.ts';
+
+/** Lines at the head and at the foot of a page that may be on every page: so many of each. */
+const edgeLines = 2;
+const longestRepeated = 150;
+
+/**
+ * Drops headers and footers: what stands at the head or foot of half of the pages at least, the same but for its numbers. Half,
+ * because left and right-hand pages have one each; three at least. Large letters are a heading's: their numbers count, "Chapter 2"
+ * repeats nothing. A file that says nothing else keeps them.
+ */
+export function withoutRepeated<Page extends PageBlocks>(pages: readonly Page[], size: number): Page[] {
+  const edges = pages.map((page) => edgesOf(page, size * headingRules.larger));
+  const counts = new Map<string, number>();
+  for (const page of edges) for (const key of new Set(page.values())) counts.set(key, (counts.get(key) ?? 0) + 1);
+  const enough = Math.max(3, Math.floor(pages.length / 2));
+  const kept = pages.map((page, at) => {
+    const isKept = (line: Line) => (counts.get(edges[at]?.get(line) ?? '') ?? 0) < enough;
+    return {
+      ...page,
+      blocks: page.blocks.map((block) => ('lines' in block ? { ...block, lines: block.lines.filter(isKept) } : block)),
+      asides: page.asides.filter(isKept),
+    };
+  });
+  return kept.some(({ blocks }) => blocks.some((block) => !('lines' in block) || block.lines.length > 0))
+    ? kept
+    : [...pages];
+}
+
+/** The blocks of a page, and the lines beside them that are written in another direction. */
+export interface PageBlocks {
+  blocks: Block[];
+  asides: Line[];
+}
+
+function edgesOf(page: PageBlocks, headingSize: number): Map<Line, string> {
+  const lines = page.blocks.flatMap((block) => (block.kind === 'heading' ? [] : linesIn(block)));
+  const byHeight = lines.toSorted((a, b) => b.y - a.y);
+  const edges = new Map<Line, string>();
+  const note = (line: Line, edge: string) => {
+    const words = line.text.trim().replace(/\s+/g, ' ');
+    const key = line.size >= headingSize ? words : words.replace(/\d+/g, '#');
+    if (key.length <= longestRepeated) edges.set(line, `${edge} ${key}`);
+  };
+  for (const line of byHeight.slice(0, edgeLines)) note(line, 'head');
+  for (const line of byHeight.slice(-edgeLines)) if (!edges.has(line)) note(line, 'foot');
+  for (const line of page.asides) note(line, 'aside');
+  return edges;
+}

@@ -1,0 +1,62 @@
+/** Notes at the foot of a page, and their marks beside the words that they belong to. */
+import { isNoteMark, lineOf, textOf, type Line } from './pdf-lines.ts';
+
+export interface Notes {
+  marks: ReadonlySet<string>;
+  /** The first line of each note, and its mark. */
+  starts: ReadonlyMap<Line, string>;
+}
+
+/** The mark of a note, which may be one with its first word. */
+const start = /^\s*\[?(\d{1,3}|[*†‡§¶]{1,3})[\].)]?\s*(?=[\p{L}"“„«(])/u;
+/** In letters as large as the text's, a number with a full stop begins an item of a list. */
+const startWithoutStop = /^\s*(?:\d{1,3}|[*†‡§¶]{1,3})\s*\p{L}/u;
+const startInWord = /^\s*(?:\d{1,3}|[*†‡§¶]{1,3})\p{Lu}/u;
+/** Smaller letters, and a wider gap, than those of the text above, in sizes. */
+const smaller = 0.96;
+const wideGap = 1.8;
+
+/** @param lines of a page, from the top down @param size of most letters of the document */
+export function notesOf(lines: readonly Line[], size: number): Notes {
+  const raised = new Set(lines.flatMap(raisedIn));
+  const starts = new Map<Line, string>();
+  const heights = lines.map(({ y }) => y).toSorted((a, b) => a - b);
+  const middle = ((heights[0] ?? 0) + (heights.at(-1) ?? 0)) / 2;
+  if (raised.size > 0)
+    for (const [at, line] of lines.entries()) {
+      const mark = markOf(line, size, lines[at - 1], line.y <= middle, starts);
+      if (mark !== undefined && raised.has(mark)) starts.set(line, mark);
+    }
+  return { marks: new Set(starts.values()), starts };
+}
+
+function raisedIn({ segments }: Line): string[] {
+  return segments.flatMap(({ parts }) =>
+    parts.flatMap(({ text, level }, at) => (level === 'raised' && at > 0 ? [text.trim()] : [])),
+  );
+}
+
+function markOf(
+  line: Line,
+  size: number,
+  before: Line | undefined,
+  isLow: boolean,
+  starts: Notes['starts'],
+): string | undefined {
+  const [part] = line.segments[0]?.parts ?? [];
+  const text = line.segments.map((segment) => segment.text).join(' ');
+  const isSmall = line.size < size * smaller;
+  const word = part?.text.trim() ?? '';
+  if (part?.level === 'raised' && isNoteMark(word) && text.trim() !== word) return isSmall || isLow ? word : undefined;
+  const isApart = before !== undefined && (starts.has(before) || before.y - line.y > line.size * wideGap);
+  if (isSmall || (isLow && ((isApart && startWithoutStop.test(text)) || startInWord.test(text))))
+    return start.exec(text)?.[1];
+  return undefined;
+}
+
+/** @returns the line, with the marks of notes as such: `45 [1]` and `[1] The note` */
+export function withNotes(line: Line, { marks, starts }: Notes): Line {
+  const marked = lineOf(line.segments.map((segment) => ({ ...segment, text: textOf(segment.parts, marks) })));
+  const mark = starts.get(line);
+  return mark === undefined ? marked : { ...marked, text: marked.text.replace(start, `[${mark}] `) };
+}

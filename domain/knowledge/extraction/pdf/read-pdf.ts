@@ -1,0 +1,102 @@
+/** PDF files, read out page by page. */
+import { indexingRules } from '../../indexing/indexing.policy.ts';
+import type { SectionBuilder } from '../sections.ts';
+import type { TableHeader } from '../table.ts';
+import { readingTheFile, Unreadable } from '../unreadable.ts';
+import type { Block, Cell } from './blocks.ts';
+import { withoutRepeated } from './furniture.ts';
+import { mannerOf } from './manner.ts';
+import { readBlocks } from './paragraphs.ts';
+import { openPdf } from './pdf-engine.ts';
+import { notesOf, withNotes } from './notes.ts';
+import { pdfReader, type Page } from './pdf-page.ts';
+
+/**
+ * @param bytes given away: the reader may take them over
+ * @param onPage called with how many pages are read, and how many there are
+ * @returns the number of pages @throws Unreadable too_many_pages, too_large, file_corrupt, file_encrypted
+ */
+export async function readPdf(
+  bytes: Uint8Array,
+  into: SectionBuilder,
+  onPage: (done: number, total: number) => void,
+): Promise<number> {
+  // A part may be encrypted by itself, which pdf.js takes for a broken one.
+  const broken = hasEncryptedParts(bytes) ? 'part_encrypted' : 'part_skipped';
+  let isPageBroken = false;
+  const warned = (message: string) => (isPageBroken ||= isBroken(message));
+  const document = await readingTheFile(() => openPdf(bytes, warned), codeOf);
+  const { numPages } = document;
+  if (numPages > indexingRules.maxPages) throw new Unreadable('too_many_pages');
+  const reader = await readingTheFile(() => pdfReader(document));
+  const attached = (await readingTheFile(() => document.getAttachments())) as Map<string, unknown> | null;
+  for (let left = attached?.size ?? 0; left > 0; left--) into.warn('part_skipped');
+  const pages: Page[] = [];
+  let length = 0;
+  for (let number = 1; number <= numPages; number++) {
+    isPageBroken = false;
+    const page = await readingTheFile(() => reader.readPage(number));
+    if (isPageBroken) page.warnings.push(broken);
+    pages.push(page);
+    length += page.length;
+    if (length > indexingRules.maxText) throw new Unreadable('too_large');
+    onPage(number, numPages);
+  }
+  writePages(pages, into);
+  return numPages;
+}
+
+/** Whether pdf.js says that it has left the rest of a page out. */
+function isBroken(message: string): boolean {
+  return message.includes('getOperatorList - ignoring errors');
+}
+
+function hasEncryptedParts(bytes: Uint8Array): boolean {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes('/Crypt');
+}
+
+function codeOf(error: unknown): Unreadable['code'] {
+  return error instanceof Error && error.name === 'PasswordException' ? 'file_encrypted' : 'file_corrupt';
+}
+
+/** @throws Unreadable too_large */
+function writePages(pages: readonly Page[], into: SectionBuilder): void {
+  const { size } = mannerOf(pages.map(({ blocks }) => blocks));
+  const kept = withoutRepeated(pages, size);
+  const manner = mannerOf(kept.map(({ blocks }) => blocks));
+  const isUsual = usualPictures(pages);
+  let header: TableHeader | undefined;
+  for (const [at, { blocks, asides, pictures, warnings }] of kept.entries()) {
+    into.startPage(at + 1, true);
+    for (const code of warnings) into.warn(code);
+    for (const picture of pictures) if (!isUsual(picture)) into.warn('picture_without_text');
+    const all: Block[] = asides.length > 0 ? [...blocks, { kind: 'lines', lines: asides }] : blocks;
+    header = readBlocks(withNoteMarks(all, manner.size), manner, into, header);
+  }
+}
+
+function withNoteMarks(blocks: readonly Block[], size: number): Block[] {
+  const notes = notesOf(
+    blocks.flatMap((block) => ('lines' in block ? block.lines : [])),
+    size,
+  );
+  if (notes.marks.size === 0) return [...blocks];
+  const inCell = (cell: Cell): Cell => ({ ...cell, lines: cell.lines.map((line) => withNotes(line, notes)) });
+  return blocks.map((block): Block => {
+    if (block.kind === 'table')
+      return { ...block, rows: block.rows.map((row) => ({ ...row, cells: row.cells.map(inCell) })) };
+    return 'lines' in block ? { ...block, lines: block.lines.map((line) => withNotes(line, notes)) } : block;
+  });
+}
+
+type PlacedPicture = Page['pictures'][number];
+
+/** @returns whether a picture stands at its place on half of the pages: a logo, a background */
+function usualPictures(pages: readonly Page[]): (picture: PlacedPicture) => boolean {
+  const keyOf = ({ x, y, width, height }: PlacedPicture) => [x, y, width, height].map(Math.round).join(' ');
+  const counts = new Map<string, number>();
+  for (const { pictures } of pages)
+    for (const key of new Set(pictures.map(keyOf))) counts.set(key, (counts.get(key) ?? 0) + 1);
+  const enough = Math.max(3, Math.floor(pages.length / 2));
+  return (picture) => (counts.get(keyOf(picture)) ?? 0) >= enough;
+}

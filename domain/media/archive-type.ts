@@ -1,17 +1,26 @@
-/** What a ZIP archive is: a document of an office, a book, or an archive; its directory, which stands at its end, says so. */
+/**
+ * What a ZIP archive is: a document of an office, a book, or an archive; its directory, which stands at its end, says so. Where
+ * the main part of a document has an unusual name, the two parts that name it are unpacked.
+ */
 import { Readable } from 'node:stream';
-import { fromRandomAccessReaderPromise, RandomAccessReader, type Entry } from 'yauzl';
+import { fromRandomAccessReaderPromise, RandomAccessReader, type Entry, type ZipFile } from 'yauzl';
+import { decodeXml } from '../../platform/core/xml.ts';
 import type { ArchiveType } from './media.policy.ts';
+import { contentTypesPart, mainPartOf, packageRelations } from './office-parts.ts';
 
 const office = 'application/vnd.openxmlformats-officedocument';
-/** Of Office Open XML. */
+/** Of Office Open XML: the usual names of main parts. Names are the same in any case. */
 const mainParts: ReadonlyMap<string, ArchiveType> = new Map([
   ['word/document.xml', `${office}.wordprocessingml.document`],
   ['ppt/presentation.xml', `${office}.presentationml.presentation`],
   ['xl/workbook.xml', `${office}.spreadsheetml.sheet`],
 ]);
-/** Every such document has it; other archives that hold one somewhere do not. */
-const contentTypesPart = '[Content_Types].xml';
+/** Documents, and neither templates nor those with macros. */
+const mainContents: ReadonlyMap<string, ArchiveType> = new Map(
+  [...mainParts.values()].map((type) => [`${type}.main+xml`, type]),
+);
+/** The parts that name the main part have some kilobytes, and 200 for each thousand parts: longer ones are not unpacked. */
+const maxNamingBytes = 1_024 * 1_024;
 /** OpenDocument and EPUB say what they are in their first entry, which is stored as it is and has this name. */
 const mimeEntry = 'mimetype';
 const statedTypes: readonly ArchiveType[] = [
@@ -34,7 +43,7 @@ const windowBytes = 128 * 1_024;
 export type Read = (offset: number, length: number) => Promise<Buffer>;
 
 /**
- * Unpacks nothing.
+ * Unpacks two parts at most, of a megabyte each.
  * @param head the first bytes
  * @returns undefined for what is no archive that can be read, and for one of more than 4,096 entries
  * @throws whatever `read` throws
@@ -45,7 +54,7 @@ export async function archiveTypeOf(read: Read, sizeBytes: number, head: Buffer)
   try {
     const zip = await fromRandomAccessReaderPromise(archive, sizeBytes, { lazyEntries: true, autoClose: false });
     if (zip.entryCount > maxEntries) return undefined;
-    return statedType(head) ?? (await officeTypeOf(zip.eachEntry())) ?? 'application/zip';
+    return statedType(head) ?? (await officeTypeOf(zip, () => archive.failure)) ?? 'application/zip';
   } catch (error) {
     if (archive.failure) throw archive.failure;
     if (!(error instanceof Error)) throw error;
@@ -59,17 +68,42 @@ function statedType(head: Buffer): ArchiveType | undefined {
 }
 
 /** @returns undefined for any other archive, whose directory was read to its end */
-async function officeTypeOf(entries: AsyncIterable<Entry>): Promise<ArchiveType | undefined> {
-  let hasContentTypes = false;
+async function officeTypeOf(zip: ZipFile, failure: () => Error | undefined): Promise<ArchiveType | undefined> {
+  const entries = new Map<string, Entry>();
   let type: ArchiveType | undefined;
   let count = 0;
-  for await (const { fileName } of entries) {
+  const entryOf = (name: string) => entries.get(name.toLowerCase());
+  for await (const entry of zip.eachEntry()) {
     if (++count > maxEntries) throw new Error('The directory names more entries than it states');
-    hasContentTypes ||= fileName === contentTypesPart;
-    type ??= mainParts.get(fileName);
-    if (hasContentTypes && type) return type;
+    const name = entry.fileName.toLowerCase();
+    entries.set(name, entry);
+    type ??= mainParts.get(name);
+    if (type && entryOf(contentTypesPart)) return type;
   }
-  return undefined;
+  // Every such document has it; other archives that hold one somewhere do not.
+  if (!entryOf(contentTypesPart)) return undefined;
+  const textOf = async (name: string) => unpacked(zip, entryOf(name), failure);
+  const parts = { relations: await textOf(packageRelations), contentTypes: await textOf(contentTypesPart) };
+  const main = mainPartOf(parts, (name) => entryOf(name) !== undefined);
+  return mainContents.get(main?.contentType ?? '');
+}
+
+/** @returns undefined for a part that is not there, too long, or cannot be unpacked @throws whatever the store threw */
+async function unpacked(
+  zip: ZipFile,
+  entry: Entry | undefined,
+  failure: () => Error | undefined,
+): Promise<string | undefined> {
+  if (!entry || Math.max(entry.compressedSize, entry.uncompressedSize) > maxNamingBytes) return undefined;
+  const parts: Buffer[] = [];
+  try {
+    // It breaks off where more is unpacked than the entry says.
+    for await (const part of await zip.openReadStreamPromise(entry)) parts.push(part as Buffer);
+  } catch (error) {
+    if (failure()) throw error;
+    return undefined;
+  }
+  return decodeXml(Buffer.concat(parts));
 }
 
 /** The archive's bytes as yauzl asks for them: some at a time, one after the other, so that few requests are made. */

@@ -1,4 +1,5 @@
 /** What a file is found to be: by its content, from as little of it as will do. */
+import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32, deflateRawSync } from 'node:zlib';
 import { expect } from 'chai';
@@ -14,7 +15,9 @@ import {
   mediaPlaces,
   textTypes,
 } from '../../../domain/media/media.policy.ts';
+import { zipOf } from '../../toolkit/builders/archives.ts';
 import { docx, pdf, pptx } from '../../toolkit/builders/documents.ts';
+import { contentTypesXml, packageOf, relationsXml } from '../../toolkit/builders/office-xml.ts';
 import { archiveOfManyEntries, png } from '../../toolkit/builders/pictures.ts';
 import { mp3, sound, video } from '../../toolkit/builders/played-files.ts';
 
@@ -287,6 +290,116 @@ describe('an archive', () => {
     expect(await found(any, zipType)).to.include({ mime: zipType, kind: 'document' });
     for (const announced of [docxType, pdfType, 'text/plain', 'image/png', 'video/mp4'])
       expect(await found(any, announced), announced).to.include({ error: 'content_not_allowed' });
+  });
+});
+
+describe('an office file whose main part has an unusual name', () => {
+  const word = 'wordprocessingml.document.main+xml';
+  const relation = (target: string, type = 'officeDocument') => ({
+    '_rels/.rels': relationsXml({ r: [type, target] }),
+  });
+  const types = (parts: Record<string, string>) => ({ '[Content_Types].xml': contentTypesXml(parts) });
+  const packed = (parts: Record<string, string>) => Buffer.from(packageOf(parts));
+  const document = { 'word/document2.xml': '<a/>' };
+
+  it('is found by its relation or its types of contents, in any case, with few requests', async () => {
+    const named = types({ 'word/document2.xml': word });
+    const files: Record<string, [string, Buffer]> = {
+      'a relative target': [docxType, packed({ ...named, ...relation('word/document2.xml'), ...document })],
+      'an absolute target': [docxType, packed({ ...named, ...relation('/word/document2.xml'), ...document })],
+      'another case': [docxType, packed({ ...named, ...relation('Word/Document2.XML'), ...document })],
+      'no relations': [docxType, packed({ ...named, ...document })],
+      'broken relations': [docxType, packed({ ...named, '_rels/.rels': '<Relationships>', ...document })],
+      'usual names in another case': [docxType, packed({ '[content_types].xml': '', 'Word/Document.XML': '' })],
+      'the strict relation': [
+        docxType,
+        packed({
+          ...named,
+          '_rels/.rels': relationsXml({ r: ['officeDocument', 'word/document2.xml'] }).replaceAll(
+            'http://schemas.openxmlformats.org/officeDocument/2006',
+            'http://purl.oclc.org/ooxml/officeDocument',
+          ),
+          ...document,
+        }),
+      ],
+      'a type for all parts with its extension': [
+        docxType,
+        packed({
+          '[Content_Types].xml': contentTypesXml({}).replace(
+            'application/xml',
+            `application/vnd.openxmlformats-officedocument.${word}`,
+          ),
+          ...relation('word/document2.xml'),
+          ...document,
+        }),
+      ],
+      slides: [
+        pptxType,
+        packed({
+          ...types({ 'a/b.xml': 'presentationml.presentation.main+xml' }),
+          ...relation('a/b.xml'),
+          'a/b.xml': '',
+        }),
+      ],
+      'a table': [
+        xlsxType,
+        packed({ ...types({ 'a/b.xml': 'spreadsheetml.sheet.main+xml' }), ...relation('a/b.xml'), 'a/b.xml': '' }),
+      ],
+    };
+    for (const [name, [mime, bytes]] of Object.entries(files)) {
+      const finding = await found(bytes, docxType);
+      expect(finding, name).to.include({ mime });
+      expect(finding.requests, name).to.be.at.most(4);
+    }
+  });
+
+  it('is an archive if it only holds such a file, or is a template or has macros', async () => {
+    const named = types({ 'word/document2.xml': word });
+    const files: Record<string, Buffer> = {
+      'parts in a folder': packed({ 'a/[Content_Types].xml': '', 'a/word/document.xml': '' }),
+      'a document inside': packed({ 'a.docx': 'x', 'b.txt': 'x' }),
+      'no types of contents': packed({ ...relation('word/document2.xml'), ...document }),
+      'a part that is missing': packed({ ...named, ...relation('word/document2.xml') }),
+      'a part of another type': packed({ ...types({}), ...relation('word/document2.xml'), ...document }),
+      'a relation to another kind': packed({ ...types({}), ...relation('word/document2.xml', 'image'), ...document }),
+      'a template': packed({ ...types({ 'word/document2.xml': 'wordprocessingml.template.main+xml' }), ...document }),
+      macros: packed({
+        '[Content_Types].xml': contentTypesXml({ 'word/document2.xml': 'x' }).replace(
+          /application\/vnd\.openxmlformats-officedocument\.x/,
+          'application/vnd.ms-word.document.macroEnabled.main+xml',
+        ),
+        ...document,
+      }),
+    };
+    for (const [name, bytes] of Object.entries(files)) {
+      expect(await found(bytes, zipType), name).to.include({ mime: zipType });
+      expect(await found(bytes, docxType), name).to.include({ error: 'content_not_allowed' });
+    }
+  });
+
+  it('is an archive if a part that names it unpacks to more than a megabyte, or to more than it says', async () => {
+    const long = contentTypesXml({ 'word/document2.xml': word }) + ' '.repeat(megabyte);
+    const bomb = { begin: contentTypesXml({ 'word/document2.xml': word }), megabytes: 100, end: '' };
+    const entries = [{ name: 'word/document2.xml', content: '' }];
+    for (const naming of [{ content: long }, { content: bomb }, { content: bomb, says: 1_000 }]) {
+      const bytes = Buffer.from(zipOf([{ name: '[Content_Types].xml', ...naming }, ...entries]));
+      expect(await found(bytes, zipType)).to.include({ mime: zipType });
+    }
+  });
+
+  it('fails with the store, and is not taken for another archive', async () => {
+    const bytes = packed({
+      ...types({ 'word/document2.xml': word }),
+      'x.bin': randomBytes(300_000).toString('latin1'),
+      ...document,
+    });
+    const store = storeOf(bytes);
+    const read = async (offset: number, length: number) => {
+      if (store.reads.length === 2) throw new Error('The store is gone');
+      return store.read('key', offset, length);
+    };
+    const looking = lookInto(read, { sizeBytes: bytes.length, purpose: 'library', announced: docxType });
+    expect(await looking.catch((error: Error) => error.message)).to.equal('The store is gone');
   });
 });
 

@@ -1,0 +1,193 @@
+/**
+ * XML of office files as a tree. Names have the usual prefix of their namespace, whatever prefix the file writes: `w:p`, `a:t`. Of
+ * alternative contents (`mc:AlternateContent`) only the one that a current program shows is in the tree. Entities of a document
+ * type are not expanded.
+ */
+import { Parser } from 'htmlparser2';
+
+export interface XmlElement {
+  name: string;
+  /** By name, with the usual prefix if the file writes one. */
+  attributes: Record<string, string>;
+  children: (XmlElement | string)[];
+}
+
+/** Thrown for what is not well-formed, and for elements nested deeper than {@link maxDepth}. */
+export class MalformedXml extends Error {}
+
+/** Documents nest some dozens of elements. Readers walk the tree by recursion. */
+const maxDepth = 2_000;
+
+const ooxml = 'http://schemas.openxmlformats.org/';
+const strict = 'http://purl.oclc.org/ooxml/';
+const microsoft = 'http://schemas.microsoft.com/office/';
+
+const prefixes = new Map<string, string>([
+  ...Object.entries({
+    w: 'wordprocessingml',
+    p: 'presentationml',
+    a: 'drawingml',
+    c: 'drawingml/chart',
+    dgm: 'drawingml/diagram',
+    pic: 'drawingml/picture',
+    wp: 'drawingml/wordprocessingDrawing',
+    r: 'officeDocument/relationships',
+    m: 'officeDocument/math',
+  }).flatMap(([prefix, path]): [string, string][] => {
+    const [family = '', part = 'main'] = path.split('/');
+    return [
+      [`${ooxml}${family}/2006/${part}`, prefix],
+      [`${strict}${family}/${part}`, prefix],
+    ];
+  }),
+  [`${ooxml}package/2006/relationships`, ''],
+  [`${ooxml}package/2006/content-types`, ''],
+  [`${ooxml}markup-compatibility/2006`, 'mc'],
+  ['urn:schemas-microsoft-com:vml', 'v'],
+  ['urn:schemas-microsoft-com:office:office', 'o'],
+  [`${microsoft}word/2010/wordprocessingShape`, 'wps'],
+  [`${microsoft}word/2010/wordprocessingGroup`, 'wpg'],
+  [`${microsoft}word/2010/wordprocessingCanvas`, 'wpc'],
+  [`${microsoft}word/2010/wordml`, 'w14'],
+  [`${microsoft}drawing/2010/main`, 'a14'],
+  [`${microsoft}powerpoint/2010/main`, 'p14'],
+  [`${microsoft}drawing/2017/decorative`, 'adec'],
+]);
+const extendedChart = /^http:\/\/schemas\.microsoft\.com\/office\/drawing\/.{1,40}\/chartex$/;
+
+/** @returns undefined for a namespace that no reader knows */
+function prefixOf(namespace: string): string | undefined {
+  return prefixes.get(namespace) ?? (extendedChart.test(namespace) ? 'cx' : undefined);
+}
+
+/** The prefixes that are declared around an element, and the names that were already read there. */
+interface Scope {
+  declared: ReadonlyMap<string, string>;
+  names: Map<string, string>;
+}
+
+/** @returns the text of a part, by its byte order mark; UTF-8 without one */
+export function decodeXml(bytes: Uint8Array): string {
+  const [first, second] = bytes;
+  const encoding =
+    first === 0xff && second === 0xfe ? 'utf-16le' : first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
+  return new TextDecoder(encoding).decode(bytes);
+}
+
+/** @returns the root @throws MalformedXml */
+export function parseXml(text: string): XmlElement {
+  const builder = new TreeBuilder();
+  /** Where the last tag ends that opens an element. */
+  let opened = -1;
+  const parser = new Parser(
+    {
+      onopentag: (name, attributes) => {
+        opened = parser.endIndex;
+        builder.open(name, attributes);
+      },
+      ontext: (part) => builder.text(part),
+      // The parser closes what the file leaves open. An element without contents is closed by the tag that opens it.
+      onclosetag: (_, isImplied) => builder.close(!isImplied || parser.endIndex === opened),
+    },
+    { xmlMode: true, decodeEntities: true },
+  );
+  parser.write(text);
+  parser.end();
+  return builder.root();
+}
+
+class TreeBuilder {
+  readonly #open: { element: XmlElement; scope: Scope }[] = [];
+  #root: XmlElement | undefined;
+
+  open(raw: string, given: Record<string, string>): void {
+    if (this.#open.length >= maxDepth) throw new MalformedXml('XML is nested too deep');
+    const scope = scopeOf(given, this.#open.at(-1)?.scope);
+    const attributes: Record<string, string> = {};
+    for (const [name, value] of Object.entries(given))
+      if (!name.startsWith('xmlns')) attributes[name.includes(':') ? nameIn(scope, name) : name] = value;
+    const element = { name: nameIn(scope, raw), attributes, children: [] };
+    if (element.name === 'mc:Choice') attributes['isKnown'] = String(isKnown(attributes['Requires'] ?? '', scope));
+    this.#open.push({ element, scope });
+  }
+
+  text(part: string): void {
+    this.#open.at(-1)?.element.children.push(part);
+  }
+
+  close(isWritten: boolean): void {
+    const element = this.#open.pop()?.element;
+    if (!element || !isWritten) throw new MalformedXml('An element of XML has no end');
+    const parent = this.#open.at(-1)?.element;
+    if (!parent) this.#root ??= element;
+    else if (element.name === 'mc:AlternateContent') for (const one of shownOf(element)) parent.children.push(one);
+    else parent.children.push(element);
+  }
+
+  root(): XmlElement {
+    if (!this.#root) throw new MalformedXml('XML has no root');
+    return this.#root;
+  }
+}
+
+function scopeOf(attributes: Record<string, string>, around: Scope | undefined): Scope {
+  const own = Object.entries(attributes).filter(([name]) => name === 'xmlns' || name.startsWith('xmlns:'));
+  if (own.length === 0 && around) return around;
+  const declared = new Map(around?.declared);
+  for (const [name, namespace] of own) declared.set(name.slice('xmlns:'.length), namespace);
+  return { declared, names: new Map() };
+}
+
+/** An undeclared prefix is taken for the usual one. */
+function nameIn(scope: Scope, raw: string): string {
+  const known = scope.names.get(raw);
+  if (known !== undefined) return known;
+  const [local = '', written = ''] = raw.split(':').toReversed();
+  const namespace = scope.declared.get(written);
+  const prefix = namespace === undefined ? written : (prefixOf(namespace) ?? '?');
+  const name = prefix === '' ? local : `${prefix}:${local}`;
+  scope.names.set(raw, name);
+  return name;
+}
+
+function isKnown(requires: string, scope: Scope): boolean {
+  return requires.split(/\s+/).every((prefix) => {
+    const namespace = scope.declared.get(prefix);
+    return namespace === undefined || prefixOf(namespace) !== undefined;
+  });
+}
+
+/** The first choice that readers know; else the fallback, if there is anything in it; else the first choice. */
+function shownOf(alternate: XmlElement): (XmlElement | string)[] {
+  const choices = [...childrenOf(alternate, 'mc:Choice')];
+  const known = choices.find(({ attributes }) => attributes['isKnown'] === 'true');
+  const fallback = childOf(alternate, 'mc:Fallback');
+  const hasContents = fallback?.children.some((one) => typeof one !== 'string') === true;
+  return (known ?? (hasContents ? fallback : choices[0]))?.children ?? [];
+}
+
+/** @param name of the children; all elements without it */
+export function* childrenOf(element: XmlElement | undefined, name?: string): Generator<XmlElement> {
+  for (const child of element?.children ?? [])
+    if (typeof child !== 'string' && (name === undefined || child.name === name)) yield child;
+}
+
+/** @returns the first child of the name at the end of this path */
+export function childOf(element: XmlElement | undefined, ...path: string[]): XmlElement | undefined {
+  let found = element;
+  for (const name of path) found = childrenOf(found, name).next().value ?? undefined;
+  return found;
+}
+
+/** Elements of these names, in order, at any depth below; none inside another. */
+export function* descendantsOf(element: XmlElement | undefined, ...names: string[]): Generator<XmlElement> {
+  for (const child of childrenOf(element)) {
+    if (names.includes(child.name)) yield child;
+    else yield* descendantsOf(child, ...names);
+  }
+}
+
+/** @returns the text that stands in the element itself */
+export function textOf(element: XmlElement | undefined): string {
+  return (element?.children ?? []).filter((child) => typeof child === 'string').join('');
+}
